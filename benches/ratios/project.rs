@@ -83,21 +83,9 @@ impl Project {
         for nth in 0..runs {
             let run = start(&flow, format!("finished-{nth}"));
             project.record_in_process(&flow, &run, nth);
-            let verb = StatusVerb::Cancel;
+            let request = StatusRequest::new(StatusVerb::Cancel);
             let reason = Some("enough".to_owned());
-            runs::change_status(
-                &flow,
-                &StatusRequest {
-                    run: Some(run),
-                    verb,
-                    reason,
-                    skip_reason: None,
-                    another: false,
-                    session: None,
-                    epoch: None,
-                },
-            )
-            .unwrap();
+            runs::change_status(&flow, &StatusRequest { run: Some(run), reason, ..request }).unwrap();
         }
         project
     }

@@ -16,6 +16,7 @@ macro_rules! value_enum {
 }
 
 mod change;
+mod emit;
 mod hooks;
 mod interview;
 mod list;
@@ -35,6 +36,7 @@ use crate::cli::complete;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
 pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
+pub(super) use emit::EmitArgs;
 pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
@@ -317,42 +319,6 @@ pub(super) struct RecordArgs {
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) skip_reason: Option<String>,
-    #[command(flatten)]
-    pub(super) caller: CallerArgs,
-}
-
-// Arguments of `emit`. Missing ones are reported later, in the words that callers of rp1 know.
-#[derive(Debug, Args)]
-pub(super) struct EmitArgs {
-    /// The workflow
-    #[arg(long, value_name = "NAME")]
-    pub(super) workflow: Option<String>,
-    /// The run; this report creates it if it does not exist
-    #[arg(long, value_name = "ID")]
-    pub(super) run_id: Option<String>,
-    /// What is reported: status_change, artifact_registered, annotation_updated, waiting_for_user, user_answered,
-    /// btw_update or subflow_registered
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(super) kind: Option<String>,
-    /// The step: a state of the workflow, or agent:state of a sub-agent
-    #[arg(long, value_name = "STEP")]
-    pub(super) step: Option<String>,
-    /// The unit of work in the step, such as a task
-    #[arg(long, value_name = "UNIT")]
-    pub(super) unit: Option<String>,
-    /// The content of the report, a JSON object: '{"status": "running"}'
-    #[arg(long, value_name = "JSON")]
-    pub(super) data: Option<String>,
-    /// Many reports in one commit: a JSON array of objects with type, step, unit and data, or one such object in each
-    /// line; `-` reads standard input
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["kind", "step", "unit", "data"])]
-    pub(super) batch: Option<String>,
-    /// An idempotency key: repeating a command with the same id has no further effect
-    #[arg(long, value_name = "ID")]
-    pub(super) id: Option<EventId>,
-    /// The goal of a run that this report creates
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
-    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
 }

@@ -77,6 +77,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
             run: self.drive.run.to_string(),
             reports: vec![report],
             id: None,
+            seen: None,
             name: self.request.goal.clone(),
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),

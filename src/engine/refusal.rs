@@ -166,7 +166,15 @@ pub enum Refusal {
     /// The run is in no step, so a question has to name one.
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
-    /// The operation id was used for other reports.
+    /// Something happened since the caller looked at the run.
+    #[error("it moved on: event {seen} was its last one for the caller, and now event {last} is")]
+    MovedOn {
+        /// The last event that the caller saw.
+        seen: Seq,
+        /// The last event.
+        last: Seq,
+    },
+    /// The operation id was used for something else.
     #[error("the id `{id}` is taken: event {seq} carries it with other content")]
     KeyReused {
         /// The id.

@@ -57,6 +57,16 @@ impl Problem {
         Self { code, message, help: None, causes: Vec::new(), kind }
     }
 
+    /// The message and the nearest cause as one line, for lists and warnings.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        let line = match self.causes.first() {
+            Some(cause) => format!("{}: {cause}", self.message),
+            None => self.message.clone(),
+        };
+        line.replace(['\n', '\r'], " ")
+    }
+
     /// Adds help: what to do now.
     #[must_use]
     pub fn help(self, help: impl Into<Help>) -> Self {
@@ -96,11 +106,6 @@ pub trait Explain: Error {
 
     /// The error and its nearest cause as one line, for lists and warnings.
     fn one_line(&self) -> String {
-        let problem = self.problem();
-        let line = match problem.causes.first() {
-            Some(cause) => format!("{}: {cause}", problem.message),
-            None => problem.message,
-        };
-        line.replace(['\n', '\r'], " ")
+        self.problem().one_line()
     }
 }

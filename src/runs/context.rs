@@ -102,6 +102,14 @@ impl Context {
         cx
     }
 
+    /// This context for a person who uses a process that another one may have started. `wait` is how long to wait for
+    /// another writer.
+    #[must_use]
+    pub fn for_a_person(&self, wait: Duration) -> Self {
+        let options = Options { lock_wait: Some(wait), ..self.options.clone() };
+        Self { env: self.env.of_a_person(), options, ..self.clone() }
+    }
+
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the
     /// environment's counts. `command` is shown to writers who wait for the call.
     #[must_use]

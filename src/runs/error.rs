@@ -234,6 +234,12 @@ pub enum Error {
         /// The last position.
         last: u64,
     },
+    /// The run refers to no such file, or the file is not there.
+    #[error("run {run} has no such file")]
+    NoSuchFile {
+        /// The run.
+        run: RunId,
+    },
 }
 
 /// The result of a verb.

@@ -288,7 +288,7 @@ impl FileContent {
 /// At most `limit` bytes of a file that the run refers to, from `offset` on.
 ///
 /// # Errors
-/// [`Error::Usage`] if the run does not refer to this file, or if it is not there.
+/// [`Error::NoSuchFile`] if the run does not refer to this file, or if it is not there.
 pub(super) fn content(
     cx: &Context,
     project: &Project,
@@ -311,7 +311,7 @@ pub(super) fn content(
             if is_registered { part_of(cx, project, Path::new(path), offset, limit) } else { Ok(None) }
         }
     };
-    let missing = || Error::Usage(format!("run {} has no such file", run.id()));
+    let missing = || Error::NoSuchFile { run: run.id().clone() };
     let found: FilePart = part(offset, limit)?.ok_or_else(missing)?;
     let head = if offset == 0 { found.bytes.clone() } else { part(0, 16)?.ok_or_else(missing)?.bytes };
     Ok(FileContent { image: image_type(&head), bytes: found.bytes, len: found.len })

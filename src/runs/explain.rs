@@ -77,6 +77,9 @@ impl Explain for Error {
             Self::NoSuchEvent { run, .. } => {
                 new(Kind::NotFound, "event_not_found").help(flow("log").value(run) + " shows all events")
             }
+            Self::NoSuchFile { run } => {
+                new(Kind::NotFound, "file_not_found").help(flow("evidence").value(run) + " lists what it refers to")
+            }
         }
     }
 }

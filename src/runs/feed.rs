@@ -458,7 +458,7 @@ impl FeedRun<'_> {
     /// At most `limit` bytes of a file that it refers to, from `offset` on.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it does not refer to this file, or if the file is not there.
+    /// [`Error::NoSuchFile`] if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
         self.observed.content(self.cx, self.project, file, (offset, limit))
     }

@@ -174,6 +174,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         run: run.id().to_string(),
         reports,
         id: request.id.clone(),
+        seen: None,
         name: None,
         session: request.session.clone(),
         epoch: request.epoch,

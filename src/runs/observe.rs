@@ -55,7 +55,7 @@ pub struct RunReport {
     /// Since when the run is in its current phase.
     pub phase_since: Option<Timestamp>,
     /// The open questions.
-    pub questions: Vec<Question>,
+    pub questions: Vec<ShownQuestion>,
     /// How many records of activities there are.
     pub activities: usize,
     /// The registered artifacts, the latest for each place.
@@ -70,6 +70,22 @@ pub struct RunReport {
     pub timeline: Timeline,
     /// Notes for people.
     pub notes: Vec<String>,
+}
+
+/// An open question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownQuestion {
+    /// Who asks what.
+    #[serde(flatten)]
+    pub question: Question,
+    /// The document in which it has to be answered, as a path in the project; none if it is answered directly.
+    pub document: Option<String>,
+}
+
+impl ShownQuestion {
+    fn of(history: &History, question: &Question) -> Self {
+        Self { question: question.clone(), document: history.document_of(question).map(str::to_owned) }
+    }
 }
 
 /// How today's definition of a workflow differs from the one that a run follows.
@@ -369,7 +385,7 @@ impl Observed {
             as_of: run.state.updated_at.unwrap_or(run.created_at),
             branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
             phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.latest_began()),
-            questions: run.state.questions.clone(),
+            questions: run.state.questions.iter().map(|question| ShownQuestion::of(history, question)).collect(),
             activities: history.attempts().len(),
             artifacts: artifacts(view),
             skipped: skipped(history),

@@ -55,6 +55,10 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
                         session or with its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself";
             (Kind::Held, "run_held", help.into())
         }
+        Refusal::MovedOn { seen, .. } => {
+            let log = Suggestion::flow("log").value(run).option("after", seen);
+            (Kind::Held, "run_moved_on", Help::from("look at what happened, and decide again: ") + log)
+        }
         Refusal::StaleEpoch { .. } => {
             (Kind::Held, "stale_epoch", Help::from("another session took the run; see ") + resume(run))
         }
@@ -135,7 +139,7 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) 
         ),
         Refusal::InvalidStep(fault) => (Kind::Refused, "invalid_transition", next_steps(fault).into()),
         Refusal::KeyReused { .. } => {
-            let help = "use another --id for other reports; a retry must give the same ones";
+            let help = "use another --id for something else; a retry must give the same content";
             (Kind::Refused, "id_reused", help.into())
         }
         Refusal::OtherWorkflow { follows, .. } => {

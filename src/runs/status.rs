@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Command, Decision, History, Trail};
-use crate::model::{EventKind, RunId, RunStatus, Seq, SessionId, StateName, Timestamp};
+use crate::engine::{Command, Decision, History, Refusal, Trail};
+use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::journal;
@@ -50,6 +50,12 @@ pub struct StatusRequest {
     /// Whether a run may be reopened while another open run is about the same work.
     #[serde(default)]
     pub another: bool,
+    /// An idempotency key: repeating a request with the same id has no further effect.
+    #[serde(default)]
+    pub id: Option<EventId>,
+    /// The last event for the caller; if another one is by now, the run is not changed.
+    #[serde(default)]
+    pub seen: Option<Seq>,
     /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -92,6 +98,10 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         forget();
     }
     let (mut report, document) = transact(cx, &project, &*run, caller, now, |tx| {
+        if is_repeated(tx, request)? {
+            return Ok((report_of(tx, false), tx.state.document().clone()));
+        }
+        tx.refuse_moved_on(request.seen)?;
         if reopens && !request.another {
             refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(tx.state.document()))?;
         }
@@ -103,7 +113,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
                 if request.verb != StatusVerb::Cancel {
                     tx.replace_dead_holder()?;
                 }
-                tx.append(kind, None)?;
+                tx.append(kind, request.id.as_ref().map(EventId::as_str))?;
                 tx.commit()?;
                 true
             }
@@ -127,7 +137,46 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     Ok(report)
 }
 
+/// Whether an earlier try of the same request changed the run; an error if its id stands for something else.
+fn is_repeated(tx: &Transaction<'_>, request: &StatusRequest) -> Result<bool> {
+    let Some(id) = &request.id else { return Ok(false) };
+    let Some(event) = tx.earlier(id)? else { return Ok(false) };
+    match recorded(&event.kind) {
+        Some((verb, change)) if verb == request.verb && change.reason == request.reason => Ok(true),
+        _ => Err(tx.refused(Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
+    }
+}
+
+/// The change of status that an event records.
+fn recorded(kind: &EventKind) -> Option<(StatusVerb, &StatusChange)> {
+    match kind {
+        EventKind::RunBlocked(change) => Some((StatusVerb::Block, change)),
+        EventKind::RunUnblocked(change) => Some((StatusVerb::Unblock, change)),
+        EventKind::RunCompleted(change) => Some((StatusVerb::Complete, change)),
+        EventKind::RunFailed(change) => Some((StatusVerb::Fail, change)),
+        EventKind::RunCancelled(change) => Some((StatusVerb::Cancel, change)),
+        EventKind::RunReopened(change) => Some((StatusVerb::Reopen, change)),
+        _ => None,
+    }
+}
+
 impl StatusRequest {
+    /// The change `verb` of the caller's run.
+    #[must_use]
+    pub fn new(verb: StatusVerb) -> Self {
+        Self {
+            run: None,
+            verb,
+            reason: None,
+            skip_reason: None,
+            another: false,
+            id: None,
+            seen: None,
+            session: None,
+            epoch: None,
+        }
+    }
+
     fn command(&self) -> Command {
         let reason = self.reason.clone();
         match self.verb {

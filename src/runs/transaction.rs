@@ -197,6 +197,20 @@ impl<'a> Transaction<'a> {
         LogTrail { tx: self, history: OnceCell::new(), fault: RefCell::new(None) }
     }
 
+    /// The event that has this id: an earlier try of the same command recorded it.
+    pub(crate) fn earlier(&self, id: &EventId) -> Result<Option<Event>> {
+        Ok(self.writer.log()?.events().find(|event| event.id == *id).cloned())
+    }
+
+    /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
+    pub(crate) fn refuse_moved_on(&self, seen: Option<Seq>) -> Result<()> {
+        let last = self.state.document().state.last_seq.unwrap_or_default().max(self.writer.end().last);
+        match seen.filter(|&seen| seen != last) {
+            Some(seen) => Err(self.refused(Refusal::MovedOn { seen, last })),
+            None => Ok(()),
+        }
+    }
+
     /// Decides on `command`, with the run's workflow and log if they are needed.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub struct Serving {
     pub allow_hosts: Vec<String>,
     /// Whether to make a new token, so that links that were given out before are refused.
     pub new_token: bool,
+    /// Whether pages may cancel and unblock runs, and answer their questions.
+    pub allow_actions: bool,
     /// Whether to look at files at fixed intervals instead of watching them.
     pub poll: bool,
 }
@@ -45,6 +47,8 @@ pub struct ServeReport {
     pub address: String,
     /// The names of the projects, with which their pages begin.
     pub projects: Vec<String>,
+    /// Whether pages may act.
+    pub actions: bool,
     /// Why port and token are not remembered for the next time.
     pub warning: Option<String>,
 }

@@ -32,7 +32,7 @@ fn work(id: &str, advance: bool) -> RecordRequest {
 
 fn status(verb: StatusVerb) -> StatusRequest {
     let (run, reason) = (Some(RUN.to_owned()), Some("for the test".to_owned()));
-    StatusRequest { run, verb, reason, skip_reason: reason_of(verb), another: false, session: None, epoch: None }
+    StatusRequest { run, reason, skip_reason: reason_of(verb), ..StatusRequest::new(verb) }
 }
 
 fn reason_of(verb: StatusVerb) -> Option<String> {

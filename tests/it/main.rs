@@ -4,6 +4,7 @@
 
 mod support;
 
+mod actions;
 mod attention;
 mod commands;
 mod concurrency;
@@ -53,6 +54,7 @@ mod properties;
 mod recovery;
 mod saying;
 mod schemas;
+mod seen;
 mod serve;
 mod signals;
 mod sim;

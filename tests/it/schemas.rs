@@ -459,7 +459,8 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<ReportRequest>(&report);
     holds::<AdoptRequest>(&json!({ "run_id": "r1", "from": "a.yaml", "session": "s1", "epoch": 2 }));
     holds::<EmitRequest>(&json!({
-        "workflow": "build", "run_id": "r1", "reports": [report], "id": "k1", "name": "N", "session": "s1", "epoch": 2,
+        "workflow": "build", "run_id": "r1", "reports": [report], "id": "k1", "seen": 4, "name": "N",
+        "session": "s1", "epoch": 2,
     }));
     holds::<ListFilter>(&json!({
         "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
@@ -510,7 +511,8 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     }));
     for verb in ["block", "unblock", "complete", "fail", "cancel", "reopen"] {
         holds::<StatusRequest>(&json!({
-            "run_id": "r1", "verb": verb, "reason": "w", "skip_reason": "w", "another": true, "session": "s1", "epoch": 2,
+            "run_id": "r1", "verb": verb, "reason": "w", "skip_reason": "w", "another": true, "id": "k1",
+            "seen": 4, "session": "s1", "epoch": 2,
         }));
     }
 }

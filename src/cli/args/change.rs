@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{CallerArgs, RunArg, positive};
-use crate::model::LIMITS;
+use crate::model::{EventId, LIMITS};
 
 // Arguments of the commands that change a status.
 #[derive(Debug, Args)]
@@ -13,6 +13,12 @@ pub(crate) struct StatusArgs {
     /// The reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
     pub(crate) reason: Option<String>,
+    /// An idempotency key: repeating a command with the same id has no further effect
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<EventId>,
+    /// Change the run only if this is still its last event
+    #[arg(long, value_name = "SEQ", value_parser = super::whole)]
+    pub(crate) seen: Option<u64>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
 }

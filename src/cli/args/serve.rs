@@ -26,6 +26,9 @@ pub(crate) struct ServeArgs {
     /// Make a new token, so that links that were given out before are refused
     #[arg(long)]
     pub(crate) new_token: bool,
+    /// Let pages cancel and unblock runs and answer their questions; otherwise they only show
+    #[arg(long)]
+    pub(crate) allow_actions: bool,
     /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
     #[arg(long)]
     pub(crate) poll: bool,

@@ -3,6 +3,7 @@
 use crate::cli::args::EmitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
+use crate::model::Seq;
 use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch};
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
@@ -34,6 +35,14 @@ fn request(args: EmitArgs) -> Result<EmitRequest, Error> {
     };
     let run = needed(args.run_id, "--run-id")?;
     let workflow = needed(args.workflow, "--workflow")?;
-    let (session, epoch) = (args.caller.session, args.caller.epoch);
-    Ok(EmitRequest { workflow, run, reports, id: args.id, name: args.name, session, epoch })
+    Ok(EmitRequest {
+        workflow,
+        run,
+        reports,
+        id: args.id,
+        seen: args.seen.map(Seq),
+        name: args.name,
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+    })
 }

@@ -14,6 +14,7 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         allow_remote: args.allow_remote,
         allow_hosts: args.allow_host,
         new_token: args.new_token,
+        allow_actions: args.allow_actions,
         poll: args.poll,
     };
     let announce = |report: &ServeReport| {
@@ -23,6 +24,9 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         }
         let projects = report.projects.join(", ");
         out.aside(&format!("serving {projects} until Ctrl-C; the address holds the token, so keep it to yourself\n"));
+        if report.actions {
+            out.aside("whoever has it can cancel and unblock runs, and answer their questions\n");
+        }
     };
     match web::serve(cx, &serving, announce) {
         Ok(()) => Exit::Done,

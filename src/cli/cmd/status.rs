@@ -4,6 +4,7 @@ use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
+use crate::model::Seq;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
 pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
@@ -23,12 +24,12 @@ pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Exit {
 fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
     StatusRequest {
         run: args.run.name(),
-        verb,
         reason: args.reason,
-        skip_reason: None,
-        another: false,
+        id: args.id,
+        seen: args.seen.map(Seq),
         session: args.caller.session,
         epoch: args.caller.epoch,
+        ..StatusRequest::new(verb)
     }
 }
 

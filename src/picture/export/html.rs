@@ -18,6 +18,7 @@ pub(super) fn write(whole: &WholeRun) -> String {
         machine: whole.machine.as_ref(),
         address: None,
         now: whole.now,
+        actions: false,
     };
     format!("{}\n", document(&run_page(&view), Place::Alone).into_string())
 }

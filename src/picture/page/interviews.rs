@@ -10,7 +10,8 @@ use crate::interviews::{
     EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, OpenInterview, OpenQuestion,
 };
 use crate::model::Timestamp;
-use crate::picture::page::{Page, Part, Place, cell, command, encoded, run_link};
+use crate::picture::page::act::act_on_interview;
+use crate::picture::page::{OfProjects, Page, Part, Place, by_project, cell, command, encoded, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 
 /// The interviews and questions of a project.
@@ -22,20 +23,10 @@ pub struct ProjectInterviews {
     pub interviews: InterviewListReport,
 }
 
-/// The interviews of these projects. A project that cannot be read has a sentence instead.
+/// The interviews of these projects.
 #[must_use]
-pub fn interviews_page(projects: &[(String, Result<ProjectInterviews, String>)], now: Timestamp) -> Page {
-    let main = html! {
-        h1 { "Interviews and questions" }
-        @for (name, found) in projects {
-            @if projects.len() > 1 { h2.project { (clean(name)) } }
-            @match found {
-                Ok(found) => (open(name, &found.interviews, now)),
-                Err(why) => p.bad { "✕ " (shortened(why, 600)) },
-            }
-        }
-    };
-    Page { title: "Interviews · flow".to_owned(), main, part: Part::Interviews }
+pub fn interviews_page(projects: &OfProjects<ProjectInterviews>, now: Timestamp) -> Page {
+    by_project(Part::Interviews, "Interviews and questions", projects, |name, found| open(name, &found.interviews, now))
 }
 
 fn open(project: &str, found: &InterviewListReport, now: Timestamp) -> Markup {
@@ -103,9 +94,9 @@ fn progress(next: &InterviewNext) -> Markup {
     html! { "question " (metadata.question_number.min(metadata.total_questions)) " of " (metadata.total_questions) }
 }
 
-/// The page of an interview that a run waits for; `status` is what its document says.
+/// The page of an interview that a run waits for; `status` is what its document says. With `actions` it can be answered.
 #[must_use]
-pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStatusReport) -> Page {
+pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStatusReport, actions: bool) -> Page {
     let document = one.document.to_string_lossy();
     let main = html! {
         p.dim.about { "Interview " (clean(&status.script)) " for " (run_link(project, &one.run_id))
@@ -115,6 +106,7 @@ pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStat
             p { b.need { "▲ " (progress(&status.next)) } " — "
                 (shortened(status.next.words(), 2000)) }
             @if let Some(suggestion) = &status.next.command { (command(&suggestion.to_string(), Place::Served)) }
+            @if actions { (act_on_interview(project, one, status)) }
         }
         @if !status.problems.is_empty() {
             ul.notes { @for fault in &status.problems { li.bad { "✕ line " (fault.line) ": " (shortened(&fault.message, 400)) } } }

@@ -3,6 +3,7 @@
 //! No page has a `style=` attribute or a script of its own, and all text is escaped. Elements with `data-key` are the
 //! parts that change: a browser puts a newer version in the place of the part with the same key.
 
+mod act;
 mod file;
 mod interviews;
 mod run;
@@ -12,7 +13,8 @@ mod workflows;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::model::RunId;
+use crate::model::{Problem, RunId};
+use crate::picture::words::{clean, shortened};
 
 pub use file::file_page;
 pub use interviews::{ProjectInterviews, interview_page, interviews_page};
@@ -97,7 +99,7 @@ pub fn document(page: &Page, place: Place) -> Markup {
             body {
                 @if place == Place::Served { (header(page.part)) }
                 main data-key="main" { (page.main) }
-                @if place == Place::Served { (keys()) }
+                @if place == Place::Served { (keys()) (act::confirmation()) }
             }
         }
     }
@@ -146,6 +148,24 @@ pub fn shell() -> Markup {
         }
     };
     document(&Page { title: "flow".to_owned(), main, part: Part::Other }, Place::Served)
+}
+
+/// What each project has, by its name, or why that cannot be read.
+pub type OfProjects<T> = [(String, Result<T, Problem>)];
+
+/// A page with a part for each project.
+fn by_project<T>(part: Part, title: &str, projects: &OfProjects<T>, show: impl Fn(&str, &T) -> Markup) -> Page {
+    let main = html! {
+        h1 { (title) }
+        @for (name, found) in projects {
+            @if projects.len() > 1 { h2.project { (clean(name)) } }
+            @match found {
+                Ok(found) => (show(name, found)),
+                Err(problem) => p.bad { "✕ " (shortened(&problem.one_line(), 600)) },
+            }
+        }
+    };
+    Page { title: format!("{title} · flow"), main, part }
 }
 
 /// The page for an address at which there is nothing, or for something that went wrong: one sentence.

@@ -8,13 +8,16 @@ use crate::machine::Machine;
 use crate::model::{ActivityStatus, StepStatus, Timestamp};
 use crate::picture::diagram::diagram;
 use crate::picture::event::{event_in_words, seq_in, text_in};
+use crate::picture::page::act::acts_on_run;
 use crate::picture::page::file::file_address;
 use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
-use crate::runs::{EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownStep};
+use crate::runs::{
+    EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownQuestion, ShownStep,
+};
 
 /// What the page of a run shows.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub struct RunPage<'a> {
     pub address: Option<String>,
     /// The time.
     pub now: Timestamp,
+    /// Whether the server lets the page act.
+    pub actions: bool,
 }
 
 impl RunPage<'_> {
@@ -49,7 +54,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
         p.dim.about data-key="about" { (about(run)) }
         h1 { (run.card.run.run_id) }
         p.facts data-key="facts" { (facts(view)) }
-        (next(run, view.place()))
+        (next(view))
         div.two {
             div {
                 (timeline(view))
@@ -103,7 +108,8 @@ fn facts(view: &RunPage<'_>) -> Markup {
 }
 
 /// What it needs, and the next safe action.
-fn next(run: &RunReport, place: Place) -> Markup {
+fn next(view: &RunPage<'_>) -> Markup {
+    let (run, place) = (view.run, view.place());
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
     html! {
@@ -119,9 +125,12 @@ fn next(run: &RunReport, place: Place) -> Markup {
                 ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
             }
             // The last one is the reason of a run that asks.
-            @for question in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
+            @for ShownQuestion { question, .. } in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
                 p { b { "Question" } " of " (question.step)
                     @if let Some(unit) = &question.unit { " (" (clean(unit.as_str())) ")" } ": " (shortened(&question.prompt, 1000)) }
+            }
+            @if let Some(address) = view.address.as_ref().filter(|_| view.actions && run.at.is_none()) {
+                (acts_on_run(run, address))
             }
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::{SessionId, Timestamp};
 use crate::modes::{HeldRun, ListedMode, PolicyReport, SessionsReport, ShownSession};
 use crate::picture::page::runs::look_of_group;
-use crate::picture::page::{Page, Part, cell, run_link};
+use crate::picture::page::{OfProjects, Page, Part, by_project, cell, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 use crate::runs::HolderLife;
 
@@ -21,20 +21,12 @@ pub struct ProjectSessions {
     pub policy: PolicyReport,
 }
 
-/// The sessions of these projects. A project that cannot be read has a sentence instead.
+/// The sessions of these projects.
 #[must_use]
-pub fn sessions_page(projects: &[(String, Result<ProjectSessions, String>)], now: Timestamp) -> Page {
-    let main = html! {
-        h1 { "Sessions" }
-        @for (name, found) in projects {
-            @if projects.len() > 1 { h2.project { (clean(name)) } }
-            @match found {
-                Ok(found) => { (sessions(found, now)) (policy(&found.policy, name)) }
-                Err(why) => p.bad { "✕ " (shortened(why, 600)) },
-            }
-        }
-    };
-    Page { title: "Sessions · flow".to_owned(), main, part: Part::Sessions }
+pub fn sessions_page(projects: &OfProjects<ProjectSessions>, now: Timestamp) -> Page {
+    by_project(Part::Sessions, "Sessions", projects, |name, found| {
+        html! { (sessions(found, now)) (policy(&found.policy, name)) }
+    })
 }
 
 fn sessions(found: &ProjectSessions, now: Timestamp) -> Markup {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::machine::{Diagnostic, Machine, Severity};
 use crate::model::Timestamp;
 use crate::picture::diagram::diagram;
-use crate::picture::page::{Page, Part, Place, cell, command, encoded, run_row};
+use crate::picture::page::{OfProjects, Page, Part, Place, by_project, cell, command, encoded, run_row};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
 use crate::picture::words::{clean, count, shortened};
@@ -31,23 +31,17 @@ pub struct UsedWorkflow {
     pub runs: WorkflowUse,
 }
 
-/// The workflows of these projects. A project whose definitions cannot be read has a sentence instead.
+/// The workflows of these projects.
 #[must_use]
-pub fn workflows_page(projects: &[(String, Result<ProjectWorkflows, String>)]) -> Page {
-    let main = html! {
-        h1 { "Workflows" }
-        @for (name, found) in projects {
-            @if projects.len() > 1 { h2.project { (clean(name)) } }
-            @match found {
-                Ok(found) => table.cards data-key={ (name) "/workflows" } {
-                    thead { tr { th { "Workflow" } th { "Notation" } th { "Runs" } th { "Origin" } th { "Purpose" } } }
-                    tbody { @for used in &found.workflows { (row(name, used)) } }
-                },
-                Err(why) => p.bad { "✕ " (shortened(why, 600)) },
+pub fn workflows_page(projects: &OfProjects<ProjectWorkflows>) -> Page {
+    by_project(Part::Workflows, "Workflows", projects, |name, found| {
+        html! {
+            table.cards data-key={ (name) "/workflows" } {
+                thead { tr { th { "Workflow" } th { "Notation" } th { "Runs" } th { "Origin" } th { "Purpose" } } }
+                tbody { @for used in &found.workflows { (row(name, used)) } }
             }
         }
-    };
-    Page { title: "Workflows · flow".to_owned(), main, part: Part::Workflows }
+    })
 }
 
 fn row(project: &str, used: &UsedWorkflow) -> Markup {

@@ -43,6 +43,9 @@ pub struct EmitRequest {
     pub reports: Vec<ReportRequest>,
     /// An idempotency key: repeating a request with the same id has no further effect.
     pub id: Option<EventId>,
+    /// The last event of an existing run for the caller; if another one is by now, nothing is recorded.
+    #[serde(default)]
+    pub seen: Option<Seq>,
     /// The goal of a run that the reports create.
     pub name: Option<String>,
     /// The session that reports.
@@ -157,6 +160,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         if let Some((seq, emitted)) = already_reported(tx, asked)? {
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
+        tx.refuse_moved_on(asked.request.seen)?;
         refuse_reports(tx, &asked.reports)?.map_err(refused)?;
         let machine = tx.machine()?;
         let trail = tx.trail();
@@ -245,8 +249,7 @@ fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
 /// The event of an earlier request with the same id; an error if its content differs.
 fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<Option<(Seq, Emitted)>> {
     let Some(id) = &asked.request.id else { return Ok(None) };
-    let log = tx.writer.log()?;
-    let Some(event) = log.events().find(|event| event.id == *id) else { return Ok(None) };
+    let Some(event) = tx.earlier(id)? else { return Ok(None) };
     match &event.kind {
         EventKind::Emitted(emitted) if emitted.request == asked.digest => Ok(Some((event.seq, (**emitted).clone()))),
         _ => {

@@ -192,12 +192,8 @@ pub(in crate::watch) mod tests {
         runs::record_activity(&cx, &record).unwrap();
         let status = |verb, run: &str, reason: &str| StatusRequest {
             run: Some(run.into()),
-            verb,
             reason: Some(reason.into()),
-            skip_reason: None,
-            another: false,
-            session: None,
-            epoch: None,
+            ..StatusRequest::new(verb)
         };
         runs::change_status(&cx, &status(StatusVerb::Block, "waiting", "no \u{1b}[31maccess")).unwrap();
         runs::change_status(&cx, &status(StatusVerb::Cancel, "over", "enough")).unwrap();

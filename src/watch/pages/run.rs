@@ -95,7 +95,11 @@ fn next(run: &RunReport, width: usize) -> Vec<Line> {
     lines.extend(run.notes.iter().flat_map(|note| paragraph(&format!("note: {note}"), width, Look::Dim)));
     // The last one is the reason of a run that asks.
     for question in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
-        lines.extend(paragraph(&format!("Question of {}: {}", question.step, question.prompt), width, Look::Plain));
+        lines.extend(paragraph(
+            &format!("Question of {}: {}", question.question.step, question.question.prompt),
+            width,
+            Look::Plain,
+        ));
     }
     for skip in &run.skipped {
         lines.extend(paragraph(&format!("Left undone: {}: {}", skip.phase, skip.reason), width, Look::Dim));

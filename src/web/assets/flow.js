@@ -124,23 +124,16 @@ async function refresh() {
   } catch {
     status(false);
   } finally {
-    asking = false;
-    if (again) {
-      again = false;
-      if (secret) refresh();
-    }
+    const isOld = again;
+    asking = again = false;
+    if (isOld && secret) refresh();
   }
 }
 
 // The token was refused. Another tab may have a newer one.
 function refused() {
   const stored = localStorage.getItem(KEY);
-  if (stored && stored !== secret) {
-    secret = stored;
-    again = true;
-    connect();
-    return;
-  }
+  if (stored && stored !== secret) return take(stored);
   localStorage.removeItem(KEY);
   secret = null;
   document.title = 'flow';
@@ -164,8 +157,7 @@ function show(fresh) {
   document.querySelector('#changes')?.remove();
   place(main, fresh.querySelector('main'));
   if (isFirst && location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  const header = document.querySelector('header nav');
-  const navigation = fresh.querySelector('header nav');
+  const [header, navigation] = [document, fresh].map((page) => page.querySelector('header nav'));
   if (header && navigation) place(header, navigation);
   main.querySelectorAll('img[data-src]:not([src])').forEach(load);
 }
@@ -221,9 +213,6 @@ function status(on) {
   live.classList.toggle('on', on);
 }
 
-// Pages are asked for as a whole, so the feed only has to say that something changed.
-const WISH = { type: 'watch', list: { limit: 0 } };
-
 function concerns(message) {
   const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
   if (message.type === 'snapshot') return true;
@@ -241,7 +230,8 @@ function connect() {
     wait = 250;
     heard = Date.now();
     status(true);
-    socket.send(JSON.stringify(WISH));
+    // Pages are asked for as a whole, so the feed only has to say that something changed.
+    socket.send(JSON.stringify({ type: 'watch', list: { limit: 0 } }));
   });
   socket.addEventListener('message', (event) => {
     heard = Date.now();
@@ -289,18 +279,18 @@ function go(form) {
   if (slider && slider.value === slider.max) query.delete('at');
   const group = new URLSearchParams(location.search).get('group');
   if (group && form.role === 'search') query.set('group', group);
-  const text = query.toString();
-  history.replaceState(null, '', location.pathname + (text ? `?${text}` : ''));
+  history.replaceState(null, '', `${location.pathname}?${query}`.replace(/\?$/, ''));
   refresh();
 }
 
 main.addEventListener('submit', (event) => {
   event.preventDefault();
-  go(event.target);
+  if (event.target.dataset.ask) ask(event.target);
+  else go(event.target);
 });
 main.addEventListener('input', (event) => {
   const form = event.target.form;
-  if (!form) return;
+  if (!form || form.dataset.ask) return;
   const output = form.querySelector('output');
   if (output && event.target.type === 'range') output.textContent = `${event.target.value} of ${event.target.max}`;
   clearTimeout(typing);
@@ -309,6 +299,39 @@ main.addEventListener('input', (event) => {
     go(form);
   }, event.target.type === 'search' ? 120 : 30);
 });
+
+// ---- acting, where the server allows it: the reader is asked again, and what they saw is sent along
+
+const [dialog, trouble] = ['#confirm', '#confirm-trouble'].map((id) => document.querySelector(id));
+let meant = null;
+
+function ask(form) {
+  const id = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  meant = { form, id, sent: form.dataset.sent };
+  document.querySelector('#confirm-ask').textContent = form.dataset.ask;
+  trouble.textContent = '';
+  dialog.showModal();
+}
+
+async function act() {
+  const { form, id } = meant;
+  const body = { ...JSON.parse(meant.sent), ...Object.fromEntries(new FormData(form)) };
+  if ('seen' in body) body.id = id;
+  const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+  try {
+    const answer = await fetch(form.getAttribute('action'), { method: 'POST', headers, body: JSON.stringify(body) });
+    trouble.textContent = answer.ok ? '' : ((await answer.json()).error?.message ?? 'It was refused.');
+    if (answer.ok) form.reset();
+    if (answer.ok) dialog.close();
+  } catch {
+    trouble.textContent = 'The server does not answer. Try again: nothing is done twice.';
+  }
+  await refresh();
+  // What the reader sees now counts for the next try.
+  meant.sent = form.dataset.sent;
+}
+
+dialog.addEventListener('click', ({ target }) => (target.id === 'confirm-yes' ? act() : target.id === 'confirm-no' && dialog.close()));
 
 // ---- the keyboard
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -14,15 +14,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::web::Result;
-use crate::web::server::answer::{protect, refused};
-use crate::web::server::gate::Gate;
+use crate::web::server::answer::{protect, refused, text};
+use crate::web::server::gate::{BODY, Gate};
 
 /// The most connections at once.
 const CONNECTIONS: usize = 64;
-/// How long the head of a request may take, and how long a connection may be idle.
+/// How long the head of a request may take, its body, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(5);
 /// The longest head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -73,9 +73,15 @@ async fn answer(
         Err(refusal) => refused(&refusal),
         Ok(caller) => {
             parts.extensions.insert(caller);
-            let request = Request::from_parts(parts, Body::new(body));
-            let Ok(response) = TowerToHyperService::new(router.clone()).call(request).await;
-            response
+            // An action comes as a whole, or not at all.
+            match timeout(HEAD, to_bytes(Body::new(body), BODY)).await {
+                Ok(Ok(body)) => {
+                    let request = Request::from_parts(parts, Body::from(body));
+                    let Ok(response) = TowerToHyperService::new(router.clone()).call(request).await;
+                    response
+                }
+                _ => text(StatusCode::REQUEST_TIMEOUT, "the request did not come to its end"),
+            }
         }
     };
     protect(response.headers_mut());

@@ -6,6 +6,7 @@ use axum::http::{Response, StatusCode};
 use maud::Markup;
 use serde::Serialize;
 
+use crate::model::{Explain, Kind, Problem};
 use crate::web::server::gate::Refusal;
 
 /// What a page may do: load the script and the style sheet of this server, and talk to it. Text becomes markup in one
@@ -67,6 +68,37 @@ pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u
     answer
 }
 
+/// What was asked for, or why it cannot be given.
+pub(super) type Found<T> = Result<T, Problem>;
+
+/// There is nothing at an address.
+pub(super) fn missing(what: &str) -> Problem {
+    Problem::of_message(Kind::NotFound, "not_found", what.to_owned())
+}
+
+pub(super) fn failed(error: impl Explain) -> Problem {
+    error.problem()
+}
+
+/// The status of a failure.
+pub(super) fn status_of(problem: &Problem) -> StatusCode {
+    match problem.kind {
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Usage => StatusCode::BAD_REQUEST,
+        Kind::Unsafe => StatusCode::FORBIDDEN,
+        Kind::Refused | Kind::NeedsHuman | Kind::Held => StatusCode::CONFLICT,
+        Kind::Damaged | Kind::Io => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The answer to a program: a report, or an error as commands give it.
+pub(super) fn reported<T: Serialize>(found: Found<T>) -> Response<Body> {
+    match found {
+        Ok(report) => json(StatusCode::OK, &report),
+        Err(problem) => json(status_of(&problem), &serde_json::json!({ "error": problem })),
+    }
+}
+
 pub(super) fn refused(refusal: &Refusal) -> Response<Body> {
-    text(refusal.status, &refusal.message)
+    text(refusal.status, refusal.message)
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
-use crate::web::server::answer::{file, text};
+use crate::web::server::answer::{file, missing, status_of, text};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::Live;
 use crate::web::server::pages::{Answer, page_of, read_apart, with_run};
@@ -57,7 +57,7 @@ pub(super) async fn raw(
     };
     read_apart(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
         Ok(found) => file(found.image, found.bytes, wanted.from, found.len),
-        Err((status, message)) => text(status, &message),
+        Err(problem) => text(status_of(&problem), &problem.one_line()),
     })
     .await
 }
@@ -69,7 +69,7 @@ pub(super) async fn shown(
     Query(wanted): Query<Wanted>,
 ) -> Answer {
     page_of(live, caller, "This file", move |live| {
-        let none = || (StatusCode::NOT_FOUND, "the address names no file".to_owned());
+        let none = || missing("the address names no file");
         let named = wanted.file().ok_or_else(none)?;
         with_run(live, &project, &run, |found, _| {
             Ok(file_page(&project, found.id(), &named, &found.content(&named, 0, SHOWN)?))

@@ -8,8 +8,8 @@
 use std::net::SocketAddr;
 
 use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL,
-    TRANSFER_ENCODING,
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    SEC_WEBSOCKET_PROTOCOL, TRANSFER_ENCODING,
 };
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -17,6 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 /// The path of the live feed.
 pub(super) const SOCKET: &str = "/ws";
+/// Where programs ask, and where pages act.
+const API: &str = "/api/v1/";
+/// The longest body of a request, in bytes.
+pub(super) const BODY: usize = 1 << 20;
 /// The protocol of the live feed.
 pub(super) const PROTOCOL: &str = "flow.v1";
 /// Before the token, in the protocols that a socket offers: browsers let pages set no other header.
@@ -34,11 +38,28 @@ pub(super) struct Caller {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    pub(super) message: String,
+    pub(super) message: &'static str,
 }
 
-fn refuse(status: StatusCode, message: impl Into<String>) -> Result<Caller, Refusal> {
-    Err(Refusal { status, message: message.into() })
+impl Refusal {
+    fn new(status: StatusCode, message: &'static str) -> Self {
+        Self { status, message }
+    }
+}
+
+fn refuse(status: StatusCode, message: &'static str) -> Result<Caller, Refusal> {
+    Err(Refusal::new(status, message))
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// To read a page, or something for programs.
+    Page,
+    /// To open the live feed.
+    Socket,
+    /// To change something.
+    Action,
 }
 
 /// The gate.
@@ -47,17 +68,19 @@ pub(super) struct Gate {
     /// The values of `Host` that mean this server.
     hosts: Vec<String>,
     token: [u8; 32],
+    /// Whether a page may act.
+    actions: bool,
 }
 
 impl Gate {
-    pub(super) fn new(address: SocketAddr, more: &[String], token: &str) -> Self {
+    pub(super) fn new(address: SocketAddr, more: &[String], token: &str, actions: bool) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
         if address.ip().is_loopback() {
             hosts.extend([format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")]);
         }
         hosts.extend(more.iter().map(|host| host.to_ascii_lowercase()));
-        Self { hosts, token: digest(token) }
+        Self { hosts, token: digest(token), actions }
     }
 
     /// Judges a request before anything else looks at it.
@@ -71,25 +94,44 @@ impl Gate {
         if request.uri.authority().is_some_and(|target| !self.is_own(target.as_str())) {
             return refuse(StatusCode::MISDIRECTED_REQUEST, "the address names another host");
         }
-        let is_socket = request.uri.path() == SOCKET;
+        let aim = self.aim(request)?;
+        if let Some(refused) = foreign(&request.headers, host, aim) {
+            return refuse(StatusCode::FORBIDDEN, refused);
+        }
+        match self.token_of(&request.headers, aim) {
+            Some(true) => Ok(Caller { is_known: true }),
+            Some(false) => refuse(StatusCode::UNAUTHORIZED, "the token is not the one of this server"),
+            None if aim != Aim::Page => refuse(StatusCode::UNAUTHORIZED, "this needs the token"),
+            None => Ok(Caller { is_known: false }),
+        }
+    }
+
+    /// What the request is for, by its method, its path and its body.
+    fn aim(&self, request: &Parts) -> Result<Aim, Refusal> {
+        let (headers, path) = (&request.headers, request.uri.path());
+        if request.method == Method::POST && self.actions && path.starts_with(API) {
+            // Pages of other sites can send forms and plain text without asking, and JSON only after asking.
+            if only(headers, &CONTENT_TYPE) != Some("application/json") {
+                return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "an action is application/json"));
+            }
+            let len = only(headers, &CONTENT_LENGTH).and_then(|len| len.parse::<usize>().ok());
+            return match len.filter(|_| !headers.contains_key(TRANSFER_ENCODING)) {
+                None => Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length")),
+                Some(len) if len > BODY => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long")),
+                Some(_) => Ok(Aim::Action),
+            };
+        }
         if !matches!(request.method, Method::GET | Method::HEAD) {
             let status =
                 if request.method == Method::OPTIONS { StatusCode::FORBIDDEN } else { StatusCode::METHOD_NOT_ALLOWED };
-            return refuse(status, "this server only shows");
+            let message = if self.actions { "nothing can be done here" } else { "this server only shows" };
+            return Err(Refusal::new(status, message));
         }
-        let sends = |header: &HeaderName| request.headers.get(header).is_some_and(|value| value != "0");
+        let sends = |header: &HeaderName| headers.get(header).is_some_and(|value| value != "0");
         if sends(&CONTENT_LENGTH) || sends(&TRANSFER_ENCODING) {
-            return refuse(StatusCode::BAD_REQUEST, "a request for a page has no body");
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, "a request for a page has no body"));
         }
-        if let Some(refused) = foreign(&request.headers, host, is_socket) {
-            return refuse(StatusCode::FORBIDDEN, refused);
-        }
-        match self.token_of(&request.headers, is_socket) {
-            Some(true) => Ok(Caller { is_known: true }),
-            Some(false) => refuse(StatusCode::UNAUTHORIZED, "the token is not the one of this server"),
-            None if is_socket => refuse(StatusCode::UNAUTHORIZED, "the live feed needs the token"),
-            None => Ok(Caller { is_known: false }),
-        }
+        Ok(if path == SOCKET { Aim::Socket } else { Aim::Page })
     }
 
     /// Whether this is a name of this server, to the letter.
@@ -98,8 +140,8 @@ impl Gate {
     }
 
     /// Whether the request has the right token; `None` if it has none.
-    fn token_of(&self, headers: &HeaderMap, is_socket: bool) -> Option<bool> {
-        let given = if is_socket {
+    fn token_of(&self, headers: &HeaderMap, aim: Aim) -> Option<bool> {
+        let given = if aim == Aim::Socket {
             let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
             offered.flat_map(|list| list.split(',')).find_map(|one| one.trim().strip_prefix(TOKEN_PROTOCOL))
         } else {
@@ -114,11 +156,11 @@ impl Gate {
 }
 
 /// Why a request comes from another site; `None` if it does not.
-fn foreign(headers: &HeaderMap, host: &str, is_socket: bool) -> Option<&'static str> {
+fn foreign(headers: &HeaderMap, host: &str, aim: Aim) -> Option<&'static str> {
     let origins: Vec<&HeaderValue> = headers.get_all(ORIGIN).iter().collect();
     let own = format!("http://{host}");
-    if origins.is_empty() && is_socket {
-        return Some("the live feed needs an Origin");
+    if origins.is_empty() && aim != Aim::Page {
+        return Some("the live feed and actions need an Origin");
     }
     if origins.len() > 1 || origins.iter().any(|origin| !origin.as_bytes().eq_ignore_ascii_case(own.as_bytes())) {
         return Some("the request comes from a page of another site");
@@ -146,7 +188,11 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef";
 
     fn judge(target: &str, method: &str, headers: &[(&str, &str)]) -> Result<bool, u16> {
-        let gate = Gate::new("127.0.0.1:7000".parse().unwrap(), &["box.example:8080".to_owned()], TOKEN);
+        judge_by(false, target, method, headers)
+    }
+
+    fn judge_by(actions: bool, target: &str, method: &str, headers: &[(&str, &str)]) -> Result<bool, u16> {
+        let gate = Gate::new("127.0.0.1:7000".parse().unwrap(), &["box.example:8080".to_owned()], TOKEN, actions);
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -229,5 +275,46 @@ mod tests {
         assert_eq!(judge("/", "GET", &[("host", "localhost:7000"), ("content-length", "4")]), Err(400));
         assert_eq!(judge("/", "GET", &[("host", "localhost:7000"), ("transfer-encoding", "chunked")]), Err(400));
         assert_eq!(judge("/", "HEAD", &[("host", "localhost:7000"), ("content-length", "0")]), Ok(false));
+    }
+
+    #[test]
+    fn an_action_needs_to_be_allowed_and_a_page_of_this_server_with_the_token_and_json() {
+        const TARGET: &str = "/api/v1/demo/runs/r1/cancel";
+        let bearer = format!("Bearer {TOKEN}");
+        let full = [
+            ("host", "localhost:7000"),
+            ("origin", "http://localhost:7000"),
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("content-length", "20"),
+        ];
+        assert_eq!(judge_by(true, TARGET, "POST", &full), Ok(true));
+        assert_eq!(judge_by(false, TARGET, "POST", &full), Err(405));
+        for method in ["PUT", "DELETE", "PATCH"] {
+            assert_eq!(judge_by(true, TARGET, method, &full), Err(405), "{method}");
+        }
+        for target in ["/", "/ws", "/api/v1", "/demo/runs/r1", "/API/v1/demo/runs/r1/cancel"] {
+            assert_eq!(judge_by(true, target, "POST", &full), Err(405), "{target}");
+        }
+        let with = |name: &str, value: Option<&'static str>| {
+            let mut headers: Vec<_> = full.into_iter().filter(|(known, _)| *known != name).collect();
+            headers.extend(value.map(|value| (name, value)));
+            judge_by(true, TARGET, "POST", &headers)
+        };
+        for origin in [None, Some("null"), Some("http://evil.example"), Some("http://127.0.0.1:7000")] {
+            assert_eq!(with("origin", origin), Err(403), "{origin:?}");
+        }
+        for token in [None, Some("Bearer x")] {
+            assert_eq!(with("authorization", token), Err(401), "{token:?}");
+        }
+        for kind in [None, Some("text/plain"), Some("application/json; charset=utf-8"), Some("application/jsonx")] {
+            assert_eq!(with("content-type", kind), Err(415), "{kind:?}");
+        }
+        for len in [None, Some("-1"), Some("x")] {
+            assert_eq!(with("content-length", len), Err(411), "{len:?}");
+        }
+        assert_eq!(with("content-length", Some("1048577")), Err(413));
+        assert_eq!(with("transfer-encoding", Some("chunked")), Err(411));
+        assert_eq!(with("sec-fetch-site", Some("same-site")), Err(403));
     }
 }

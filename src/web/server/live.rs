@@ -14,7 +14,7 @@ use crate::host::{Clock, secret};
 use crate::model::{RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
 use crate::runs::{CardFilter, Context, Keeper};
-use crate::web::{Error, Result};
+use crate::web::{Error, Result, Serving};
 
 /// How many changes are remembered for pages that lost their connection.
 const RING: usize = 4096;
@@ -48,6 +48,8 @@ pub(super) struct Live {
     pub(super) projects: Vec<Served>,
     /// Names this start of the server, so that numbers of another one are not taken for those of this one.
     pub(super) id: String,
+    /// Whether pages may act.
+    pub(super) actions: bool,
     ring: Mutex<VecDeque<Notice>>,
     notices: broadcast::Sender<Notice>,
     clock: Clock,
@@ -61,13 +63,13 @@ impl Served {
 }
 
 impl Live {
-    /// Reads the projects of these directories, otherwise that of the context. Hints for [`keep`] are sent to `hints`;
-    /// with `poll` there are none.
-    pub(super) fn open(cx: &Context, dirs: &[PathBuf], poll: bool, hints: &Sender<Hint>) -> Result<Self> {
+    /// Reads the projects to serve. Hints for [`keep`] are sent to `hints`; a server that polls has none.
+    pub(super) fn open(cx: &Context, serving: &Serving, hints: &Sender<Hint>) -> Result<Self> {
+        let dirs = &serving.dirs;
         let open = |cx: &Context, at: usize| {
             let hints = hints.clone();
             // The thread that receives ends with the process.
-            Keeper::open(cx, poll, move |path| drop(hints.send((at, path))))
+            Keeper::open(cx, serving.poll, move |path| drop(hints.send((at, path))))
         };
         let keepers: Vec<Keeper> = if dirs.is_empty() {
             vec![open(cx, 0)?]
@@ -89,6 +91,7 @@ impl Live {
         Ok(Self {
             projects,
             id,
+            actions: serving.allow_actions,
             ring: Mutex::default(),
             notices: broadcast::Sender::new(UNREAD),
             clock: cx.clock.clone(),

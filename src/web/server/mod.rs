@@ -4,6 +4,7 @@
 //! a request, so connections are accepted here: a limited number, each with a limit of time for every head.
 
 mod accept;
+mod actions;
 mod answer;
 mod files;
 mod gate;
@@ -34,7 +35,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         return Err(Error::Remote(serving.listen));
     }
     let (sender, hints) = mpsc::channel();
-    let live = Arc::new(Live::open(cx, &serving.dirs, serving.poll, &sender)?);
+    let live = Arc::new(Live::open(cx, serving, &sender)?);
     let mut memory = Memory::recall(cx, &live.roots());
     if serving.new_token {
         memory.forget_token();
@@ -50,10 +51,16 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         let address = listener.local_addr().map_err(Error::Start)?;
         let warning = memory.remember(address.port());
         let token = memory.token().to_owned();
-        let gate = Gate::new(address, &serving.allow_hosts, &token);
+        let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
         live::keep(&live, (sender, hints)).map_err(Error::Start)?;
         let url = format!("http://{address}/#token={token}");
-        announce(&ServeReport { url, address: address.to_string(), projects: live.names(), warning });
+        announce(&ServeReport {
+            url,
+            address: address.to_string(),
+            projects: live.names(),
+            actions: live.actions,
+            warning,
+        });
         accept::serve(listener, Arc::new(gate), pages::router(live)).await
     })
 }

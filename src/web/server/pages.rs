@@ -5,19 +5,19 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::{Response, StatusCode};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Router, middleware};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::{Explain, Kind, RunId, Seq};
+use crate::model::{Kind, RunId, Seq};
 use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
 use crate::runs::{CardFilter, CardGroup, EvidenceReport, FeedRun};
-use crate::web::server::answer::{html, json as as_json, text, with_type};
+use crate::web::server::answer::{Found, failed, html, json as as_json, missing, reported, text, with_type};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, Served, apart, cards};
-use crate::web::server::{files, places, socket};
+use crate::web::server::{actions, files, places, socket};
 
 /// How many records of activities a page shows.
 const ACTIVITIES: usize = 100;
@@ -44,6 +44,10 @@ pub(super) fn router(live: Arc<Live>) -> Router {
         .route("/api/v1/workflows", get(places::workflows))
         .route("/api/v1/{project}/workflows/{workflow}", get(places::workflow))
         .route("/api/v1/interviews", get(places::interviews))
+        .route("/api/v1/{project}/runs/{run}/cancel", post(actions::cancel))
+        .route("/api/v1/{project}/runs/{run}/unblock", post(actions::unblock))
+        .route("/api/v1/{project}/runs/{run}/answer", post(actions::answer))
+        .route("/api/v1/{project}/interview/answer", post(actions::answer_interview))
         .route("/ws", get(socket::open))
         .route_layer(middleware::from_fn(only_known));
     Router::new()
@@ -80,18 +84,6 @@ fn shown(caller: Caller, status: StatusCode, make: impl FnOnce() -> Page) -> Ans
     if caller.is_known { html(status, document(&make(), Place::Served)) } else { html(StatusCode::OK, page::shell()) }
 }
 
-/// Why something cannot be shown: a status for programs, and a sentence.
-pub(super) type Found<T> = Result<T, (StatusCode, String)>;
-
-/// A failure as a status and a sentence.
-pub(super) fn failed(error: &dyn Explain) -> (StatusCode, String) {
-    let status = match error.problem().kind {
-        Kind::NotFound | Kind::Usage => StatusCode::NOT_FOUND,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    (status, error.one_line())
-}
-
 /// The page that `make` makes, or one that says why `what` cannot be shown; the shell for those who have not shown the token.
 pub(super) async fn page_of(
     live: Arc<Live>,
@@ -104,10 +96,11 @@ pub(super) async fn page_of(
     }
     read_apart(live, move |live| match make(live) {
         Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
-        Err((status, message)) => {
+        Err(problem) => {
             // That something cannot be read is what there is to say of it.
-            let status = if status == StatusCode::NOT_FOUND { status } else { StatusCode::OK };
-            html(status, document(&message_page(&format!("{what} cannot be shown"), &message), Place::Served))
+            let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
+            let page = message_page(&format!("{what} cannot be shown"), &problem.one_line());
+            html(status, document(&page, Place::Served))
         }
     })
     .await
@@ -203,6 +196,7 @@ async fn run_shown(
                 machine: run.machine(),
                 address: Some(address),
                 now: live.now(),
+                actions: live.actions,
             };
             Ok(run_page(&view))
         })
@@ -212,30 +206,21 @@ async fn run_shown(
 
 /// A project by its name in addresses.
 pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> Found<&'l Served> {
-    live.find(name).ok_or_else(|| (StatusCode::NOT_FOUND, "no project of this name is served".to_owned()))
+    live.find(name).ok_or_else(|| missing("no project of this name is served"))
 }
 
-/// Calls `read` with a run of a project and its address. A failure is a status and a sentence.
+/// Calls `read` with a run of a project and its address.
 pub(super) fn with_run<T>(
     live: &Live,
     project: &str,
     run: &str,
     read: impl FnOnce(&FeedRun, String) -> crate::runs::Result<T>,
 ) -> Found<T> {
-    let missing = |message: &str| (StatusCode::NOT_FOUND, message.to_owned());
     let served = project_of(live, project)?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
     let mut keeper = served.keeper();
     let found = keeper.feed.run(&id).and_then(|found| read(&found, format!("/{}/runs/{id}", served.name)));
-    found.map_err(|error| failed(&error))
-}
-
-/// The answer to a program: a report, or an error.
-pub(super) fn reported<T: serde::Serialize>(found: Found<T>) -> Answer {
-    match found {
-        Ok(report) => as_json(StatusCode::OK, &report),
-        Err((status, message)) => as_json(status, &json!({ "error": message })),
-    }
+    found.map_err(failed)
 }
 
 async fn run(

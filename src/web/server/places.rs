@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::interviews;
+use crate::interviews::{self, OpenInterview};
 use crate::modes;
 use crate::picture::diagram;
 use crate::picture::page::{
@@ -16,23 +16,23 @@ use crate::picture::page::{
     sessions_page, workflow_page, workflows_page,
 };
 use crate::runs::{self, Card, CardFilter, WorkflowUse};
-use crate::web::server::answer::json as as_json;
+use crate::web::server::answer::{Found, failed, json as as_json, missing, reported};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, Found, failed, page_of, project_of, read_apart, reported};
+use crate::web::server::pages::{Answer, page_of, project_of, read_apart};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
 
 /// What `read` finds in each project, or a sentence that says why not.
-fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Result<T, String>)> {
-    let of = |project: &Served| (project.name.clone(), read(project).map_err(|(_, message)| message));
+fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Found<T>)> {
+    let of = |project: &Served| (project.name.clone(), read(project));
     live.projects.iter().map(of).collect()
 }
 
 /// The same for programs.
-fn listed<T: Serialize>(found: Vec<(String, Result<T, String>)>) -> Answer {
-    let one = |(project, found): (String, Result<T, String>)| match found {
+fn listed<T: Serialize>(found: Vec<(String, Found<T>)>) -> Answer {
+    let one = |(project, found): (String, Found<T>)| match found {
         Ok(found) => json!(found),
         Err(error) => json!({ "project": project, "error": error }),
     };
@@ -41,8 +41,8 @@ fn listed<T: Serialize>(found: Vec<(String, Result<T, String>)>) -> Answer {
 
 fn sessions_in(project: &Served) -> Found<ProjectSessions> {
     let open = project.keeper().feed.open_cards();
-    let sessions = modes::sessions_of(&project.cx, &open).map_err(|error| failed(&error))?;
-    let policy = modes::table(&project.cx).map_err(|error| failed(&error))?;
+    let sessions = modes::sessions_of(&project.cx, &open).map_err(failed)?;
+    let policy = modes::table(&project.cx).map_err(failed)?;
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn sessions_shown(State(live): State<Arc<Live>>, Extension(call
 
 fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
     let uses = project.keeper().feed.uses();
-    let known = runs::workflow_list(&project.cx).map_err(|error| failed(&error))?;
+    let known = runs::workflow_list(&project.cx).map_err(failed)?;
     let of = |id: &str| uses.iter().find(|(known, _)| known.as_str() == id).map(|(_, of)| of.clone());
     let used = known.workflows.into_iter().map(|workflow| {
         let runs = of(&workflow.id).unwrap_or_default();
@@ -90,7 +90,7 @@ pub(super) async fn workflow(
 ) -> Answer {
     read_apart(live, move |live| {
         reported(project_of(live, &project).and_then(|project| {
-            let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(|error| failed(&error))?;
+            let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
             let (used, _) = runs_of(project, &workflow);
             let here: Vec<_> = used.phases.keys().cloned().collect();
             let drawn = machine.map(|machine| diagram(&machine, &here));
@@ -107,7 +107,7 @@ pub(super) async fn workflow_shown(
 ) -> Answer {
     page_of(live, caller, "This workflow", move |live| {
         let served = project_of(live, &project)?;
-        let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(|error| failed(&error))?;
+        let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
         let (used, cards) = runs_of(served, &workflow);
         let view = WorkflowPage {
             project: &project,
@@ -124,7 +124,7 @@ pub(super) async fn workflow_shown(
 }
 
 fn interviews_in(project: &Served) -> Found<ProjectInterviews> {
-    let interviews = interviews::list(&project.cx).map_err(|error| failed(&error))?;
+    let interviews = interviews::list(&project.cx).map_err(failed)?;
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
@@ -142,6 +142,13 @@ pub(super) struct Document {
     document: String,
 }
 
+/// An interview that an open run waits for. No address names another document.
+pub(super) fn awaited_interview(project: &Served, document: &str) -> Found<OpenInterview> {
+    let open = interviews_in(project)?.interviews.interviews;
+    let none = || missing("no open run waits for an interview about this document");
+    open.into_iter().find(|one| one.document.to_string_lossy() == document).ok_or_else(none)
+}
+
 pub(super) async fn interview_shown(
     State(live): State<Arc<Live>>,
     Extension(caller): Extension<Caller>,
@@ -150,12 +157,9 @@ pub(super) async fn interview_shown(
 ) -> Answer {
     page_of(live, caller, "This interview", move |live| {
         let served = project_of(live, &project)?;
-        // Only a document that a run waits for; the address names no other file.
-        let open = interviews_in(served)?.interviews.interviews;
-        let none = || (StatusCode::NOT_FOUND, "no open run waits for an interview about this document".to_owned());
-        let one = open.into_iter().find(|one| one.document.to_string_lossy() == document).ok_or_else(none)?;
-        let status = interviews::status(&served.cx, &one.document).map_err(|error| failed(&error))?;
-        Ok(interview_page(&project, &one, &status))
+        let one = awaited_interview(served, &document)?;
+        let status = interviews::status(&served.cx, &one.document).map_err(failed)?;
+        Ok(interview_page(&project, &one, &status, live.actions))
     })
     .await
 }

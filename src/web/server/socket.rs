@@ -26,7 +26,7 @@ use crate::web::server::gate::PROTOCOL;
 use crate::web::server::live::{Live, Notice, Panicked, apart, cards};
 
 /// The most sockets at once.
-const SOCKETS: usize = 16;
+const SOCKETS: usize = 32;
 /// How often an idle socket says that it lives.
 const BEAT: Duration = Duration::from_secs(15);
 /// How long a message may take to be written.
@@ -106,8 +106,10 @@ struct Talk {
 
 impl Talk {
     async fn run(mut self, mut notices: Receiver<Notice>) -> Result<(), Over> {
-        let (feed, n, projects) = (self.live.id.clone(), self.live.last(), self.live.names());
-        self.send(json!({ "type": "hello", "feed": feed, "n": n, "projects": projects, "actions": false })).await?;
+        let Live { id, actions, .. } = &*self.live;
+        let (n, projects) = (self.live.last(), self.live.names());
+        let hello = json!({ "type": "hello", "feed": id, "n": n, "projects": projects, "actions": actions });
+        self.send(hello).await?;
         let mut beat = interval(BEAT);
         beat.tick().await;
         loop {

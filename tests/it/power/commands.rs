@@ -202,10 +202,7 @@ fn record(flow: &Context, run: &str, phase: &str, id: &str, summary: Option<Stri
 
 fn status(flow: &Context, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
     let (run, reason) = (Some(run.to_owned()), Some(reason.to_owned()).filter(|reason| !reason.is_empty()));
-    done(runs::change_status(
-        flow,
-        &StatusRequest { run, verb, reason, skip_reason: None, another: false, session: None, epoch: None },
-    ))
+    done(runs::change_status(flow, &StatusRequest { run, reason, ..StatusRequest::new(verb) }))
 }
 
 /// Two records, and a person's comment that the second one adopted.

@@ -125,7 +125,7 @@ impl World {
         let flow = self.flow();
         let status = |verb| {
             let (run, reason) = (Some(RUN.to_owned()), Some("why".to_owned()));
-            StatusRequest { run, verb, reason, skip_reason: None, another: false, session: None, epoch: None }
+            StatusRequest { run, reason, ..StatusRequest::new(verb) }
         };
         let record = |id: &str| RecordRequest {
             run: Some(RUN.to_owned()),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -50,7 +50,12 @@ impl Server {
 
     #[track_caller]
     pub fn with(sandbox: &Sandbox, args: &[&str]) -> Self {
-        let mut command = sandbox.flow_command();
+        Self::of_command(sandbox.flow_command(), args)
+    }
+
+    /// Serves with `command`, which has the environment.
+    #[track_caller]
+    pub fn of_command(mut command: Command, args: &[&str]) -> Self {
         command.args(["serve", "--json"]).args(args).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -97,6 +102,15 @@ impl Server {
             head += &format!("{name}: {value}\r\n");
         }
         self.raw(format!("{head}\r\n").as_bytes())
+    }
+
+    /// A request with a body and these headers besides `Host`.
+    pub fn send(&self, target: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut head = format!("POST {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address());
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        self.raw(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
     }
 
     /// What someone with the token gets.

@@ -1,0 +1,151 @@
+//! What a page may do, if the server was started with `--allow-actions`: cancel and unblock runs, and answer questions.
+//! The verbs of the command line do it, for a person without a session, and not if something happened that the person
+//! has not seen.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::interviews::{self, AnswerRequest, Replaces};
+use crate::model::{EventId, Kind, Problem, Seq, StateName, Unit, WorkflowId};
+use crate::runs::{self, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
+use crate::web::server::answer::{Found, failed, reported};
+use crate::web::server::live::{Live, Served};
+use crate::web::server::pages::{Answer, project_of, read_apart, with_run};
+use crate::web::server::places::awaited_interview;
+
+/// How long an action waits for another writer. Meanwhile it takes one of a few threads from the pages.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The content of an action.
+fn content<T: DeserializeOwned>(body: &Bytes) -> Found<T> {
+    let wrong = |error| Problem::of_message(Kind::Usage, "usage", format!("the action cannot be read: {error}"));
+    serde_json::from_slice(body).map_err(wrong)
+}
+
+/// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
+fn found<'l>(live: &'l Live, project: &str, run: &str) -> Found<(&'l Served, WorkflowId)> {
+    let workflow = with_run(live, project, run, |found, _| Ok(found.report(None)?.card.run.workflow.clone()))?;
+    Ok((project_of(live, project)?, workflow))
+}
+
+/// A change of a run's status.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// Names the operation, so that a retry has no further effect.
+    id: EventId,
+    /// The last event of the run that the person saw.
+    seen: Seq,
+    #[serde(default)]
+    reason: String,
+}
+
+async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Answer {
+    read_apart(live, move |live| {
+        let changed = || {
+            let (project, _) = found(live, &project, &run)?;
+            let Change { id, seen, reason } = content(&body)?;
+            let request = StatusRequest {
+                run: Some(run),
+                reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
+                id: Some(id),
+                seen: Some(seen),
+                ..StatusRequest::new(verb)
+            };
+            runs::change_status(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+        };
+        reported(changed())
+    })
+    .await
+}
+
+pub(super) async fn cancel(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+    change(live, StatusVerb::Cancel, run, body).await
+}
+
+pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+    change(live, StatusVerb::Unblock, run, body).await
+}
+
+/// An answer to a question of a run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunAnswer {
+    /// Names the operation, so that a retry has no further effect.
+    id: EventId,
+    /// The last event of the run that the person saw.
+    seen: Seq,
+    step: StateName,
+    #[serde(default)]
+    unit: Option<Unit>,
+    answer: String,
+}
+
+pub(super) async fn answer(
+    State(live): State<Arc<Live>>,
+    Path((project, run)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer {
+    read_apart(live, move |live| {
+        let answered = || {
+            let (project, workflow) = found(live, &project, &run)?;
+            let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
+            let report = ReportRequest {
+                kind: Some("user_answered".to_owned()),
+                step: Some(step.to_string()),
+                unit: unit.map(|unit| unit.to_string()),
+                data: Some(json!({ "answer": answer })),
+            };
+            let request = EmitRequest {
+                workflow: workflow.to_string(),
+                run,
+                reports: vec![report],
+                id: Some(id),
+                seen: Some(seen),
+                ..EmitRequest::default()
+            };
+            runs::emit(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+        };
+        reported(answered())
+    })
+    .await
+}
+
+/// An answer to a question of an interview. It replaces no other one, and the same one again has no further effect.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InterviewAnswer {
+    document: String,
+    /// The number of the question that the person saw.
+    question: u32,
+    answer: String,
+}
+
+pub(super) async fn answer_interview(
+    State(live): State<Arc<Live>>,
+    Path(project): Path<String>,
+    body: Bytes,
+) -> Answer {
+    read_apart(live, move |live| {
+        let answered = || {
+            let project = project_of(live, &project)?;
+            let InterviewAnswer { document, question, answer } = content(&body)?;
+            let request = AnswerRequest {
+                document: awaited_interview(project, &document)?.document,
+                question: Some(question),
+                asked: None,
+                answer: interviews::pad::Answer::Given(answer),
+                replaces: Replaces::Nothing,
+            };
+            interviews::answer(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+        };
+        reported(answered())
+    })
+    .await
+}
