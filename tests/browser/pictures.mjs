@@ -12,11 +12,13 @@ try {
   const { issue } = await demo(project);
   await more(project);
   const server = await project.serve();
+  const acting = await project.serve("--allow-actions", "--port", "0");
   const pages = {
     list: "/",
     run: `/widgets/runs/${issue}`,
     past: `/widgets/runs/${issue}?at=8`,
     units: "/widgets/runs/reports",
+    acting: "/widgets/runs/reports",
     over: "/?group=over",
     sessions: "/sessions",
     workflows: "/workflows",
@@ -31,7 +33,8 @@ try {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } });
       for (const [name, path] of Object.entries(pages)) {
         const page = await context.newPage();
-        await page.goto(server.url.replace("/#", `${path}#`));
+        const { url } = name === "acting" ? acting : server;
+        await page.goto(url.replace("/#", `${path}#`));
         await settled(page);
         const file = join(dir, `${name}-${colorScheme}-${width}.png`);
         await page.screenshot({ path: file, fullPage: true });
