@@ -9,7 +9,7 @@ use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
 use crate::drive::error::{Error, Result};
 use crate::drive::{DriveReport, DriveStop};
 use crate::engine::{Caller, Drift, History, Presence};
-use crate::machine::Machine;
+use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
 use crate::runs::advice::{Alternative, DRIVER, adopt};
 use crate::runs::select::{Runs, open_run_exactly};
@@ -94,17 +94,17 @@ pub(super) fn take_up(
     let mut warnings = Vec::new();
     match drift {
         Drift::None => {}
-        Drift::Elsewhere(lines) => {
-            warnings
-                .push(format!("the run goes on with the graph that it began with; since then: {}", lines.join("; ")));
+        Drift::Elsewhere(differences) => {
+            let since = in_words(&differences);
+            warnings.push(format!("the run goes on with the graph that it began with; since then: {since}"));
         }
-        Drift::AtPosition(lines) => {
+        Drift::AtPosition(differences) => {
             let Alternative { command, .. } = adopt(run.id(), known.file.as_deref());
             let reason = format!(
                 "run {} began with another graph, and where it stands they differ ({}): move it over with `{command}`, or \
                  begin another one with --run-id",
                 run.id(),
-                lines.join("; ")
+                in_words(&differences)
             );
             return stopped(DriveStop::NeedsHuman, reason);
         }

@@ -3,7 +3,7 @@
 use crate::engine::leave::{is_undone, is_way_back, open_beside, undone};
 use crate::engine::resume::in_doubt;
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone};
-use crate::machine::Machine;
+use crate::machine::{Difference, Machine};
 use crate::model::{
     ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange,
     WorkflowAdopted,
@@ -121,7 +121,7 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
         return Ok(Decision::Already);
     }
     Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
-        differences: differences.unwrap_or_default(),
+        differences: differences.iter().flatten().map(Difference::to_string).collect(),
         session: caller.session.clone(),
         machine: newer.to_value(),
     }))))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Attempt, History, PhaseWork, Undone};
-use crate::machine::Machine;
+use crate::machine::{Difference, Machine, in_words};
 use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
 /// The answer of `resume` in one word.
@@ -141,10 +141,10 @@ pub struct InDoubt {
 pub enum Drift {
     /// Not at all, or there is no definition to compare with.
     None,
-    /// It changed elsewhere; a message for each difference.
-    Elsewhere(Vec<String>),
-    /// It changed where the run is; a message for each difference.
-    AtPosition(Vec<String>),
+    /// It changed elsewhere.
+    Elsewhere(Vec<Difference>),
+    /// It changed where the run is.
+    AtPosition(Vec<Difference>),
 }
 
 impl Drift {
@@ -155,8 +155,8 @@ impl Drift {
         current: &Machine,
         positions: impl IntoIterator<Item = &'a StateName>,
     ) -> Self {
-        let lines = pinned.changes(current);
-        if lines.is_empty() {
+        let differences = pinned.changes(current);
+        if differences.is_empty() {
             return Self::None;
         }
         let next = |machine: &Machine, phase| {
@@ -166,7 +166,7 @@ impl Drift {
             (machine.contains(phase), machine.is_terminal(phase), names)
         };
         let touched = positions.into_iter().any(|phase| next(pinned, phase) != next(current, phase));
-        if touched { Self::AtPosition(lines) } else { Self::Elsewhere(lines) }
+        if touched { Self::AtPosition(differences) } else { Self::Elsewhere(differences) }
     }
 }
 
@@ -286,8 +286,8 @@ fn judge(
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
-    if let Drift::AtPosition(lines) = &outlook.drift {
-        let reason = format!("the workflow changed where the run stands: {}", lines.join("; "));
+    if let Drift::AtPosition(differences) = &outlook.drift {
+        let reason = format!("the workflow changed where the run stands: {}", in_words(differences));
         return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
     }
     if let Some(limit) = limit {
@@ -505,8 +505,8 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if outlook.presence == Presence::HolderDead {
         notes.push("the process that held it is gone".to_owned());
     }
-    if let Drift::Elsewhere(lines) = &outlook.drift {
-        notes.push(format!("the workflow changed elsewhere: {}", lines.join("; ")));
+    if let Drift::Elsewhere(differences) = &outlook.drift {
+        notes.push(format!("the workflow changed elsewhere: {}", in_words(differences)));
     }
     let workers = history.open_workers();
     if !workers.is_empty() {

@@ -354,83 +354,11 @@ impl Machine {
     }
 
     /// The source and target of every transition, without those that differ only in the label.
-    fn edges(&self) -> Vec<(&StateName, &StateName)> {
+    pub(super) fn edges(&self) -> Vec<(&StateName, &StateName)> {
         let mut seen = HashSet::new();
         let edges = self.transitions.iter().map(|one| (&one.from, &one.to));
         edges.filter(|edge| seen.insert(*edge)).collect()
     }
-
-    /// The changes from this machine to `newer` that matter to a run, a short line for each.
-    #[must_use]
-    pub fn differences(&self, newer: &Self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let names = |one: &Self, other: &Self| {
-            let states = one.states.iter().map(|state| state.name.clone());
-            states.filter(|name| !other.contains(name)).collect::<Vec<_>>()
-        };
-        lines.extend(names(self, newer).iter().map(|name| format!("state `{name}` removed")));
-        lines.extend(names(newer, self).iter().map(|name| format!("state `{name}` added")));
-        let (old, new) = (self.edges(), newer.edges());
-        let gone = minus(&old, &new).map(|(from, to)| format!("transition `{from}` → `{to}` removed"));
-        lines.extend(gone);
-        let come = minus(&new, &old).map(|(from, to)| format!("transition `{from}` → `{to}` added"));
-        lines.extend(come);
-        if self.initial != newer.initial {
-            let (old, new) = (join(&self.initial), join(&newer.initial));
-            lines.push(format!("initial state was {old} and is {new}"));
-        }
-        for state in &newer.states {
-            let (was, is) = (self.is_terminal(&state.name), newer.is_terminal(&state.name));
-            if was != is && self.contains(&state.name) {
-                let now = if is { "is now terminal" } else { "is no longer terminal" };
-                lines.push(format!("state `{}` {now}", state.name));
-            }
-        }
-        if lines.is_empty() && self.digest() != newer.digest() {
-            lines.push("the order of transitions changed".into());
-        }
-        lines
-    }
-
-    /// As [`Self::differences`], including types, labels, descriptions and settings.
-    #[must_use]
-    pub fn changes(&self, newer: &Self) -> Vec<String> {
-        let mut lines = self.differences(newer);
-        for state in &newer.states {
-            let Some(old) = self.state(&state.name) else { continue };
-            let words = [("type", &old.kind, &state.kind), ("label", &old.label, &state.label)];
-            for (what, was, is) in words.into_iter().filter(|(_, was, is)| was != is) {
-                let shown =
-                    |text: &Option<String>| text.as_deref().map_or("none".to_owned(), |text| format!("`{text}`"));
-                lines.push(format!("the {what} of `{}` was {} and is {}", state.name, shown(was), shown(is)));
-            }
-            if old.description != state.description {
-                lines.push(format!("the description of `{}` changed", state.name));
-            }
-            if old.config != state.config {
-                lines.push(format!("the settings of `{}` changed", state.name));
-            }
-        }
-        let labels = |machine: &Self| -> Vec<_> {
-            machine.transitions.iter().map(|one| (one.from.clone(), one.to.clone(), one.label.clone())).collect()
-        };
-        if self.edges() == newer.edges() && labels(self) != labels(newer) {
-            lines.push("the labels of transitions changed".into());
-        }
-        lines
-    }
-}
-
-type Edge<'a> = (&'a StateName, &'a StateName);
-
-fn minus<'a>(edges: &[Edge<'a>], others: &[Edge<'a>]) -> impl Iterator<Item = Edge<'a>> {
-    let others = others.iter().copied().collect::<HashSet<_>>();
-    edges.iter().copied().filter(move |edge| !others.contains(edge))
-}
-
-fn join(names: &[StateName]) -> String {
-    let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-    names.join(", ")
 }
 
 /// The format of [`Machine::to_value`].
@@ -498,6 +426,7 @@ impl Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Difference;
     use crate::machine::{Form, StateTypes, compile_text};
     use proptest::prelude::*;
     use std::fmt::Write as _;
@@ -533,28 +462,6 @@ mod tests {
         assert!(machine.contains(&name("plan")) && machine.state(&name("nope")).is_none());
         assert_eq!(machine.suggest("bulid"), Some(&name("build")));
         assert_eq!(machine.suggest("zzz"), None);
-    }
-
-    #[test]
-    fn differences_name_what_matters_to_a_run() {
-        let old = machine("plan>build build>review review!");
-        assert_eq!(old.differences(&old), [""; 0]);
-        let new =
-            machine("plan>design design>build build>review! review>plan last!".replace("review!", "review").as_str());
-        assert_eq!(
-            old.differences(&new),
-            [
-                "state `design` added",
-                "state `last` added",
-                "transition `plan` → `build` removed",
-                "transition `plan` → `design` added",
-                "transition `design` → `build` added",
-                "transition `review` → `plan` added",
-                "state `review` is no longer terminal",
-            ]
-        );
-        let (one, other) = (machine("a>b,c b! c!"), machine("a>c,b b! c!"));
-        assert_eq!(one.differences(&other), ["the order of transitions changed"]);
     }
 
     #[test]
@@ -605,5 +512,27 @@ mod tests {
             prop_assert_eq!(again.digest(), machine.digest());
             prop_assert_eq!(again.to_value().to_string(), value.to_string());
         }
+    }
+
+    #[test]
+    fn differences_name_what_matters_to_a_run() {
+        let old = machine("plan>build build>review review!");
+        assert_eq!(old.differences(&old), []);
+        let new =
+            machine("plan>design design>build build>review! review>plan last!".replace("review!", "review").as_str());
+        assert_eq!(
+            old.differences(&new).iter().map(Difference::to_string).collect::<Vec<_>>(),
+            [
+                "state `design` added",
+                "state `last` added",
+                "transition `plan` → `build` removed",
+                "transition `plan` → `design` added",
+                "transition `design` → `build` added",
+                "transition `review` → `plan` added",
+                "state `review` is no longer terminal",
+            ]
+        );
+        let (one, other) = (machine("a>b,c b! c!"), machine("a>c,b b! c!"));
+        assert_eq!(one.differences(&other), [Difference::Order]);
     }
 }

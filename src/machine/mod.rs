@@ -9,6 +9,7 @@
 
 mod check;
 mod diagnostic;
+mod difference;
 mod form;
 mod graph;
 mod lines;
@@ -24,6 +25,7 @@ mod write;
 
 pub use check::{Compiled, compile};
 pub use diagnostic::{Diagnostic, Severity, render};
+pub use difference::{Difference, in_words};
 pub use form::{Checked, Form, compile_text};
 #[doc(hidden)]
 pub use graph::StateTypes;

@@ -84,7 +84,7 @@ pub use list::{ListFilter, ListReport, ListStatus, ListedRun, list};
 pub(crate) use log::reader_left;
 pub use log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
-pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownQuestion, run_report};
+pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, run_report};
 pub use outlook::NextReport;
 pub use payload::ReportRequest;
 #[doc(hidden)]

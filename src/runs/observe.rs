@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
-use crate::machine::Machine;
+use crate::machine::{Difference, Machine};
 use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp};
 use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
@@ -93,8 +93,24 @@ impl ShownQuestion {
 pub struct DriftReport {
     /// Whether it differs where the run is.
     pub at_position: bool,
-    /// A message for each difference.
-    pub differences: Vec<String>,
+    /// The differences.
+    pub differences: Vec<ShownDifference>,
+}
+
+/// A difference between two definitions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownDifference {
+    /// What differs.
+    #[serde(flatten)]
+    pub difference: Difference,
+    /// The same for people.
+    pub message: String,
+}
+
+impl From<Difference> for ShownDifference {
+    fn from(difference: Difference) -> Self {
+        Self { message: difference.to_string(), difference }
+    }
 }
 
 impl RunReport {
@@ -110,11 +126,15 @@ impl RunReport {
 }
 
 impl DriftReport {
+    fn new(at_position: bool, differences: Vec<Difference>) -> Self {
+        Self { at_position, differences: differences.into_iter().map(ShownDifference::from).collect() }
+    }
+
     fn of(drift: Drift) -> Option<Self> {
         match drift {
             Drift::None => None,
-            Drift::Elsewhere(differences) => Some(Self { at_position: false, differences }),
-            Drift::AtPosition(differences) => Some(Self { at_position: true, differences }),
+            Drift::Elsewhere(differences) => Some(Self::new(false, differences)),
+            Drift::AtPosition(differences) => Some(Self::new(true, differences)),
         }
     }
 }
