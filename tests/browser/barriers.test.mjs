@@ -40,6 +40,7 @@ for (const look of LOOKS) {
       "/interviews",
       "/demo/interview?document=docs%2Frelease.md",
       "/demo/runs/issue-42/file?evidence=bench.txt",
+      "/demo/runs/issue-42/file?evidence=report.md",
       "/demo/runs/issue-42/file?evidence=screen.png",
       ...runs.map((run) => `/demo/runs/${run}`),
     ]) {

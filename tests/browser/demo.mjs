@@ -9,6 +9,24 @@ export const PICTURE = Buffer.from(
   "base64",
 );
 
+/** A report as agents write them. */
+const REPORT = `# Reads and writes
+
+Reads took **half the time**, see \`bench.txt\`.
+
+| what | before | after |
+|---|---:|---:|
+| reads | 812 ms | 398 ms |
+| writes | 1.9 ms | 1.9 ms |
+
+- [x] measured twice
+- [ ] on another disk
+
+\`\`\`sh
+cargo bench --bench reads
+\`\`\`
+`;
+
 const DAY = 24 * 3600;
 
 /** Makes the project. Its last command is at `now`, in seconds since 1970. */
@@ -180,6 +198,7 @@ export async function more(project) {
   const evidence = join(project.root, ".flow/runs/issue-42/evidence");
   writeFileSync(join(evidence, "bench.txt"), "reads   before 812 ms   after 398 ms\nwrites  before 1.9 ms   after 1.9 ms\n");
   writeFileSync(join(evidence, "screen.png"), PICTURE);
+  writeFileSync(join(evidence, "report.md"), REPORT);
   await project.flow(["mode", "request", "blueprint", "--session", "monday"]);
   await project.flow(["interview", "start", "docs/release.md", "--run-id", "release-0.9"]);
 }

@@ -27,6 +27,7 @@ try {
     interview: "/widgets/interview?document=docs%2Frelease.md",
     image: `/widgets/runs/${issue}/file?evidence=screen.png`,
     file: `/widgets/runs/${issue}/file?evidence=bench.txt`,
+    report: `/widgets/runs/${issue}/file?evidence=report.md`,
   };
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {

@@ -88,7 +88,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("dagre", &["picture/diagram/layout.rs"]),
     (
         "pulldown_cmark",
-        &["machine/markdown.rs", "machine/prose.rs", "interviews/pad/outline.rs", "interviews/pad/gaps.rs"],
+        &[
+            "machine/markdown.rs",
+            "machine/prose.rs",
+            "interviews/pad/outline.rs",
+            "interviews/pad/gaps.rs",
+            "picture/page/markdown.rs",
+        ],
     ),
     // The one way out into the network.
     ("ureq", &["drive/http.rs"]),

@@ -6,9 +6,10 @@ use crate::picture::timeline::timeline_alone;
 
 /// What does not depend on colours.
 const SHAPES: &str = "text { font: 12px system-ui, sans-serif } text.within { font-size: 11px } .rule { fill: none } \
-    .folds { stroke-width: 1.2 } .hatch { stroke-width: 3 } .waits { stroke-width: 2 } ";
+    .folds { stroke-width: 1.2 } .hatch { stroke-width: 3 } .waits { stroke-width: 2 } \
+    .mark { stroke-width: 3; paint-order: stroke } ";
 /// The colours, by the names that the style sheet of pages gives them.
-const COLOURS: &str = ".paper, .waits { fill: --paper } text { fill: --ink } .mark, .unit { fill: --faint } \
+const COLOURS: &str = ".paper, .waits { fill: --paper } text { fill: --ink } .mark, .unit { fill: --faint } .mark { stroke: --paper } \
     .rule { stroke: --rule } .folds { stroke: --faint } .hatch, .doubt { stroke: --doubt } .done { fill: --done } \
     .failed { fill: --bad } .running { fill: --work } .skipped, .left { fill: --faint } .waits { stroke: --need }";
 

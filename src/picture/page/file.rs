@@ -1,8 +1,9 @@
 //! The page of a file that a run refers to: evidence, or an artifact.
 
-use maud::html;
+use maud::{Markup, html};
 
 use crate::model::RunId;
+use crate::picture::page::markdown::rendered;
 use crate::picture::page::{Page, Part, encoded, run_link};
 use crate::picture::words::{clean, count};
 use crate::runs::{EvidenceFile, FileContent};
@@ -28,7 +29,12 @@ pub fn file_page(project: &str, run: &RunId, file: &EvidenceFile, content: &File
         @match (content.image, content.text()) {
             (Some(_), _) => img.shown data-src=(raw) alt=(clean(name));,
             (None, Some(text)) => {
-                div.scroll tabindex="0" role="region" aria-label="Content" { pre { (clean_lines(text)) } }
+                @if is_markdown(name) {
+                    div.scroll tabindex="0" role="region" aria-label="Content" { article.document { (rendered(text)) } }
+                    details { summary { "As it was written" } (as_text(text, "Content as it was written")) }
+                } @else {
+                    (as_text(text, "Content"))
+                }
                 @if content.len > content.bytes.len() as u64 { p.dim { "The first " (count(content.bytes.len())) " bytes." } }
             }
             (None, None) => p.dim { "It is neither text nor an image that is shown here." },
@@ -37,8 +43,16 @@ pub fn file_page(project: &str, run: &RunId, file: &EvidenceFile, content: &File
     Page { title: format!("{} · flow", clean(name)), main, part: Part::Runs }
 }
 
+fn is_markdown(name: &str) -> bool {
+    [".md", ".markdown"].iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+}
+
+fn as_text(text: &str, label: &str) -> Markup {
+    html! { div.scroll tabindex="0" role="region" aria-label=(label) { pre { (clean_lines(text)) } } }
+}
+
 /// A text of many lines, without control characters.
-fn clean_lines(text: &str) -> String {
+pub(super) fn clean_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(|line| line.replace('\t', "    ")).collect();
     lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
 }

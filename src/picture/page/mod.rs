@@ -6,6 +6,7 @@
 mod act;
 mod file;
 mod interviews;
+mod markdown;
 mod run;
 mod runs;
 mod sessions;

@@ -1,5 +1,7 @@
 //! The page of one run: where it is and why, what to do next, when work happened, and what came out.
 
+use std::collections::HashSet;
+
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -115,7 +117,9 @@ fn next(view: &RunPage<'_>) -> Markup {
     html! {
         section.next.(class) data-key="next" aria-labelledby="verdict" {
             p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&run.card.reason, 1000)) }
-            @if let Some(description) = &next.description { p.dim { (shortened(description, 600)) } }
+            @if let Some(description) = &next.description {
+                p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
+            }
             @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
             @for way in &next.alternatives {
                 p.when { "When " (shortened(&way.when, 300)) ":" }
@@ -192,7 +196,7 @@ fn workflow(view: &RunPage<'_>) -> Markup {
                         @if drift.differences.len() == 1 { " difference, " } @else { " differences, " }
                         @if drift.at_position { b.need { "where the run is" } } @else { "none where it is" }
                     }
-                    ul { @for difference in &drift.differences { li { (shortened(difference, 400)) } } }
+                    ul { @for difference in &drift.differences { li { (shortened(&difference.message, 400)) } } }
                 }
             }
             @if !run.skipped.is_empty() {
@@ -255,12 +259,12 @@ fn activities(view: &RunPage<'_>) -> Markup {
             table.cards {
                 thead { tr { th { "No." } th { "Activity" } th { "Phase" } th { "Status" } th { "What came out" } } }
                 tbody {
-                    @for attempt in view.activities {
+                    @for (attempt, is_old) in overtaken(view.activities) {
                         tr data-key={ "a" (attempt.number) } {
                             td.mono data-name="No." { (attempt.number) }
                             td.mono data-name="Activity" { (clean(&attempt.id)) }
                             td data-name="Phase" { (attempt.phase.as_ref().map_or("", |phase| phase.as_str())) }
-                            td data-name="Status" { (activity_status(attempt.status)) }
+                            td data-name="Status" { (activity_status(attempt.status, is_old)) }
                             td data-name="What came out" { (shortened(attempt.summary.as_deref().unwrap_or_default(), 300)) }
                         }
                     }
@@ -286,8 +290,18 @@ pub(crate) fn look_of_activity(status: ActivityStatus) -> (&'static str, &'stati
     }
 }
 
-fn activity_status(status: ActivityStatus) -> Markup {
-    let (symbol, class, word) = look_of_activity(status);
+/// The records, each with whether a later one says how its work went on. `attempts` has the latest first.
+fn overtaken(attempts: &[Attempt]) -> impl Iterator<Item = (&Attempt, bool)> {
+    let mut later = HashSet::new();
+    attempts.iter().map(move |attempt| (attempt, !later.insert((&attempt.id, &attempt.phase))))
+}
+
+fn activity_status(status: ActivityStatus, is_old: bool) -> Markup {
+    let (symbol, class, word) = match look_of_activity(status) {
+        // Its outcome is known, so nothing is in doubt any more.
+        (_, _, word) if is_old && status == ActivityStatus::Running => ("·", "dim", word),
+        look => look,
+    };
     html! { span class={ "tag " (class) } { (symbol) " " (word) } }
 }
 
