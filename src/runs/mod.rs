@@ -103,9 +103,8 @@ pub(crate) use source::read_source;
 pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
 pub use workflow::{
-    WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowGraphReport, WorkflowListReport,
-    WorkflowReport, WorkflowRequest, workflow_check, workflow_convert, workflow_graph, workflow_list, workflow_named,
-    workflow_show,
+    WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowListReport, WorkflowReport, WorkflowRequest,
+    workflow_check, workflow_convert, workflow_list, workflow_machine, workflow_named, workflow_show,
 };
 pub use worktrees::OtherWorktree;
 pub(crate) use worktrees::{in_other_worktrees, other_worktrees};

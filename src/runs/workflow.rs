@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Catalog, CatalogError, Origin, definition_text};
 use crate::disk::read_named;
 use crate::machine::{
-    Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, picture, unsaid, write,
+    Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, unsaid, write,
 };
 use crate::model::{StateName, WorkflowId, limits};
 use crate::runs::context::Context;
@@ -55,17 +55,6 @@ pub struct WorkflowReport {
     pub transitions: Vec<Transition>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A drawing of a workflow.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct WorkflowGraphReport {
-    /// Its id.
-    pub id: WorkflowId,
-    /// A Mermaid diagram.
-    pub mermaid: String,
-    /// A picture made of characters.
-    pub picture: String,
 }
 
 /// A workflow in another notation.
@@ -155,24 +144,10 @@ pub fn workflow_check(cx: &Context, request: &WorkflowRequest) -> Result<(Workfl
     Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
 }
 
-/// Draws a file or a workflow as a Mermaid diagram and as a picture made of characters.
-///
-/// # Errors
-/// As [`workflow_check`], and [`Error::Catalog`] when it does not compile.
-pub fn workflow_graph(cx: &Context, request: &WorkflowRequest) -> Result<WorkflowGraphReport> {
-    let machine = definition(cx, &request.target, &request.types)?.machine()?;
-    let picture = picture(&machine);
-    Ok(WorkflowGraphReport {
-        id: machine.id().clone(),
-        mermaid: write(&machine, Notation::Mermaid, None).text,
-        picture,
-    })
-}
-
 /// Writes a file or a workflow in another notation.
 ///
 /// # Errors
-/// As [`workflow_graph`].
+/// As [`workflow_machine`].
 pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Result<WorkflowConvertReport> {
     let to = request.to;
     let definition = definition(cx, &request.target, &request.types)?;
@@ -193,7 +168,10 @@ pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Resul
 
 /// The machine of a file or a workflow. The graph in a file may use the state types `types` in addition to the
 /// project's.
-pub(crate) fn workflow_machine(cx: &Context, target: &str, types: &[String]) -> Result<Machine> {
+///
+/// # Errors
+/// As [`workflow_check`], and [`Error::Catalog`] when it does not compile.
+pub fn workflow_machine(cx: &Context, target: &str, types: &[String]) -> Result<Machine> {
     definition(cx, target, types)?.machine()
 }
 

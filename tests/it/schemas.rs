@@ -27,14 +27,15 @@ use flowrun::modes::{
     ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteReport, ModeWriteRequest, OutcomeReport,
     PolicyReport, SessionsReport,
 };
+use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, AttentionReport, AttentionRequest, BriefRequest, CardFilter,
     ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExportReport, HookInput,
     InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport, NextStatesRequest,
     RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport,
     SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport,
-    StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowGraphReport,
-    WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
+    StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport,
+    WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::watch::WatchMessage;
 use flowrun::web::ServeReport;

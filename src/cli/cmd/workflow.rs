@@ -8,6 +8,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
+use crate::picture::WorkflowGraphReport;
 use crate::runs::{
     self, AdoptRequest, Context, Error, WorkflowConvertRequest, WorkflowListReport, WorkflowReport, WorkflowRequest,
 };
@@ -26,15 +27,14 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit
         WorkflowCommand::Check { target, types } => {
             check(runs::workflow_check(cx, &WorkflowRequest { target, types }), out)
         }
-        WorkflowCommand::Graph { target, mermaid, types } => {
-            match runs::workflow_graph(cx, &WorkflowRequest { target, types }) {
-                Ok(report) => {
-                    let drawn = out.is_terminal() && !mermaid;
-                    out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
-                }
-                Err(error) => out.error(&error),
+        WorkflowCommand::Graph { target, mermaid, types } => match runs::workflow_machine(cx, &target, &types) {
+            Ok(machine) => {
+                let report = WorkflowGraphReport::new(&machine);
+                let drawn = out.is_terminal() && !mermaid;
+                out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
             }
-        }
+            Err(error) => out.error(&error),
+        },
         WorkflowCommand::Adopt { run, from, caller } => adopt(cx, run.name(), from, caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(cx, target, &to, types, out),
     }
