@@ -40,6 +40,8 @@ try {
         const file = join(dir, `${name}-${colorScheme}-${width}.png`);
         await page.screenshot({ path: file, fullPage: true });
         console.log(file);
+        // What a screen shows of it, for the README.
+        if (width === 1280) await page.screenshot({ path: join(dir, `screen-${name}-${colorScheme}.png`) });
       }
       await context.close();
     }
