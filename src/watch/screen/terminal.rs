@@ -12,6 +12,7 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::layout::{Position, Rect};
 
 use crate::watch::screen::clipboard::osc52;
 use crate::watch::screen::state::Key;
@@ -44,8 +45,10 @@ impl Taken {
         give_back();
         stop();
         enter()?;
-        // Others drew on it.
-        self.terminal.clear()
+        // Others drew on it. `clear` would ask the terminal where its cursor is, and the thread that reads keys would get
+        // the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
@@ -114,4 +117,23 @@ pub(super) fn key(event: &Event) -> Option<Key> {
         KeyCode::Backspace => Key::Backspace,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_is_reported_and_one_elsewhere_leaves_it() {
+        let was_taken = std::sync::Arc::new(AtomicBool::new(true));
+        let reported = std::sync::Arc::clone(&was_taken);
+        panic::set_hook(Box::new(move |_| reported.store(TAKEN.load(Ordering::SeqCst), Ordering::SeqCst)));
+        TAKEN.store(true, Ordering::SeqCst);
+        give_back_before_panics(thread::current().id());
+        thread::spawn(|| panic!("elsewhere")).join().unwrap_err();
+        assert!(was_taken.load(Ordering::SeqCst), "another thread does not have the terminal");
+        panic::catch_unwind(|| panic!("on the screen")).unwrap_err();
+        assert!(!was_taken.load(Ordering::SeqCst), "the report would be drawn on the alternate screen");
+        drop(panic::take_hook());
+    }
 }
