@@ -2,6 +2,8 @@
 //!
 //! Whole processes are timed, alternating with what they are compared to, so that both meet the same machine. With
 //! `-- --write` the table goes into `docs/performance.md`. `-- --quick` takes fewer rounds and smaller projects.
+//! `-- --without FLOW` compares with a flow that was built without the dashboard and the screen:
+//! `cargo build --release --no-default-features --features mcp,network --target-dir target/without`.
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes and looks at the clock")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
@@ -82,6 +84,10 @@ fn main() {
     runs(home.path(), &floor, &sizes, &mut table);
     hooks(home.path(), &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
+    match args.iter().position(|arg| arg == "--without").and_then(|at| args.get(at + 1)) {
+        Some(without) => faces(home.path(), Path::new(without), &sizes, &mut table),
+        None => println!("SKIPPED: what the dashboard and the screen cost: needs --without FLOW"),
+    }
     println!("{table}");
     if args.iter().any(|arg| arg == "--write") {
         table.write(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md")));
@@ -221,6 +227,22 @@ fn definitions(home: &Path, sizes: &Sizes, table: &mut Table) {
         let what = format!("`workflow check` of one MiB of {of}");
         table.push(Row::new(&what, median, Some(("start-up", medians[0], Bound::None))));
     }
+}
+
+/// What the dashboard and the screen cost a command that does not use them.
+fn faces(home: &Path, without: &Path, sizes: &Sizes, table: &mut Table) {
+    // Beside each other, and under names of the same length.
+    let other = home.join("bin").join("less");
+    std::fs::copy(without, &other).unwrap();
+    let [ours, theirs] = [sizes.few; 2].map(|length| Project::with_activities(home, length));
+    let mut timed = [Timed::new("without", || theirs.record_by(&other)), Timed::new("with", || ours.record())];
+    let medians = alternate(&mut timed, 4 * sizes.rounds);
+    table.push(Row::new("`record-activity` of a flow without `serve` and `watch`", medians[0], None));
+    let against = Some(("a flow without them", medians[0], Bound::AtMost(1.03)));
+    table.push(Row::new("`record-activity` of this flow", medians[1], against));
+    let size = |path: &Path| std::fs::metadata(path).unwrap().len() as f64;
+    let more = size(FLOW.get().unwrap()) - size(&other);
+    table.push(Row::of_size("what `serve` and `watch` add to the program", more, ("2 MB", 2e6)));
 }
 
 fn version() -> Command {

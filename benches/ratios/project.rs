@@ -123,6 +123,13 @@ impl Project {
         self.command(&["record-activity", "--run-id", &self.open, "--id", &id, "--summary", "what came out of it"])
     }
 
+    /// The same by another flow.
+    pub fn record_by(&self, flow: &Path) -> Command {
+        let (ours, mut command) = (self.record(), Command::new(flow));
+        command.args(ours.get_args());
+        command
+    }
+
     /// One more report on a step of the run `reported`, which goes back and forth between two steps: each begins one and
     /// completes the other.
     pub fn emit(&self) -> Command {

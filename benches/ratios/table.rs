@@ -16,7 +16,8 @@ pub enum Bound {
 /// One measurement.
 pub struct Row {
     what: String,
-    median: Duration,
+    /// The median, or a size.
+    shown: String,
     compared: Option<(&'static str, f64, Bound)>,
 }
 
@@ -24,7 +25,14 @@ impl Row {
     /// `compared` is to what, how long that took, and what the ratio is to be.
     pub fn new(what: &str, median: Duration, compared: Option<(&'static str, Duration, Bound)>) -> Self {
         let ratio = |(to, other, bound): (_, Duration, _)| (to, median.as_secs_f64() / other.as_secs_f64(), bound);
-        Self { what: what.to_owned(), median, compared: compared.map(ratio) }
+        let shown = format!("{:.2} ms", median.as_secs_f64() * 1e3);
+        Self { what: what.to_owned(), shown, compared: compared.map(ratio) }
+    }
+
+    /// A size in bytes that has a limit.
+    pub fn of_size(what: &str, bytes: f64, (limit, most): (&'static str, f64)) -> Self {
+        let shown = format!("{:.2} MB", bytes / 1e6);
+        Self { what: what.to_owned(), shown, compared: Some((limit, bytes / most, Bound::AtMost(1.0))) }
     }
 
     fn is_broken(&self) -> bool {
@@ -78,8 +86,7 @@ impl fmt::Display for Table {
                     (format!("{ratio:.2}"), to, format!("≤ {most}{verdict}"))
                 }
             };
-            let millis = row.median.as_secs_f64() * 1e3;
-            writeln!(f, "| {} | {millis:.2} ms | {ratio} | {to} | {bound} |", row.what)?;
+            writeln!(f, "| {} | {} | {ratio} | {to} | {bound} |", row.what, row.shown)?;
         }
         Ok(())
     }
