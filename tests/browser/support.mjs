@@ -64,7 +64,8 @@ export class Project {
 
   /** Runs a command to its end and gives what it wrote. */
   async flow(args, env = {}) {
-    const { stdout } = await promisify(execFile)(flow, args, { cwd: this.root, env: { ...this.env, ...env } });
+    const options = { cwd: this.root, env: { ...this.env, ...env }, maxBuffer: Infinity };
+    const { stdout } = await promisify(execFile)(flow, args, options);
     return stdout;
   }
 
@@ -96,7 +97,8 @@ export class Project {
       once(child, "exit").then(() => Promise.reject(new Error(`flow serve ended: ${trouble}`))),
     ]);
     const { url, address } = JSON.parse(line);
-    return { url, origin: `http://${address}`, port: address.split(":").pop(), end: (signal) => ended(child, signal) };
+    const { pid } = child;
+    return { url, origin: `http://${address}`, port: address.split(":").pop(), pid, end: (signal) => ended(child, signal) };
   }
 
   async close() {
