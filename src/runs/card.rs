@@ -38,8 +38,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card of a run that is over. Its summary says enough.
-    pub(super) fn over(run: RunSummary) -> Self {
+    /// The card of a run that is over, which needs nothing.
+    pub(super) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
         let next = NextReport {
             action: Action::Nothing,
             phase: None,
@@ -52,13 +52,18 @@ impl Card {
             group: CardGroup::Over,
             need: None,
             verdict: Verdict::Done,
-            reason: format!("the run is {}", run.status),
+            reason: reason_of_over(&run),
             next,
             holder: None,
-            last_seq: run.last_seq,
-            run: run.into(),
+            last_seq,
+            run,
         }
     }
+}
+
+/// Why a run is in the group of those that are over.
+pub(super) fn reason_of_over(run: &ListedRun) -> String {
+    format!("the run is {}", run.status)
 }
 
 /// What a person has to do about a run, in the order of urgency.
@@ -194,7 +199,8 @@ pub(super) fn read_card(
 ) -> Result<(Card, Option<Hold>)> {
     let summary = for_listing(cx, project, run)?.summary;
     if summary.status.is_terminal() {
-        return Ok((Card::over(summary), None));
+        let last_seq = summary.last_seq;
+        return Ok((Card::over(summary.into(), last_seq), None));
     }
     let view = for_reading(cx, project, run)?;
     let card = judged(cx, project, run, &view, definitions).card;
@@ -239,7 +245,8 @@ fn conclude(
     let summary = RunSummary::from(view.history.state().document());
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
-        return Judged { card: Card::over(summary), notes, drift: Drift::None, in_doubt: Vec::new() };
+        let last_seq = summary.last_seq;
+        return Judged { card: Card::over(summary.into(), last_seq), notes, drift: Drift::None, in_doubt: Vec::new() };
     }
     let Judgement { group, need, reason } = judge(view, &summary, &plan, holder);
     let Steps { mut next, notes } = steps(cx, project, run, view, &outlook, &plan);

@@ -4,35 +4,41 @@
 //! file system can name runs to [`Feed::look_at`] sooner; a hint that is missing or wrong only costs time. A run that
 //! changed stays observed, so that its next event does not require reading the whole log.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::disk::Links;
 use crate::engine::{Attempt, Hold};
 use crate::machine::Machine;
-use crate::model::{Event, EventId, Explain as _, RunId, Seq, StateName, Timestamp, WorkflowId};
-use crate::runs::card::{Card, CardGroup, life, read_card};
+use crate::model::{Event, EventId, Explain as _, RunId, RunSummary, Seq, StateName, Timestamp, WorkflowId};
+use crate::runs::card::{Card, CardGroup, life, read_card, reason_of_over};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::evidence::{EvidenceFile, EvidenceItem, FileContent};
-use crate::runs::list::mentions;
+use crate::runs::list::{ListedRun, mentions};
 use crate::runs::log::{LogReport, page};
 use crate::runs::observe::{Observed, RunReport};
 use crate::runs::outlook::Definitions;
 use crate::runs::select::{Unreadable, read_all_with};
-use crate::store::{Project, StoredRun};
+use crate::store::{Project, RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
 /// that was looked at last is kept in any case.
 const KEPT_EVENTS: usize = 12_000;
 /// The most observed runs.
 const KEPT_RUNS: usize = 64;
+/// In how many looks at all runs the log of each one that is over is looked at.
+const TURNS: u64 = 8;
 /// How long the judgement of an open run holds without a change of its files, in milliseconds: a limit of time may be
 /// reached, or the definition of its workflow may have changed.
 const JUDGED_MS: u64 = 60_000;
@@ -44,17 +50,73 @@ pub struct Feed {
     project: Project,
     rows: HashMap<RunId, Row>,
     unreadable: BTreeMap<RunId, Unreadable>,
-    stamps: HashMap<RunId, String>,
+    stamps: HashMap<RunId, RunStamp>,
+    /// How often all runs were looked at.
+    turn: u64,
+    /// How long it took to look at all stamps the last time.
+    cost: Duration,
+    /// When the list of runs changed last, as far as was seen.
+    listed: Option<(i64, i64)>,
     /// The one that was used last at the end.
     observed: Vec<(RunId, Observed)>,
     definitions: Definitions,
     judged: Timestamp,
 }
 
+/// A run. Most runs are over, so these take little room.
 #[derive(Debug)]
-struct Row {
+enum Row {
+    Open(Box<OpenRow>),
+    Over(Box<OverRow>),
+}
+
+#[derive(Debug)]
+struct OpenRow {
     card: Card,
     hold: Option<Hold>,
+}
+
+#[derive(Debug)]
+struct OverRow {
+    run: ListedRun,
+    last_seq: Option<Seq>,
+}
+
+impl Row {
+    fn new(card: Card, hold: Option<Hold>) -> Self {
+        match card.group {
+            CardGroup::Over => Self::Over(Box::new(OverRow { run: card.run, last_seq: card.last_seq })),
+            _ => Self::Open(Box::new(OpenRow { card, hold })),
+        }
+    }
+
+    fn run(&self) -> &ListedRun {
+        match self {
+            Self::Open(row) => &row.card.run,
+            Self::Over(row) => &row.run,
+        }
+    }
+
+    fn group(&self) -> CardGroup {
+        match self {
+            Self::Open(row) => row.card.group,
+            Self::Over(_) => CardGroup::Over,
+        }
+    }
+
+    fn reason(&self) -> Cow<'_, str> {
+        match self {
+            Self::Open(row) => row.card.reason.as_str().into(),
+            Self::Over(row) => reason_of_over(&row.run).into(),
+        }
+    }
+
+    fn card(&self) -> Card {
+        match self {
+            Self::Open(row) => row.card.clone(),
+            Self::Over(row) => Card::over(row.run.clone(), row.last_seq),
+        }
+    }
 }
 
 /// Which cards to show.
@@ -81,10 +143,10 @@ impl Default for CardFilter {
 }
 
 impl CardFilter {
-    /// Whether it takes a run. Groups and numbers are for lists.
-    pub(crate) fn takes(&self, card: &Card) -> bool {
-        self.search.as_ref().is_none_or(|text| mentions(&card.run, text) || card.reason.contains(text.as_str()))
-            && self.workflow.as_ref().is_none_or(|workflow| card.run.workflow.as_str() == workflow)
+    /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
+    pub(crate) fn takes(&self, run: &ListedRun, reason: &str) -> bool {
+        self.search.as_ref().is_none_or(|text| mentions(run, text) || reason.contains(text.as_str()))
+            && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
     }
 }
 
@@ -180,12 +242,15 @@ impl Feed {
             rows: HashMap::new(),
             unreadable: BTreeMap::new(),
             stamps: HashMap::new(),
+            turn: 0,
+            cost: Duration::ZERO,
+            listed: None,
             observed: Vec::new(),
             definitions: Definitions::default(),
             judged: cx.clock.now(),
         };
         // Stamps first: what changes meanwhile is read again.
-        feed.stamps = feed.stamps_now(None)?;
+        feed.stamps = feed.all_stamps()?;
         feed.read_all()?;
         Ok(feed)
     }
@@ -203,7 +268,7 @@ impl Feed {
     pub fn look(&mut self) -> Result<Vec<RunId>> {
         // `.flow` may be another directory by now: git can remove it and put it back.
         self.project = self.cx.project()?;
-        let stamps = self.stamps_now(None)?;
+        let stamps = self.all_stamps()?;
         let gone = self.rows.keys().chain(self.stamps.keys()).filter(|id| !stamps.contains_key(*id));
         let changed = stamps.iter().filter(|(id, stamp)| self.stamps.get(*id) != Some(stamp)).map(|(id, _)| id);
         let mut dirty: BTreeSet<RunId> = gone.chain(changed).cloned().collect();
@@ -224,21 +289,33 @@ impl Feed {
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at(&mut self, ids: &[RunId]) -> Result<Vec<RunId>> {
-        for (id, stamp) in self.stamps_now(Some(ids))? {
+        for (id, stamp) in self.stamps_of(ids)? {
             self.stamps.insert(id, stamp);
         }
         Ok(ids.iter().filter(|id| self.read(id)).cloned().collect())
     }
 
-    /// Looks at the runs that are not over. Returns those that changed or are gone.
+    /// Looks at the runs that are not over, and at new ones. Returns those that changed or are gone.
     ///
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at_open(&mut self) -> Result<Vec<RunId>> {
         let open: Vec<RunId> = self.open_runs().cloned().collect();
-        let stamps = self.stamps_now(Some(&open))?;
-        let changed = open.into_iter().filter(|id| self.stamps.get(id) != stamps.get(id)).collect::<Vec<_>>();
+        let stamps = self.stamps_of(&open)?;
+        let mut changed: Vec<_> = open.into_iter().filter(|id| self.stamps.get(id) != stamps.get(id)).collect();
+        let listed = self.listed_at();
+        if listed != self.listed {
+            self.listed = listed;
+            let is_new = |id: &RunId| !self.rows.contains_key(id) && !self.unreadable.contains_key(id);
+            changed.extend(self.project.runs().ids()?.into_iter().filter(is_new));
+        }
         self.look_at(&changed)
+    }
+
+    /// When a run began or went last, if the system can tell.
+    fn listed_at(&self) -> Option<(i64, i64)> {
+        let place = self.project.runs().place(None)?;
+        self.cx.disk.look(&place, Links::Follow).ok().map(|dir| dir.changed)
     }
 
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
@@ -256,23 +333,57 @@ impl Feed {
     }
 
     fn open_runs(&self) -> impl Iterator<Item = &RunId> {
-        self.rows.iter().filter(|(_, row)| row.card.group.is_open()).map(|(id, _)| id)
+        self.rows.iter().filter(|(_, row)| row.group().is_open()).map(|(id, _)| id)
     }
 
-    fn stamps_now(&self, ids: Option<&[RunId]>) -> Result<HashMap<RunId, String>> {
-        let stamps = self.project.runs().stamps(ids)?.into_iter();
+    /// How long it took to look at all runs the last time, without reading any.
+    #[must_use]
+    pub(super) fn cost(&self) -> Duration {
+        self.cost
+    }
+
+    /// The stamps of all runs. A run that is over seldom changes, and hardly ever its log alone: the logs are looked at in
+    /// turns.
+    fn all_stamps(&mut self) -> Result<HashMap<RunId, RunStamp>> {
+        let begun = Instant::now();
+        self.turn += 1;
+        let is_due = |id: &RunId| {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            hasher.finish() % TURNS == self.turn % TURNS
+        };
+        let is_over = |id: &RunId| matches!(self.rows.get(id), Some(Row::Over(_)));
+        let log_of = |id: &RunId| self.stamps.get(id).filter(|_| is_over(id) && !is_due(id)).map(|stamp| stamp.log);
+        let stamps = self.stamps(None, &log_of)?;
+        self.cost = begun.elapsed();
+        Ok(stamps)
+    }
+
+    fn stamps_of(&self, ids: &[RunId]) -> Result<HashMap<RunId, RunStamp>> {
+        self.stamps(Some(ids), &|_| None)
+    }
+
+    fn stamps(
+        &self,
+        ids: Option<&[RunId]>,
+        log_of: &dyn Fn(&RunId) -> Option<u64>,
+    ) -> Result<HashMap<RunId, RunStamp>> {
+        let stamps = self.project.runs().stamps(ids, log_of)?.into_iter();
         // A run without a stamp is read whenever it is looked at.
         Ok(stamps.filter_map(|(id, stamp)| Some((id, stamp?))).collect())
     }
 
     fn read_all(&mut self) -> Result<()> {
         let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
-        let over = |summary| Some(Row { card: Card::over(summary), hold: None });
+        let over = |summary: RunSummary| {
+            let last_seq = summary.last_seq;
+            Some(Row::Over(Box::new(OverRow { run: summary.into(), last_seq })))
+        };
         let (rows, unreadable) = read_all_with(project, over, |run| {
             let (card, hold) = read_card(cx, project, run, definitions)?;
-            Ok(Some(Row { card, hold }))
+            Ok(Some(Row::new(card, hold)))
         })?;
-        self.rows = rows.into_iter().map(|row| (row.card.run.run_id.clone(), row)).collect();
+        self.rows = rows.into_iter().map(|row| (row.run().run_id.clone(), row)).collect();
         self.unreadable = unreadable.into_iter().filter_map(|run| Some((run.run_id.parse().ok()?, run))).collect();
         Ok(())
     }
@@ -282,13 +393,13 @@ impl Feed {
         let read = self.observe(id).map(|at| {
             let observed = &self.observed[at].1;
             let card = observed.card(&self.cx, &self.project, &self.definitions);
-            Row { card, hold: observed.hold().cloned() }
+            Row::new(card, observed.hold().cloned())
         });
         match read {
             Ok(row) => {
                 let was_unreadable = self.unreadable.remove(id).is_some();
                 let before = self.rows.insert(id.clone(), row);
-                was_unreadable || before.as_ref().map(|row| &row.card) != self.rows.get(id).map(|row| &row.card)
+                was_unreadable || before.as_ref().map(Row::card) != self.card(id)
             }
             Err(error) => {
                 self.observed.retain(|(known, _)| known != id);
@@ -303,10 +414,10 @@ impl Feed {
 
     /// Reads what is new of a run, and observes it from now on. Returns its place in `observed`: the last one.
     fn observe(&mut self, id: &RunId) -> Result<usize> {
-        let stamp = self.stamps_now(Some(std::slice::from_ref(id)))?.remove(id);
+        let stamp = self.stamps_of(std::slice::from_ref(id))?.remove(id);
         let known = self.observed.iter().position(|(known, _)| known == id);
         let observed = match known.map(|at| self.observed.remove(at).1) {
-            Some(observed) if observed.is_of(stamp.as_ref()) => observed,
+            Some(observed) if observed.is_of(stamp) => observed,
             Some(mut observed) => {
                 observed.refresh(&self.cx, &self.project, self.open_run(id)?, stamp)?;
                 observed
@@ -343,33 +454,36 @@ impl Feed {
 
     /// The runs whose holder lives no more, or lives again.
     fn holders_that_changed(&self) -> BTreeSet<RunId> {
-        let held = self.rows.values().filter_map(|row| Some((&row.card, row.hold.as_ref()?)));
+        let held = self.rows.values().filter_map(|row| match row {
+            Row::Open(row) => Some((&row.card, row.hold.as_ref()?)),
+            Row::Over(_) => None,
+        });
         let changed = held.filter(|(card, hold)| card.holder != Some(life(&self.project, hold)));
         changed.map(|(card, _)| card.run.run_id.clone()).collect()
     }
 
     /// The card of a run; none if it does not exist or cannot be read.
     #[must_use]
-    pub fn card(&self, id: &RunId) -> Option<&Card> {
-        self.rows.get(id).map(|row| &row.card)
+    pub fn card(&self, id: &RunId) -> Option<Card> {
+        self.rows.get(id).map(Row::card)
     }
 
     /// The runs that `filter` takes.
     #[must_use]
     pub fn cards(&self, filter: &CardFilter) -> CardsReport {
-        let mut taken: Vec<&Card> = self.rows.values().map(|row| &row.card).filter(|card| filter.takes(card)).collect();
-        taken.sort_by_key(|card| (card.group, Reverse((card.run.updated_at, &card.run.run_id))));
+        let mut taken: Vec<&Row> = self.rows.values().filter(|row| filter.takes(row.run(), &row.reason())).collect();
+        taken.sort_by_key(|row| (row.group(), Reverse((row.run().updated_at, &row.run().run_id))));
         let groups = CardGroup::ALL.into_iter().map(|group| {
-            let cards: Vec<_> = taken.iter().filter(|card| card.group == group).collect();
+            let rows: Vec<_> = taken.iter().filter(|row| row.group() == group).collect();
             let wanted = match filter.group {
                 Some(only) => only == group,
                 None => group.is_open(),
             };
             let limit = if wanted { filter.limit } else { 0 };
-            let shown = cards.iter().skip(filter.skip).take(limit).map(|card| (**card).clone()).collect();
-            CardsOfGroup { group, total: cards.len(), cards: shown }
+            let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
+            CardsOfGroup { group, total: rows.len(), cards: shown }
         });
-        let workflows = self.rows.values().map(|row| row.card.run.workflow.to_string()).collect();
+        let workflows = self.rows.values().map(|row| row.run().workflow.to_string()).collect();
         CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 
@@ -384,9 +498,10 @@ impl Feed {
     #[must_use]
     pub fn uses(&self) -> BTreeMap<WorkflowId, WorkflowUse> {
         let mut uses: BTreeMap<WorkflowId, WorkflowUse> = BTreeMap::new();
-        for Card { run, group, .. } in self.rows.values().map(|row| &row.card) {
+        for row in self.rows.values() {
+            let run = row.run();
             let of = uses.entry(run.workflow.clone()).or_default();
-            if !group.is_open() {
+            if !row.group().is_open() {
                 of.over += 1;
                 continue;
             }

@@ -85,7 +85,7 @@ impl Keeper {
         if now >= self.due {
             let changed = self.feed.look();
             self.watch();
-            self.due = Instant::now() + self.period().max(100 * now.elapsed());
+            self.due = Instant::now() + self.period().max(100 * self.feed.cost());
             return changed.unwrap_or_default();
         }
         if self.settled.is_some_and(|settled| now >= settled) {

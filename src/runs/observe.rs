@@ -20,7 +20,7 @@ use crate::runs::outlook::Definitions;
 use crate::runs::select::select_run;
 use crate::runs::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
 use crate::runs::view::{View, for_reading};
-use crate::store::{LogScan, Project, StoredRun};
+use crate::store::{LogScan, Project, RunStamp, StoredRun};
 
 /// Which run to look at, and as of when.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -158,7 +158,7 @@ pub struct Observed {
     view: View,
     timekeeper: Timekeeper,
     /// The stamp of its files before they were read; `None` if they have to be read each time.
-    stamp: Option<String>,
+    stamp: Option<RunStamp>,
     /// Whether events were taken without reading the log before them again.
     is_on_trust: bool,
 }
@@ -172,7 +172,7 @@ impl Observed {
         cx: &Context,
         project: &Project,
         run: Box<dyn StoredRun>,
-        stamp: Option<String>,
+        stamp: Option<RunStamp>,
     ) -> Result<Self> {
         let view = for_reading(cx, project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
@@ -184,13 +184,13 @@ impl Observed {
     /// another hand.
     ///
     /// # Errors
-    /// Those of reading a run; then it is as before.
+    /// Those of reading a run; then it must not be used any more.
     pub(super) fn refresh(
         &mut self,
         cx: &Context,
         project: &Project,
         run: Box<dyn StoredRun>,
-        stamp: Option<String>,
+        stamp: Option<RunStamp>,
     ) -> Result<()> {
         self.run = run;
         // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
@@ -213,14 +213,14 @@ impl Observed {
     /// Reads the whole run again if events were taken on trust: what is before them may have been changed meanwhile.
     ///
     /// # Errors
-    /// Those of reading a run; then it is as before.
+    /// Those of reading a run; then it must not be used any more.
     pub(super) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
         if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
     }
 
     /// Whether the files of the run have had this stamp since they were read.
-    pub(super) fn is_of(&self, stamp: Option<&String>) -> bool {
-        stamp.is_some() && self.stamp.as_ref() == stamp
+    pub(super) fn is_of(&self, stamp: Option<RunStamp>) -> bool {
+        stamp.is_some() && self.stamp == stamp
     }
 
     /// Whether events were taken without reading the log before them again.
@@ -229,6 +229,8 @@ impl Observed {
     }
 
     fn read_again(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        // The largest part of a long run is its log, which must not be there twice.
+        self.view.log = LogScan::default();
         self.view = for_reading(cx, project, &*self.run)?;
         self.timekeeper = Timekeeper::of(self.view.log.events());
         self.is_on_trust = false;

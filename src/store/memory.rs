@@ -4,15 +4,16 @@
 //! [`StoreError::Conflict`], as from a store that has only compare-and-swap.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::{LogEnd, LogScan, digest, seal};
+use crate::codec::{LogEnd, LogScan, seal};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Position, Presence, RunStore, RunWriter, StoredRun};
+use crate::store::run_store::{Position, Presence, RunStamp, RunStore, RunWriter, StoredRun};
 
 /// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
@@ -90,10 +91,17 @@ impl RunStore for MemoryStore {
         if self.all().contains_key(id) { Ok(Box::new(run)) } else { Err(run.gone()) }
     }
 
-    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+    fn stamps(
+        &self,
+        ids: Option<&[RunId]>,
+        _: &dyn Fn(&RunId) -> Option<u64>,
+    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
         let stamp = |run: &Kept| {
-            let text = run.text.as_deref().map(|text| digest(text.as_bytes()));
-            format!("{}.{}.{text:?}", run.replaced, run.log.len())
+            let mut text = DefaultHasher::new();
+            run.text.hash(&mut text);
+            let mut log = DefaultHasher::new();
+            (run.replaced, run.log.len()).hash(&mut log);
+            RunStamp { text: text.finish(), log: log.finish() }
         };
         let all = self.all();
         let wanted = all.iter().filter(|(id, _)| ids.is_none_or(|ids| ids.contains(id)));

@@ -17,6 +17,15 @@ use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
 use crate::store::request::WriteRequest;
 
+/// Tells whether a run changed: both numbers are the same as long as its files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunStamp {
+    /// Of its `run.yaml`.
+    pub text: u64,
+    /// Of its log.
+    pub log: u64,
+}
+
 /// The runs of a project.
 pub trait RunStore: fmt::Debug + Send + Sync {
     /// The ids of all runs, in no particular order.
@@ -45,12 +54,16 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// A stamp of each of these runs, otherwise of all: a text that differs after the run's log or its `run.yaml` changed.
-    /// Reads no file. A run without a stamp has to be read.
+    /// A stamp of each of these runs, otherwise of all. Reads no file. A run without a stamp has to be read. `log_of` gives
+    /// the stamp of a log that need not be looked at.
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
+    fn stamps(
+        &self,
+        ids: Option<&[RunId]>,
+        log_of: &dyn Fn(&RunId) -> Option<u64>,
+    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError>;
 
     /// The directory of a run, or of all runs: something in it changes when the run changes, or when a run begins. `None`
     /// for a store without directories.

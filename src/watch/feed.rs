@@ -87,7 +87,7 @@ struct Told {
 
 impl Told {
     fn takes(&self, card: &Card) -> bool {
-        self.run.as_ref().is_none_or(|run| *run == card.run.run_id) && self.filter.takes(card)
+        self.run.as_ref().is_none_or(|run| *run == card.run.run_id) && self.filter.takes(&card.run, &card.reason)
     }
 
     /// The runs as they are.
@@ -96,7 +96,7 @@ impl Told {
         if let Some(run) = &self.run {
             let card = feed.card(run);
             for group in &mut cards.groups {
-                group.cards = card.filter(|card| card.group == group.group).cloned().into_iter().collect();
+                group.cards = card.clone().filter(|card| card.group == group.group).into_iter().collect();
                 group.total = group.cards.len();
             }
             cards.unreadable.retain(|unreadable| unreadable.run_id == run.as_str());
@@ -106,11 +106,11 @@ impl Told {
     }
 
     /// What to tell of a run that changed or is gone.
-    fn change(&mut self, card: Option<&Card>, id: RunId) -> Option<WatchMessage> {
+    fn change(&mut self, card: Option<Card>, id: RunId) -> Option<WatchMessage> {
         match card.filter(|card| self.takes(card)) {
             Some(card) => {
                 self.ids.insert(id);
-                Some(WatchMessage::Run { card: Box::new(card.clone()) })
+                Some(WatchMessage::Run { card: Box::new(card) })
             }
             None => self.ids.remove(&id).then_some(WatchMessage::Gone { run: id }),
         }

@@ -196,7 +196,7 @@ fn seen(cx: &Context, feed: &mut Feed) -> RunReport {
     // The clock goes on between the two.
     (anew.timeline.to, anew.timeline.worked_ms) = (kept.timeline.to, kept.timeline.worked_ms);
     assert_eq!(kept, anew);
-    assert_eq!(feed.card(&run), Some(&anew.card));
+    assert_eq!(feed.card(&run).as_ref(), Some(&anew.card));
     let log = runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap();
     assert_eq!(feed.run(&run).unwrap().log(Seq(0), usize::MAX), log);
     let shown = runs::show(cx, &ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() }).unwrap();

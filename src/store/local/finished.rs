@@ -13,7 +13,7 @@
 //! the stamp, too; git's index has the same limit.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
 use std::ops::Range;
 
 use serde::Serialize;
@@ -105,23 +105,34 @@ fn values(run: &RunSummary) -> impl Serialize + '_ {
 
 /// The stamp of a run's `run.yaml`. `None` if the run has to be read.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
-    is_directory.then(|| stamp_in(runs, id))?
+    is_directory(runs, id).then(|| text_in(runs, id))?.map(|file| stamp(&file))
 }
 
-/// As [`stamp_of`], for a run that is known to be a directory. One call, which opens nothing.
+pub(super) fn is_directory(runs: &Dir, id: &RunId) -> bool {
+    runs.look(id.as_str()).is_ok_and(|entry| entry.kind == FileType::Directory)
+}
+
+/// The metadata of the `run.yaml` of a run that is known to be a directory. One call, which opens nothing.
 ///
 /// The call would follow a symbolic link in place of the directory, so callers check first that the entry is not a
 /// link. If a link replaces the directory after that check, no harm is done: the stamp only matches if the link leads
 /// to the very file that was read before (device, inode, time of change), and that file's summary is correct and not
 /// secret.
-pub(super) fn stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
-    runs.look_into(id.as_str(), RUN_FILE).ok().map(|file| stamp(&file))
+pub(super) fn text_in(runs: &Dir, id: &RunId) -> Option<Stat> {
+    runs.look_into(id.as_str(), RUN_FILE).ok()
 }
 
-/// As [`stamp_in`], of the run's log.
-pub(super) fn log_stamp_in(runs: &Dir, id: &RunId) -> Option<String> {
-    runs.look_into(id.as_str(), LOG).ok().map(|file| stamp(&file))
+/// As [`text_in`], of the run's log.
+pub(super) fn log_in(runs: &Dir, id: &RunId) -> Option<Stat> {
+    runs.look_into(id.as_str(), LOG).ok()
+}
+
+/// As [`stamp`], as a number for as long as this process lives.
+pub(super) fn number(stat: &Stat) -> u64 {
+    let Stat { device, inode, len, links, changed, .. } = *stat;
+    let mut hasher = DefaultHasher::new();
+    (device, inode, len, links, changed).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A text made from a file's metadata: device, inode, length, links and time of change. It differs after a change of

@@ -10,12 +10,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use crate::disk::{Dir, DiskError, FileType, Processors};
+use crate::disk::{Dir, DiskError, FileType, Processors, Stat};
 use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, log_stamp_in, stamp_in, stamp_of};
+use crate::store::local::finished::{FinishedRuns, is_directory, log_in, number, stamp, text_in};
 use crate::store::local::layout::{CACHE, RUNS};
 use crate::store::local::project::Project;
+use crate::store::run_store::RunStamp;
 
 /// How many runs a thread looks up at a time.
 const BATCH: usize = 64;
@@ -49,7 +50,11 @@ impl Project {
 
 impl Project {
     /// Implements [`RunStore::stamps`](crate::store::RunStore::stamps).
-    pub(super) fn stamps_of_runs(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+    pub(super) fn stamps_of_runs(
+        &self,
+        ids: Option<&[RunId]>,
+        log_of: &dyn Fn(&RunId) -> Option<u64>,
+    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Vec::new());
         };
@@ -59,11 +64,12 @@ impl Project {
             Some(ids) => entries.extend(ids.iter().map(|id| (id.clone(), FileType::Unknown))),
             None => runs.entries(|name, kind| entries.extend(entry(name, kind)))?,
         }
-        let stamped = entries.into_iter().map(|entry| {
-            let whole = stamp_at(&runs, &entry).and_then(|stamp| Some(stamp + &log_stamp_in(&runs, &entry.0)?));
-            (entry.0, whole)
-        });
-        Ok(stamped.collect())
+        let of = |entry: &Entry| {
+            let text = number(&text_at(&runs, entry)?);
+            let log = log_of(&entry.0).or_else(|| Some(number(&log_in(&runs, &entry.0)?)))?;
+            Some(RunStamp { text, log })
+        };
+        Ok(entries.into_iter().map(|entry| (of(&entry), entry.0)).map(|(stamp, id)| (id, stamp)).collect())
     }
 }
 
@@ -74,8 +80,12 @@ pub(super) fn entry(name: &str, kind: FileType) -> Option<Entry> {
     Some((RunId::new(name).ok()?, kind))
 }
 
-pub(super) fn stamp_at(runs: &Dir, (id, kind): &Entry) -> Option<String> {
-    if *kind == FileType::Directory { stamp_in(runs, id) } else { stamp_of(runs, id) }
+pub(super) fn stamp_at(runs: &Dir, entry: &Entry) -> Option<String> {
+    text_at(runs, entry).map(|file| stamp(&file))
+}
+
+fn text_at(runs: &Dir, (id, kind): &Entry) -> Option<Stat> {
+    if *kind == FileType::Directory || is_directory(runs, id) { text_in(runs, id) } else { None }
 }
 
 /// Sends the entries of the directory of runs in batches.

@@ -8,7 +8,7 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, RunStamp, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
@@ -23,8 +23,12 @@ impl RunStore for Project {
         self.each_of(ids, |id, run| visit(id, run.map(|run| Box::new(run) as Box<dyn StoredRun>)))
     }
 
-    fn stamps(&self, ids: Option<&[RunId]>) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
-        self.stamps_of_runs(ids)
+    fn stamps(
+        &self,
+        ids: Option<&[RunId]>,
+        log_of: &dyn Fn(&RunId) -> Option<u64>,
+    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
+        self.stamps_of_runs(ids, log_of)
     }
 
     fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {

@@ -4,8 +4,7 @@
 // with the same `data-key` are replaced where they differ. Text becomes markup in one place, `parsed`, which has the only
 // Trusted Types policy.
 
-const KEY = 'flow.token';
-const LIST = 'flow.list';
+const [KEY, LIST] = ['flow.token', 'flow.list'];
 const main = document.querySelector('main');
 const live = document.querySelector('#live');
 const policy = window.trustedTypes?.createPolicy('flow', { createHTML: (text) => text });
@@ -293,11 +292,12 @@ main.addEventListener('input', (event) => {
   if (!form || form.dataset.ask) return;
   const output = form.querySelector('output');
   if (output && event.target.type === 'range') output.textContent = `${event.target.value} of ${event.target.max}`;
+  if (event.target.type === 'range') return go(form);
   clearTimeout(typing);
   typing = setTimeout(() => {
     typing = 0;
     go(form);
-  }, event.target.type === 'search' ? 120 : 30);
+  }, 120);
 });
 
 // ---- acting, where the server allows it: the reader is asked again, and what they saw is sent along

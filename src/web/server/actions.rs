@@ -19,7 +19,7 @@ use crate::web::server::live::{Live, Served};
 use crate::web::server::pages::{Answer, project_of, read_apart, with_run};
 use crate::web::server::places::awaited_interview;
 
-/// How long an action waits for another writer. Meanwhile it takes one of a few threads from the pages.
+/// How long an action waits for another writer. Meanwhile no page is made.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The content of an action.

@@ -1,14 +1,16 @@
-//! The feeds of the projects, kept up to date by a thread of their own. Subscribers get a notice of each run that
-//! changed, and ask the feed.
+//! The feeds of the projects. Subscribers get a notice of each run that changed, and ask the feed.
+//!
+//! One thread does everything that reads files, one thing after the other: it looks for changes and makes what pages show.
+//! Two would wait for each other at the same feed, and each would keep the memory that it needed once.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use tokio::sync::broadcast;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::sleep;
 
 use crate::host::{Clock, secret};
 use crate::model::{RunId, Timestamp, slug};
@@ -18,6 +20,8 @@ use crate::web::{Error, Result, Serving};
 
 /// How many changes are remembered for pages that lost their connection.
 const RING: usize = 4096;
+/// How long to wait after a look that panicked.
+const AGAIN: Duration = Duration::from_secs(5);
 /// How many notices a slow reader may leave unread before it gets everything anew.
 const UNREAD: usize = 256;
 
@@ -64,11 +68,11 @@ impl Served {
 
 impl Live {
     /// Reads the projects to serve. Hints for [`keep`] are sent to `hints`; a server that polls has none.
-    pub(super) fn open(cx: &Context, serving: &Serving, hints: &Sender<Hint>) -> Result<Self> {
+    pub(super) fn open(cx: &Context, serving: &Serving, hints: &UnboundedSender<Hint>) -> Result<Self> {
         let dirs = &serving.dirs;
         let open = |cx: &Context, at: usize| {
             let hints = hints.clone();
-            // The thread that receives ends with the process.
+            // The receiver ends with the process.
             Keeper::open(cx, serving.poll, move |path| drop(hints.send((at, path))))
         };
         let keepers: Vec<Keeper> = if dirs.is_empty() {
@@ -177,21 +181,29 @@ fn free_name(root: &Path, taken: &mut BTreeSet<String>) -> String {
     free.unwrap_or(own)
 }
 
-/// Starts the thread that keeps the feeds up to date. `hints` has another sender than the watchers, since without them
-/// the thread has to wait all the same.
-pub(super) fn keep(live: &Arc<Live>, (sender, hints): (Sender<Hint>, Receiver<Hint>)) -> std::io::Result<()> {
-    let live = Arc::clone(live);
-    let run = move || {
-        let _sender = sender;
-        loop {
-            if let Ok((at, path)) = hints.recv_timeout(live.wait()) {
-                live.projects[at].keeper().hint(&path);
+/// Keeps the feeds up to date for as long as the server runs. `hints` has another sender than the watchers, since without
+/// them there is nothing to wait for but the time.
+pub(super) async fn keep(live: Arc<Live>, (sender, mut hints): (UnboundedSender<Hint>, UnboundedReceiver<Hint>)) {
+    let _sender = sender;
+    let mut wait = Duration::ZERO;
+    loop {
+        let first = tokio::select! {
+            hint = hints.recv() => hint,
+            () = sleep(wait) => None,
+        };
+        let mut hinted: Vec<Hint> = first.into_iter().collect();
+        while let Ok(hint) = hints.try_recv() {
+            hinted.push(hint);
+        }
+        let look = move |live: &Live| {
+            for (at, path) in &hinted {
+                live.projects[*at].keeper().hint(path);
             }
             live.look();
-        }
-    };
-    thread::Builder::new().name("feeds".to_owned()).spawn(run)?;
-    Ok(())
+            live.wait()
+        };
+        wait = apart(&live, look).await.unwrap_or(AGAIN);
+    }
 }
 
 /// The cards of all projects.
@@ -205,7 +217,7 @@ pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
 #[derive(Debug)]
 pub(super) struct Panicked;
 
-/// Calls `read` on a thread where it may wait for the disk and for other readers.
+/// Calls `read` on the thread that may wait for the disk.
 pub(super) async fn apart<T: Send + 'static>(
     live: &Arc<Live>,
     read: impl FnOnce(&Live) -> T + Send + 'static,

@@ -1,7 +1,7 @@
 //! The server, in builds with the feature `serve`.
 //!
-//! One thread serves all connections, and one more keeps the feeds up to date. `axum::serve` waits for ever for the head of
-//! a request, so connections are accepted here: a limited number, each with a limit of time for every head.
+//! One thread serves all connections, and one more reads files. `axum::serve` waits for ever for the head of a request, so
+//! connections are accepted here: a limited number, each with a limit of time for every head.
 
 mod accept;
 mod actions;
@@ -15,10 +15,11 @@ mod places;
 mod socket;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio::sync::mpsc;
 
 use crate::runs::Context;
 use crate::web::server::gate::Gate;
@@ -34,7 +35,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     if !serving.listen.is_loopback() && !serving.allow_remote {
         return Err(Error::Remote(serving.listen));
     }
-    let (sender, hints) = mpsc::channel();
+    let (sender, hints) = mpsc::unbounded_channel();
     let live = Arc::new(Live::open(cx, serving, &sender)?);
     let mut memory = Memory::recall(cx, &live.roots());
     if serving.new_token {
@@ -43,7 +44,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .max_blocking_threads(4)
+        .max_blocking_threads(1)
         .build()
         .map_err(Error::Start)?;
     runtime.block_on(async {
@@ -52,7 +53,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         let warning = memory.remember(address.port());
         let token = memory.token().to_owned();
         let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
-        live::keep(&live, (sender, hints)).map_err(Error::Start)?;
+        tokio::spawn(live::keep(Arc::clone(&live), (sender, hints)));
         let url = format!("http://{address}/#token={token}");
         announce(&ServeReport {
             url,
