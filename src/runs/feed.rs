@@ -7,27 +7,22 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::disk::Links;
-use crate::engine::{Attempt, Hold};
-use crate::machine::Machine;
-use crate::model::{Event, EventId, Explain as _, RunId, RunSummary, Seq, StateName, Timestamp, WorkflowId};
+use crate::engine::Hold;
+use crate::model::{Explain as _, RunId, RunSummary, Seq, StateName, WorkflowId};
 use crate::runs::card::{Card, CardGroup, life, read_card, reason_of_over};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::evidence::{EvidenceFile, EvidenceItem, FileContent};
+use crate::runs::feed_run::FeedRun;
 use crate::runs::list::{ListedRun, mentions};
-use crate::runs::log::{LogReport, page};
-use crate::runs::observe::{Observed, RunReport};
+use crate::runs::observe::Observed;
 use crate::runs::outlook::Definitions;
 use crate::runs::select::{Unreadable, read_all_with};
 use crate::store::{Project, RunStamp, StoredRun};
@@ -37,11 +32,11 @@ use crate::store::{Project, RunStamp, StoredRun};
 const KEPT_EVENTS: usize = 12_000;
 /// The most observed runs.
 const KEPT_RUNS: usize = 64;
-/// In how many looks at all runs the log of each one that is over is looked at.
-const TURNS: u64 = 8;
-/// How long the judgement of an open run holds without a change of its files, in milliseconds: a limit of time may be
-/// reached, or the definition of its workflow may have changed.
-const JUDGED_MS: u64 = 60_000;
+/// How many runs that are over are looked at each time, about.
+const OVER_AT_ONCE: usize = 2500;
+/// In how many looks each open run is judged anew, although its files did not change: a limit of time may be reached, or
+/// the definition of its workflow may have changed. With a look every five seconds that is a minute.
+const JUDGED_IN: usize = 12;
 
 /// The runs of a project as they change.
 #[derive(Debug)]
@@ -50,9 +45,9 @@ pub struct Feed {
     project: Project,
     rows: HashMap<RunId, Row>,
     unreadable: BTreeMap<RunId, Unreadable>,
-    stamps: HashMap<RunId, RunStamp>,
+    stamps: HashMap<RunId, u64>,
     /// How often all runs were looked at.
-    turn: u64,
+    turn: usize,
     /// How long it took to look at all stamps the last time.
     cost: Duration,
     /// When the list of runs changed last, as far as was seen.
@@ -60,7 +55,6 @@ pub struct Feed {
     /// The one that was used last at the end.
     observed: Vec<(RunId, Observed)>,
     definitions: Definitions,
-    judged: Timestamp,
 }
 
 /// A run. Most runs are over, so these take little room.
@@ -172,6 +166,13 @@ pub struct CardsOfGroup {
     pub cards: Vec<Card>,
 }
 
+/// Whether it is a run's turn, of so many.
+fn is_turn(id: &RunId, turn: usize, turns: usize) -> bool {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish() % turns as u64 == (turn % turns) as u64
+}
+
 /// The runs of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WorkflowUse {
@@ -192,43 +193,6 @@ impl CardsReport {
     }
 }
 
-/// A place in the log of a run: an event, by its position and its id, so that a log that was repaired or replaced is
-/// noticed. As a text, `SEQ:ID`. The default is before the first event.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cursor {
-    /// The position.
-    pub seq: Seq,
-    /// The id; none before the first event.
-    pub id: Option<EventId>,
-}
-
-impl fmt::Display for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.seq, self.id.as_ref().map_or("", |id| id.as_str()))
-    }
-}
-
-impl FromStr for Cursor {
-    type Err = ();
-    fn from_str(text: &str) -> std::result::Result<Self, ()> {
-        let (seq, id) = text.split_once(':').ok_or(())?;
-        Ok(Self { seq: Seq(seq.parse().map_err(|_| ())?), id: Some(id.parse().map_err(|_| ())?) })
-    }
-}
-
-/// Events of a run after a cursor.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventsAfter {
-    /// The events, as `log` reports them.
-    pub events: Vec<Map<String, Value>>,
-    /// Where they end.
-    pub cursor: Cursor,
-    /// Whether the event at the given cursor is not in the log any more. Then these are the events from the beginning.
-    pub reset: bool,
-    /// Whether there are more.
-    pub more: bool,
-}
-
 impl Feed {
     /// Looks at all runs of the context's project.
     ///
@@ -247,7 +211,6 @@ impl Feed {
             listed: None,
             observed: Vec::new(),
             definitions: Definitions::default(),
-            judged: cx.clock.now(),
         };
         // Stamps first: what changes meanwhile is read again.
         feed.stamps = feed.all_stamps()?;
@@ -275,13 +238,12 @@ impl Feed {
         self.stamps = stamps;
         self.definitions = Definitions::default();
         dirty.extend(self.holders_that_changed());
-        let now = self.cx.clock.now();
-        if self.judged.milliseconds_until(now) >= JUDGED_MS {
-            self.judged = now;
-            dirty.extend(self.open_runs().cloned());
-        }
         dirty.extend(self.prove());
-        Ok(dirty.into_iter().filter(|id| self.read(id)).collect())
+        let judged: Vec<RunId> =
+            self.open_runs().filter(|id| !dirty.contains(*id) && is_turn(id, self.turn, JUDGED_IN)).cloned().collect();
+        let mut changed: Vec<RunId> = dirty.into_iter().filter(|id| self.read(id)).collect();
+        changed.extend(judged.into_iter().filter(|id| self.judge(id)));
+        Ok(changed)
     }
 
     /// Looks at these runs. Returns those that changed or are gone.
@@ -342,35 +304,34 @@ impl Feed {
         self.cost
     }
 
-    /// The stamps of all runs. A run that is over seldom changes, and hardly ever its log alone: the logs are looked at in
-    /// turns.
-    fn all_stamps(&mut self) -> Result<HashMap<RunId, RunStamp>> {
+    /// The stamps of all runs. When many runs are over, some of these are looked at, and the others the next times.
+    fn all_stamps(&mut self) -> Result<HashMap<RunId, u64>> {
         let begun = Instant::now();
         self.turn += 1;
-        let is_due = |id: &RunId| {
-            let mut hasher = DefaultHasher::new();
-            id.hash(&mut hasher);
-            hasher.finish() % TURNS == self.turn % TURNS
-        };
-        let is_over = |id: &RunId| matches!(self.rows.get(id), Some(Row::Over(_)));
-        let log_of = |id: &RunId| self.stamps.get(id).filter(|_| is_over(id) && !is_due(id)).map(|stamp| stamp.log);
-        let stamps = self.stamps(None, &log_of)?;
+        let over = self.rows.values().filter(|row| !row.group().is_open()).count();
+        let turns = over.div_ceil(OVER_AT_ONCE).max(1);
+        let due = |id: &RunId| !matches!(self.rows.get(id), Some(Row::Over(_))) || is_turn(id, self.turn, turns);
+        let stamps = self.stamps(None, &due)?;
         self.cost = begun.elapsed();
         Ok(stamps)
     }
 
-    fn stamps_of(&self, ids: &[RunId]) -> Result<HashMap<RunId, RunStamp>> {
-        self.stamps(Some(ids), &|_| None)
+    fn stamps_of(&self, ids: &[RunId]) -> Result<HashMap<RunId, u64>> {
+        self.stamps(Some(ids), &|_| true)
     }
 
-    fn stamps(
-        &self,
-        ids: Option<&[RunId]>,
-        log_of: &dyn Fn(&RunId) -> Option<u64>,
-    ) -> Result<HashMap<RunId, RunStamp>> {
-        let stamps = self.project.runs().stamps(ids, log_of)?.into_iter();
-        // A run without a stamp is read whenever it is looked at.
-        Ok(stamps.filter_map(|(id, stamp)| Some((id, stamp?))).collect())
+    fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<HashMap<RunId, u64>> {
+        let stamps = self.project.runs().stamps(ids, due)?.into_iter();
+        let known = stamps.filter_map(|(id, stamp)| {
+            let stamp = match stamp {
+                RunStamp::Known(stamp) => Some(stamp),
+                RunStamp::NotDue => self.stamps.get(&id).copied(),
+                // It is read whenever it is looked at.
+                RunStamp::Unknown => None,
+            };
+            Some((id, stamp?))
+        });
+        Ok(known.collect())
     }
 
     fn read_all(&mut self) -> Result<()> {
@@ -392,11 +353,16 @@ impl Feed {
     fn read(&mut self, id: &RunId) -> bool {
         let read = self.observe(id).map(|at| {
             let observed = &self.observed[at].1;
-            let card = observed.card(&self.cx, &self.project, &self.definitions);
-            Row::new(card, observed.hold().cloned())
+            (observed.card(&self.cx, &self.project, &self.definitions), observed.hold().cloned())
         });
+        self.put(id, read)
+    }
+
+    /// Notes what a run is now, or why it cannot be read. Returns whether there is anything new to show.
+    fn put(&mut self, id: &RunId, read: Result<(Card, Option<Hold>)>) -> bool {
         match read {
-            Ok(row) => {
+            Ok((card, hold)) => {
+                let row = Row::new(card, hold);
                 let was_unreadable = self.unreadable.remove(id).is_some();
                 let before = self.rows.insert(id.clone(), row);
                 was_unreadable || before.as_ref().map(Row::card) != self.card(id)
@@ -410,6 +376,17 @@ impl Feed {
                 was_known || before.as_ref() != self.unreadable.get(id)
             }
         }
+    }
+
+    /// Judges a run anew whose files did not change. One that is not observed stays so. Returns whether there is anything
+    /// new to show.
+    fn judge(&mut self, id: &RunId) -> bool {
+        if self.observed.iter().any(|(known, _)| known == id) {
+            return self.read(id);
+        }
+        let run = self.open_run(id);
+        let read = run.and_then(|run| read_card(&self.cx, &self.project, &*run, &self.definitions));
+        self.put(id, read)
     }
 
     /// Reads what is new of a run, and observes it from now on. Returns its place in `observed`: the last one.
@@ -471,19 +448,22 @@ impl Feed {
     /// The runs that `filter` takes.
     #[must_use]
     pub fn cards(&self, filter: &CardFilter) -> CardsReport {
-        let mut taken: Vec<&Row> = self.rows.values().filter(|row| filter.takes(row.run(), &row.reason())).collect();
-        taken.sort_by_key(|row| (row.group(), Reverse((row.run().updated_at, &row.run().run_id))));
+        let taken: Vec<&Row> = self.rows.values().filter(|row| filter.takes(row.run(), &row.reason())).collect();
         let groups = CardGroup::ALL.into_iter().map(|group| {
-            let rows: Vec<_> = taken.iter().filter(|row| row.group() == group).collect();
+            let mut rows: Vec<_> = taken.iter().filter(|row| row.group() == group).collect();
             let wanted = match filter.group {
                 Some(only) => only == group,
                 None => group.is_open(),
             };
             let limit = if wanted { filter.limit } else { 0 };
+            if limit > 0 {
+                rows.sort_by_key(|row| Reverse((row.run().updated_at, &row.run().run_id)));
+            }
             let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
             CardsOfGroup { group, total: rows.len(), cards: shown }
         });
-        let workflows = self.rows.values().map(|row| row.run().workflow.to_string()).collect();
+        let workflows: BTreeSet<&str> = self.rows.values().map(|row| row.run().workflow.as_str()).collect();
+        let workflows = workflows.into_iter().map(str::to_owned).collect();
         CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 
@@ -521,85 +501,5 @@ impl Feed {
         let place = self.observe(id)?;
         let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
         Ok(FeedRun { cx, project, definitions, observed: &self.observed[place].1 })
-    }
-}
-
-/// A run of a feed. All that it says is of one moment.
-#[derive(Debug, Clone, Copy)]
-pub struct FeedRun<'f> {
-    cx: &'f Context,
-    project: &'f Project,
-    definitions: &'f Definitions,
-    observed: &'f Observed,
-}
-
-impl FeedRun<'_> {
-    /// The run with everything that a page about it shows, now or after the event `at`.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchEvent`].
-    pub fn report(&self, at: Option<Seq>) -> Result<RunReport> {
-        self.observed.report(self.cx, self.project, self.definitions, at)
-    }
-
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &RunId {
-        self.observed.id()
-    }
-
-    /// The workflow that it follows; none if it has no state machine.
-    #[must_use]
-    pub fn machine(&self) -> Option<&Machine> {
-        self.observed.machine()
-    }
-
-    /// Records of activities up to the event `until`, the latest first, without the first `skip`, at most `limit`.
-    #[must_use]
-    pub fn activities(&self, until: Option<Seq>, skip: usize, limit: usize) -> Vec<Attempt> {
-        let all = self.observed.activities().iter().rev();
-        let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
-        known.skip(skip).take(limit).cloned().collect()
-    }
-
-    /// What it refers to as evidence and artifacts, as of the time of `report`.
-    ///
-    /// # Errors
-    /// [`Error::Store`] when its evidence cannot be listed.
-    pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
-        self.observed.evidence(self.cx, self.project, report)
-    }
-
-    /// At most `limit` bytes of a file that it refers to, from `offset` on.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchFile`] if it does not refer to this file, or if the file is not there.
-    pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
-        self.observed.content(self.cx, self.project, file, (offset, limit))
-    }
-
-    /// A part of its log: at most `limit` events after the position `after`.
-    #[must_use]
-    pub fn log(&self, after: Seq, limit: usize) -> LogReport {
-        page(self.observed.log(), after, Some(limit))
-    }
-
-    /// The events after a cursor, at most `limit`.
-    #[must_use]
-    pub fn events_after(&self, cursor: &Cursor, limit: usize) -> EventsAfter {
-        let log = self.observed.log();
-        let is_there = |event: &Event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref();
-        let reset = cursor.seq != Seq(0) && !log.events().any(is_there);
-        let start = if reset { Cursor::default() } else { cursor.clone() };
-        let mut newer = log.events().filter(|event| event.seq > start.seq);
-        let shown: Vec<&Event> = newer.by_ref().take(limit).collect();
-        let more = newer.next().is_some();
-        let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
-        EventsAfter {
-            events: shown.iter().map(|event| event.to_object()).collect(),
-            cursor: end.unwrap_or(start),
-            reset,
-            more,
-        }
     }
 }

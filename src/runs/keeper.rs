@@ -44,8 +44,10 @@ impl Keeper {
     /// # Errors
     /// As [`Feed::open`].
     pub fn open(cx: &Context, poll: bool, tell: impl Fn(PathBuf) + Send + 'static) -> Result<Self> {
-        let feed = Feed::open(cx)?;
+        // Before the runs are read: its thread would otherwise take over the memory of those that read them, and the owner's
+        // thread would need as much again.
         let watcher = if poll { None } else { Watcher::new(tell).ok() };
+        let feed = Feed::open(cx)?;
         let now = Instant::now();
         let mut keeper =
             Self { feed, watcher, hinted: BTreeSet::new(), settled: None, open_due: now + POLL_OPEN, due: now };

@@ -18,6 +18,7 @@ mod explain;
 mod export;
 mod fault;
 mod feed;
+mod feed_run;
 mod going_on;
 mod here;
 mod hosts;
@@ -68,7 +69,8 @@ pub use evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
 };
 pub use export::{ExportFormat, ExportReport, WholeRun, save_export, whole_run};
-pub use feed::{CardFilter, CardsOfGroup, CardsReport, Cursor, EventsAfter, Feed, FeedRun, WorkflowUse};
+pub use feed::{CardFilter, CardsOfGroup, CardsReport, Feed, WorkflowUse};
+pub use feed_run::{Cursor, EventsAfter, FeedRun};
 pub(crate) use going_on::going_on;
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;

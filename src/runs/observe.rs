@@ -20,7 +20,7 @@ use crate::runs::outlook::Definitions;
 use crate::runs::select::select_run;
 use crate::runs::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
 use crate::runs::view::{View, for_reading};
-use crate::store::{LogScan, Project, RunStamp, StoredRun};
+use crate::store::{LogScan, Project, StoredRun};
 
 /// Which run to look at, and as of when.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -158,7 +158,7 @@ pub struct Observed {
     view: View,
     timekeeper: Timekeeper,
     /// The stamp of its files before they were read; `None` if they have to be read each time.
-    stamp: Option<RunStamp>,
+    stamp: Option<u64>,
     /// Whether events were taken without reading the log before them again.
     is_on_trust: bool,
 }
@@ -168,12 +168,7 @@ impl Observed {
     ///
     /// # Errors
     /// Those of reading a run.
-    pub(super) fn open(
-        cx: &Context,
-        project: &Project,
-        run: Box<dyn StoredRun>,
-        stamp: Option<RunStamp>,
-    ) -> Result<Self> {
+    pub(super) fn open(cx: &Context, project: &Project, run: Box<dyn StoredRun>, stamp: Option<u64>) -> Result<Self> {
         let view = for_reading(cx, project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
         Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
@@ -190,7 +185,7 @@ impl Observed {
         cx: &Context,
         project: &Project,
         run: Box<dyn StoredRun>,
-        stamp: Option<RunStamp>,
+        stamp: Option<u64>,
     ) -> Result<()> {
         self.run = run;
         // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
@@ -219,7 +214,7 @@ impl Observed {
     }
 
     /// Whether the files of the run have had this stamp since they were read.
-    pub(super) fn is_of(&self, stamp: Option<RunStamp>) -> bool {
+    pub(super) fn is_of(&self, stamp: Option<u64>) -> bool {
         stamp.is_some() && self.stamp == stamp
     }
 

@@ -94,18 +94,16 @@ impl RunStore for MemoryStore {
     fn stamps(
         &self,
         ids: Option<&[RunId]>,
-        _: &dyn Fn(&RunId) -> Option<u64>,
-    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
-        let stamp = |run: &Kept| {
-            let mut text = DefaultHasher::new();
-            run.text.hash(&mut text);
-            let mut log = DefaultHasher::new();
-            (run.replaced, run.log.len()).hash(&mut log);
-            RunStamp { text: text.finish(), log: log.finish() }
+        due: &dyn Fn(&RunId) -> bool,
+    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+        let stamp = |id: &RunId, run: &Kept| {
+            let mut hasher = DefaultHasher::new();
+            (&run.text, run.replaced, run.log.len()).hash(&mut hasher);
+            if due(id) { RunStamp::Known(hasher.finish()) } else { RunStamp::NotDue }
         };
         let all = self.all();
         let wanted = all.iter().filter(|(id, _)| ids.is_none_or(|ids| ids.contains(id)));
-        Ok(wanted.map(|(id, run)| (id.clone(), Some(stamp(run)))).collect())
+        Ok(wanted.map(|(id, run)| (id.clone(), stamp(id, run))).collect())
     }
 
     fn create(

@@ -17,13 +17,15 @@ use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::error::StoreError;
 use crate::store::request::WriteRequest;
 
-/// Tells whether a run changed: both numbers are the same as long as its files are.
+/// Tells whether a run changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunStamp {
-    /// Of its `run.yaml`.
-    pub text: u64,
-    /// Of its log.
-    pub log: u64,
+pub enum RunStamp {
+    /// A number that is the same as long as its log and its `run.yaml` are.
+    Known(u64),
+    /// The run has to be read.
+    Unknown,
+    /// It was not due.
+    NotDue,
 }
 
 /// The runs of a project.
@@ -54,16 +56,12 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// A stamp of each of these runs, otherwise of all. Reads no file. A run without a stamp has to be read. `log_of` gives
-    /// the stamp of a log that need not be looked at.
+    /// The stamps of these runs, otherwise of all. Reads no file, and looks only at those that are `due`.
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn stamps(
-        &self,
-        ids: Option<&[RunId]>,
-        log_of: &dyn Fn(&RunId) -> Option<u64>,
-    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError>;
+    fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool)
+    -> Result<Vec<(RunId, RunStamp)>, StoreError>;
 
     /// The directory of a run, or of all runs: something in it changes when the run changes, or when a run begins. `None`
     /// for a store without directories.

@@ -127,11 +127,10 @@ pub(super) fn log_in(runs: &Dir, id: &RunId) -> Option<Stat> {
     runs.look_into(id.as_str(), LOG).ok()
 }
 
-/// As [`stamp`], as a number for as long as this process lives.
-pub(super) fn number(stat: &Stat) -> u64 {
-    let Stat { device, inode, len, links, changed, .. } = *stat;
+/// A number made from the metadata of files, as [`stamp`]: it differs after a change of one of them.
+pub(super) fn number(files: &[Stat; 2]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (device, inode, len, links, changed).hash(&mut hasher);
+    files.map(|Stat { device, inode, len, links, changed, .. }| (device, inode, len, links, changed)).hash(&mut hasher);
     hasher.finish()
 }
 

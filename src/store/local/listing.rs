@@ -53,8 +53,8 @@ impl Project {
     pub(super) fn stamps_of_runs(
         &self,
         ids: Option<&[RunId]>,
-        log_of: &dyn Fn(&RunId) -> Option<u64>,
-    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
+        due: &dyn Fn(&RunId) -> bool,
+    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Ok(Vec::new());
         };
@@ -64,12 +64,15 @@ impl Project {
             Some(ids) => entries.extend(ids.iter().map(|id| (id.clone(), FileType::Unknown))),
             None => runs.entries(|name, kind| entries.extend(entry(name, kind)))?,
         }
-        let of = |entry: &Entry| {
-            let text = number(&text_at(&runs, entry)?);
-            let log = log_of(&entry.0).or_else(|| Some(number(&log_in(&runs, &entry.0)?)))?;
-            Some(RunStamp { text, log })
-        };
-        Ok(entries.into_iter().map(|entry| (of(&entry), entry.0)).map(|(stamp, id)| (id, stamp)).collect())
+        let known = |entry: &Entry| Some(number(&[text_at(&runs, entry)?, log_in(&runs, &entry.0)?]));
+        let stamped = entries.into_iter().map(|entry| {
+            let stamp = match due(&entry.0) {
+                true => known(&entry).map_or(RunStamp::Unknown, RunStamp::Known),
+                false => RunStamp::NotDue,
+            };
+            (entry.0, stamp)
+        });
+        Ok(stamped.collect())
     }
 }
 

@@ -26,9 +26,9 @@ impl RunStore for Project {
     fn stamps(
         &self,
         ids: Option<&[RunId]>,
-        log_of: &dyn Fn(&RunId) -> Option<u64>,
-    ) -> Result<Vec<(RunId, Option<RunStamp>)>, StoreError> {
-        self.stamps_of_runs(ids, log_of)
+        due: &dyn Fn(&RunId) -> bool,
+    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+        self.stamps_of_runs(ids, due)
     }
 
     fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {

@@ -96,9 +96,9 @@ function placeChildren(old, fresh) {
 
 // ---- asking for the page
 
-let asking = false;
-let again = false;
-let held = null;
+let [asking, again] = [false, false];
+// A page that waits to be shown, and how far this one knows the feed.
+let [held, since] = [null, null];
 
 async function refresh() {
   if (!secret) {
@@ -116,6 +116,7 @@ async function refresh() {
     if (answer.status === 401) {
       refused();
     } else {
+      since = answer.headers.get('Flow-Since') ?? since;
       const fresh = parsed(await answer.text());
       // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
       if (!typing && asked === location.pathname + location.search) show(fresh);
@@ -230,7 +231,7 @@ function connect() {
     heard = Date.now();
     status(true);
     // Pages are asked for as a whole, so the feed only has to say that something changed.
-    socket.send(JSON.stringify({ type: 'watch', list: { limit: 0 } }));
+    socket.send(JSON.stringify({ type: 'watch', list: { limit: 0 }, since }));
   });
   socket.addEventListener('message', (event) => {
     heard = Date.now();
@@ -396,5 +397,4 @@ document.addEventListener('keydown', (event) => {
   before = event.key;
 });
 
-refresh();
-connect();
+refresh().then(connect);

@@ -16,6 +16,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     trusted-types flow";
 /// What the content of a file may do: nothing.
 const SANDBOX: &str = "default-src 'none'; sandbox; frame-ancestors 'none'; require-trusted-types-for 'script'";
+const SINCE: HeaderName = HeaderName::from_static("flow-since");
 const COOP: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const CORP: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
@@ -43,6 +44,14 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<
 
 pub(super) fn html(status: StatusCode, page: Markup) -> Response<Body> {
     with_type(status, "text/html; charset=utf-8", page.into_string())
+}
+
+/// Says which changes an answer knows already: `since` of the live feed.
+pub(super) fn of_moment(mut answer: Response<Body>, since: &str) -> Response<Body> {
+    if let Ok(since) = since.parse() {
+        answer.headers_mut().insert(SINCE, since);
+    }
+    answer
 }
 
 pub(super) fn text(status: StatusCode, message: &str) -> Response<Body> {

@@ -131,6 +131,11 @@ impl Live {
         self.ring().back().map_or(0, |notice| notice.n)
     }
 
+    /// `FEED:N`: what someone knows who has been told everything until now.
+    pub(super) fn since(&self) -> String {
+        format!("{}:{}", self.id, self.last())
+    }
+
     /// The runs that changed after the notice `n` of the server's start `id`; `None` if that is not known any more.
     pub(super) fn changed_since(&self, id: &str, n: u64) -> Option<BTreeSet<(usize, RunId)>> {
         let ring = self.ring();

@@ -14,7 +14,7 @@ use crate::model::{Kind, RunId, Seq};
 use crate::picture::diagram;
 use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, message_page, run_page, runs_page};
 use crate::runs::{CardFilter, CardGroup, EvidenceReport, FeedRun};
-use crate::web::server::answer::{Found, failed, html, json as as_json, missing, reported, text, with_type};
+use crate::web::server::answer::{Found, failed, html, json as as_json, missing, of_moment, reported, text, with_type};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, Served, apart, cards};
 use crate::web::server::{actions, files, places, socket};
@@ -94,14 +94,17 @@ pub(super) async fn page_of(
     if !caller.is_known {
         return html(StatusCode::OK, page::shell());
     }
-    read_apart(live, move |live| match make(live) {
-        Ok(page) => html(StatusCode::OK, document(&page, Place::Served)),
-        Err(problem) => {
-            // That something cannot be read is what there is to say of it.
-            let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
-            let page = message_page(&format!("{what} cannot be shown"), &problem.one_line());
-            html(status, document(&page, Place::Served))
-        }
+    read_apart(live, move |live| {
+        let since = live.since();
+        let (status, page) = match make(live) {
+            Ok(page) => (StatusCode::OK, page),
+            Err(problem) => {
+                // That something cannot be read is what there is to say of it.
+                let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
+                (status, message_page(&format!("{what} cannot be shown"), &problem.one_line()))
+            }
+        };
+        of_moment(html(status, document(&page, Place::Served)), &since)
     })
     .await
 }

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::{Response, StatusCode};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -144,7 +144,8 @@ impl Talk {
         }
     }
 
-    async fn send(&mut self, message: Value) -> Result<(), Over> {
+    /// Sends a message, as JSON. Large ones are made where the files are read: a text takes a tenth of its values' memory.
+    async fn send(&mut self, message: impl ToString) -> Result<(), Over> {
         let sent = timeout(WRITE, self.socket.send(Message::Text(message.to_string().into()))).await;
         sent.map_err(|_| Over)?.map_err(|_| Over)
     }
@@ -173,8 +174,10 @@ impl Talk {
     async fn snapshot(&mut self) -> Result<(), Over> {
         let Some(filter) = self.list.clone() else { return Ok(()) };
         let n = self.live.last();
-        let projects = apart(&self.live, move |live| cards(live, &filter)).await?;
-        self.send(json!({ "type": "snapshot", "n": n, "projects": projects })).await
+        let snapshot =
+            move |live: &Live| json!({ "type": "snapshot", "n": n, "projects": cards(live, &filter) }).to_string();
+        let message = apart(&self.live, snapshot).await?;
+        self.send(message).await
     }
 
     /// Tells of runs that changed.
@@ -213,35 +216,47 @@ impl Talk {
     }
 
     /// Sends the events of a run that the client does not have.
-    async fn events(&mut self, (project, run): (usize, RunId)) -> Result<(), Over> {
-        let key = (project, run.clone());
-        while let Some(cursor) = self.runs.get(&key).cloned() {
-            let id = run.clone();
-            let newer = move |live: &Live| {
-                live.projects[project].keeper().feed.run(&id).map(|run| run.events_after(&cursor, EVENTS))
-            };
-            let found = apart(&self.live, newer).await?;
-            let name = self.live.projects[project].name.clone();
-            let Ok(after) = found else {
-                return self
-                    .send(json!({ "type": "reset", "project": name, "run": run, "reason": "it cannot be read" }))
-                    .await;
-            };
-            if after.reset {
-                let reason = "its log was repaired or replaced";
-                self.send(json!({ "type": "reset", "project": name, "run": run, "reason": reason })).await?;
-            }
-            if !after.events.is_empty() {
-                let cursor = after.cursor.to_string();
-                let message =
-                    json!({ "type": "events", "project": name, "run": run, "events": after.events, "cursor": cursor });
+    async fn events(&mut self, run: (usize, RunId)) -> Result<(), Over> {
+        while let Some(cursor) = self.runs.get(&run).cloned() {
+            let key = run.clone();
+            let Newer { messages, rest } = apart(&self.live, move |live| newer(live, &key, &cursor)).await?;
+            for message in messages {
                 self.send(message).await?;
             }
-            self.runs.insert(key.clone(), after.cursor);
-            if !after.more {
+            let Some((cursor, more)) = rest else { break };
+            self.runs.insert(run.clone(), cursor);
+            if !more {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// What to send of a run's log.
+struct Newer {
+    messages: Vec<String>,
+    /// Where the client will be, and whether there is more; none if the run cannot be read.
+    rest: Option<(Cursor, bool)>,
+}
+
+/// The messages for a client that has the log of a run up to a cursor.
+fn newer(live: &Live, (project, run): &(usize, RunId), cursor: &Cursor) -> Newer {
+    let served = &live.projects[*project];
+    let name = &served.name;
+    let reset = |reason: &str| json!({ "type": "reset", "project": name, "run": run, "reason": reason }).to_string();
+    let Ok(after) = served.keeper().feed.run(run).map(|run| run.events_after(cursor, EVENTS)) else {
+        return Newer { messages: vec![reset("it cannot be read")], rest: None };
+    };
+    let mut messages = Vec::new();
+    if after.reset {
+        messages.push(reset("its log was repaired or replaced"));
+    }
+    if !after.events.is_empty() {
+        let cursor = after.cursor.to_string();
+        let message =
+            json!({ "type": "events", "project": name, "run": run, "events": after.events, "cursor": cursor });
+        messages.push(message.to_string());
+    }
+    Newer { messages, rest: Some((after.cursor, after.more)) }
 }
