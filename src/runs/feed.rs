@@ -132,7 +132,7 @@ pub struct CardFilter {
 
 impl Default for CardFilter {
     fn default() -> Self {
-        Self { group: None, search: None, workflow: None, skip: 0, limit: 100 }
+        Self { group: None, search: None, workflow: None, skip: 0, limit: 50 }
     }
 }
 
