@@ -475,6 +475,22 @@ fn the_feed_tells_of_every_change_and_goes_on_where_a_client_was() {
 }
 
 #[test]
+fn a_page_says_how_far_it_knows_the_feed_so_that_nothing_is_told_twice() {
+    let (sandbox, server) = demo();
+    let page = server.get("/");
+    let since = page.head.lines().find_map(|line| line.strip_prefix("flow-since: ")).unwrap();
+    let mut socket = server.socket();
+    socket.send(&json!({ "type": "watch", "list": { "limit": 0 }, "since": since }));
+    assert_eq!(socket.next()["type"], "hello");
+    sandbox.record("r1", "preflight", "more");
+    let next = socket.next();
+    assert_eq!((&next["type"], &next["card"]["run_id"]), (&json!("run"), &json!("r1")), "{next}");
+    // Of another start of the server.
+    socket.send(&json!({ "type": "watch", "list": { "limit": 0 }, "since": "0123456789abcdef:1" }));
+    assert_eq!(socket.next_of("snapshot")["projects"][0]["cards"]["groups"][4]["total"], 1);
+}
+
+#[test]
 fn edits_by_hand_and_replaced_logs_are_told_as_well() {
     let (sandbox, server) = demo();
     let mut socket = server.socket();
