@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -132,14 +132,14 @@ pub struct CardFilter {
 
 impl Default for CardFilter {
     fn default() -> Self {
-        Self { group: None, search: None, workflow: None, skip: 0, limit: 50 }
+        Self { group: None, search: None, workflow: None, skip: 0, limit: 30 }
     }
 }
 
 impl CardFilter {
     /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
-    pub(crate) fn takes(&self, run: &ListedRun, reason: &str) -> bool {
-        self.search.as_ref().is_none_or(|text| mentions(run, text) || reason.contains(text.as_str()))
+    pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
+        self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
             && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
     }
 }
@@ -448,9 +448,16 @@ impl Feed {
     /// The runs that `filter` takes.
     #[must_use]
     pub fn cards(&self, filter: &CardFilter) -> CardsReport {
-        let taken: Vec<&Row> = self.rows.values().filter(|row| filter.takes(row.run(), &row.reason())).collect();
+        let mut taken: BTreeMap<CardGroup, Vec<&Row>> = BTreeMap::new();
+        let mut workflows = HashSet::new();
+        for row in self.rows.values() {
+            workflows.insert(&row.run().workflow);
+            if filter.takes(row.run(), || row.reason()) {
+                taken.entry(row.group()).or_default().push(row);
+            }
+        }
         let groups = CardGroup::ALL.into_iter().map(|group| {
-            let mut rows: Vec<_> = taken.iter().filter(|row| row.group() == group).collect();
+            let mut rows = taken.remove(&group).unwrap_or_default();
             let wanted = match filter.group {
                 Some(only) => only == group,
                 None => group.is_open(),
@@ -462,8 +469,7 @@ impl Feed {
             let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
             CardsOfGroup { group, total: rows.len(), cards: shown }
         });
-        let workflows: BTreeSet<&str> = self.rows.values().map(|row| row.run().workflow.as_str()).collect();
-        let workflows = workflows.into_iter().map(str::to_owned).collect();
+        let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
         CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 

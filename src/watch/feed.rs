@@ -87,7 +87,8 @@ struct Told {
 
 impl Told {
     fn takes(&self, card: &Card) -> bool {
-        self.run.as_ref().is_none_or(|run| *run == card.run.run_id) && self.filter.takes(&card.run, &card.reason)
+        self.run.as_ref().is_none_or(|run| *run == card.run.run_id)
+            && self.filter.takes(&card.run, || card.reason.as_str().into())
     }
 
     /// The runs as they are.
