@@ -29,7 +29,7 @@ impl FeedRun<'_> {
     /// The run with everything that a page about it shows, now or after the event `at`.
     ///
     /// # Errors
-    /// [`Error::NoSuchEvent`].
+    /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
     pub fn report(&self, at: Option<Seq>) -> Result<RunReport> {
         self.observed.report(self.cx, self.project, self.definitions, at)
     }
@@ -57,7 +57,7 @@ impl FeedRun<'_> {
     /// What it refers to as evidence and artifacts, as of the time of `report`.
     ///
     /// # Errors
-    /// [`Error::Store`] when its evidence cannot be listed.
+    /// [`Error::Store`](crate::runs::Error::Store) when its evidence cannot be listed.
     pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
         self.observed.evidence(self.cx, self.project, report)
     }
@@ -65,7 +65,7 @@ impl FeedRun<'_> {
     /// At most `limit` bytes of a file that it refers to, from `offset` on.
     ///
     /// # Errors
-    /// [`Error::NoSuchFile`] if it does not refer to this file, or if the file is not there.
+    /// [`Error::NoSuchFile`](crate::runs::Error::NoSuchFile) if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
         self.observed.content(self.cx, self.project, file, (offset, limit))
     }
