@@ -26,7 +26,7 @@ story("a question is answered after the reader was asked again", async (scene, p
   await page.getByText("Sort the shelves").waitFor();
   assert.equal(await field.inputValue(), "The left one");
   await page.getByRole("button", { name: "Answer" }).click();
-  await ask(page).getByText("Send this answer to requirements of r1?").waitFor();
+  await ask(page).getByText("Answer the question of requirements in the run r1?").waitFor();
   assert.deepEqual(await barriers(page), []);
   await page.getByRole("button", { name: "No" }).click();
   assert.equal((await log(project, "r1")).at(-1).type, "run_edited");
@@ -47,7 +47,7 @@ story("a blocked run is unblocked and cancelled by the keyboard alone", async (s
   await page.keyboard.type("access was given");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await ask(page).getByText("Unblock r1?").waitFor();
+  await ask(page).getByText("Unblock the run r1?").waitFor();
   // The safe answer has the focus.
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "No");
   await page.keyboard.press("Shift+Tab");

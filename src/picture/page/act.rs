@@ -47,7 +47,7 @@ pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
         address,
         verb,
         button,
-        ask: format!("{button} {id}?"),
+        ask: format!("{button} the run {id}?"),
         sent: seen.clone(),
         text: ("reason", text.to_owned()),
     };
@@ -75,7 +75,7 @@ fn answer<'a>(run: &RunReport, asked: &ShownQuestion, address: &'a str) -> Act<'
         address,
         verb: "answer",
         button: "Answer",
-        ask: format!("Send this answer to {who} of {}?", run.card.run.run_id),
+        ask: format!("Answer the question of {who} in the run {}?", run.card.run.run_id),
         sent: json!({ "seen": run.last, "step": question.step, "unit": question.unit }),
         text: ("answer", format!("Answer to {who}: {}", question.prompt)),
     }
