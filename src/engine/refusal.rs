@@ -167,7 +167,7 @@ pub enum Refusal {
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
     /// Something happened since the caller looked at the run.
-    #[error("it moved on: event {seen} was its last one for the caller, and now event {last} is")]
+    #[error("it moved on: it was seen up to event {seen}, and is at event {last} now")]
     MovedOn {
         /// The last event that the caller saw.
         seen: Seq,
