@@ -172,7 +172,7 @@ impl Env {
         Self { session: Some(session), claude_session: None, holder_pid, ..self.clone() }
     }
 
-    /// This environment for a person, who belongs to no session, whoever started the process.
+    /// This environment for a person, who belongs to no session, even if a session started the process.
     #[must_use]
     pub fn of_a_person(&self) -> Self {
         Self { session: None, claude_session: None, epoch: None, run_token: None, holder_pid: None, ..self.clone() }

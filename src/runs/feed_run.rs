@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::engine::Attempt;
 use crate::machine::Machine;
-use crate::model::{Event, EventId, RunId, Seq};
+use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::evidence::{EvidenceFile, EvidenceItem, FileContent};
@@ -38,6 +38,12 @@ impl FeedRun<'_> {
     #[must_use]
     pub fn id(&self) -> &RunId {
         self.observed.id()
+    }
+
+    /// The name of the workflow that it follows.
+    #[must_use]
+    pub fn workflow(&self) -> &WorkflowId {
+        self.observed.workflow()
     }
 
     /// The workflow that it follows; none if it has no state machine.

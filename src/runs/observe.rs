@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
-use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp};
+use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -269,6 +269,11 @@ impl Observed {
     /// Its id.
     pub(super) fn id(&self) -> &RunId {
         self.run.id()
+    }
+
+    /// The name of the workflow that it follows.
+    pub(super) fn workflow(&self) -> &WorkflowId {
+        &self.view.history.state().document().workflow
     }
 
     /// The workflow that it follows.

@@ -126,7 +126,7 @@ pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String
 /// A workflow of the catalog, whether it compiles or not, with its machine if it does. `name` is never a file.
 ///
 /// # Errors
-/// [`Error::Catalog`] when there is no workflow of this name.
+/// [`Error::Catalog`] when no workflow has this name.
 pub fn workflow_named(cx: &Context, name: &str) -> Result<(WorkflowReport, Option<Machine>)> {
     let project = project_if_any(cx)?;
     let found = named(&cx.catalog(project.as_ref()), name)?;

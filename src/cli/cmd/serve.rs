@@ -25,7 +25,7 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         let projects = report.projects.join(", ");
         out.aside(&format!("serving {projects} until Ctrl-C; the address holds the token, so keep it to yourself\n"));
         if report.actions {
-            out.aside("whoever has it can cancel and unblock runs, and answer their questions\n");
+            out.aside("with it, pages can cancel and unblock runs, and answer their questions\n");
         }
     };
     match web::serve(cx, &serving, announce) {

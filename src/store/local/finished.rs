@@ -105,14 +105,16 @@ fn values(run: &RunSummary) -> impl Serialize + '_ {
 
 /// The stamp of a run's `run.yaml`. `None` if the run has to be read.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    is_directory(runs, id).then(|| text_in(runs, id))?.map(|file| stamp(&file))
+    text_of(runs, id).map(|file| stamp(&file))
 }
 
-pub(super) fn is_directory(runs: &Dir, id: &RunId) -> bool {
-    runs.look(id.as_str()).is_ok_and(|entry| entry.kind == FileType::Directory)
+/// The metadata of a run's `run.yaml`. `None` if the run is no directory, or has no such file.
+pub(super) fn text_of(runs: &Dir, id: &RunId) -> Option<Stat> {
+    let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
+    is_directory.then(|| text_in(runs, id))?
 }
 
-/// The metadata of the `run.yaml` of a run that is known to be a directory. One call, which opens nothing.
+/// As [`text_of`], for a run that is known to be a directory. One call, which opens nothing.
 ///
 /// The call would follow a symbolic link in place of the directory, so callers check first that the entry is not a
 /// link. If a link replaces the directory after that check, no harm is done: the stamp only matches if the link leads

@@ -13,7 +13,7 @@ use std::thread;
 use crate::disk::{Dir, DiskError, FileType, Processors, Stat};
 use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, is_directory, log_in, number, stamp, text_in};
+use crate::store::local::finished::{FinishedRuns, log_in, number, stamp, text_in, text_of};
 use crate::store::local::layout::{CACHE, RUNS};
 use crate::store::local::project::Project;
 use crate::store::run_store::RunStamp;
@@ -88,7 +88,7 @@ pub(super) fn stamp_at(runs: &Dir, entry: &Entry) -> Option<String> {
 }
 
 fn text_at(runs: &Dir, (id, kind): &Entry) -> Option<Stat> {
-    if *kind == FileType::Directory || is_directory(runs, id) { text_in(runs, id) } else { None }
+    if *kind == FileType::Directory { text_in(runs, id) } else { text_of(runs, id) }
 }
 
 /// Sends the entries of the directory of runs in batches.

@@ -14,9 +14,9 @@ use serde_json::json;
 use crate::interviews::{self, AnswerRequest, Replaces};
 use crate::model::{EventId, Kind, Problem, Seq, StateName, Unit, WorkflowId};
 use crate::runs::{self, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
-use crate::web::server::answer::{Found, failed, reported};
+use crate::web::server::answer::{Found, failed};
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, project_of, read_apart, with_run};
+use crate::web::server::pages::{Answer, project_of, report_apart, with_run};
 use crate::web::server::places::awaited_interview;
 
 /// How long an action waits for another writer. Meanwhile no page is made.
@@ -30,7 +30,7 @@ fn content<T: DeserializeOwned>(body: &Bytes) -> Found<T> {
 
 /// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
 fn found<'l>(live: &'l Live, project: &str, run: &str) -> Found<(&'l Served, WorkflowId)> {
-    let workflow = with_run(live, project, run, |found, _| Ok(found.report(None)?.card.run.workflow.clone()))?;
+    let workflow = with_run(live, project, run, |found, _| Ok(found.workflow().clone()))?;
     Ok((project_of(live, project)?, workflow))
 }
 
@@ -47,20 +47,17 @@ struct Change {
 }
 
 async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Answer {
-    read_apart(live, move |live| {
-        let changed = || {
-            let (project, _) = found(live, &project, &run)?;
-            let Change { id, seen, reason } = content(&body)?;
-            let request = StatusRequest {
-                run: Some(run),
-                reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
-                id: Some(id),
-                seen: Some(seen),
-                ..StatusRequest::new(verb)
-            };
-            runs::change_status(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+    report_apart(live, move |live| {
+        let (project, _) = found(live, &project, &run)?;
+        let Change { id, seen, reason } = content(&body)?;
+        let request = StatusRequest {
+            run: Some(run),
+            reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
+            id: Some(id),
+            seen: Some(seen),
+            ..StatusRequest::new(verb)
         };
-        reported(changed())
+        runs::change_status(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })
     .await
 }
@@ -92,27 +89,24 @@ pub(super) async fn answer(
     Path((project, run)): Path<(String, String)>,
     body: Bytes,
 ) -> Answer {
-    read_apart(live, move |live| {
-        let answered = || {
-            let (project, workflow) = found(live, &project, &run)?;
-            let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
-            let report = ReportRequest {
-                kind: Some("user_answered".to_owned()),
-                step: Some(step.to_string()),
-                unit: unit.map(|unit| unit.to_string()),
-                data: Some(json!({ "answer": answer })),
-            };
-            let request = EmitRequest {
-                workflow: workflow.to_string(),
-                run,
-                reports: vec![report],
-                id: Some(id),
-                seen: Some(seen),
-                ..EmitRequest::default()
-            };
-            runs::emit(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+    report_apart(live, move |live| {
+        let (project, workflow) = found(live, &project, &run)?;
+        let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
+        let report = ReportRequest {
+            kind: Some("user_answered".to_owned()),
+            step: Some(step.to_string()),
+            unit: unit.map(|unit| unit.to_string()),
+            data: Some(json!({ "answer": answer })),
         };
-        reported(answered())
+        let request = EmitRequest {
+            workflow: workflow.to_string(),
+            run,
+            reports: vec![report],
+            id: Some(id),
+            seen: Some(seen),
+            ..EmitRequest::default()
+        };
+        runs::emit(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })
     .await
 }
@@ -132,20 +126,17 @@ pub(super) async fn answer_interview(
     Path(project): Path<String>,
     body: Bytes,
 ) -> Answer {
-    read_apart(live, move |live| {
-        let answered = || {
-            let project = project_of(live, &project)?;
-            let InterviewAnswer { document, question, answer } = content(&body)?;
-            let request = AnswerRequest {
-                document: awaited_interview(project, &document)?.document,
-                question: Some(question),
-                asked: None,
-                answer: interviews::pad::Answer::Given(answer),
-                replaces: Replaces::Nothing,
-            };
-            interviews::answer(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+    report_apart(live, move |live| {
+        let project = project_of(live, &project)?;
+        let InterviewAnswer { document, question, answer } = content(&body)?;
+        let request = AnswerRequest {
+            document: awaited_interview(project, &document)?.document,
+            question: Some(question),
+            asked: None,
+            answer: interviews::pad::Answer::Given(answer),
+            replaces: Replaces::Nothing,
         };
-        reported(answered())
+        interviews::answer(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })
     .await
 }

@@ -7,7 +7,7 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::http::{Response, StatusCode};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{Kind, RunId, Seq};
@@ -113,6 +113,14 @@ pub(super) async fn page_of(
 pub(super) async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Answer + Send + 'static) -> Answer {
     let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     apart(&live, read).await.unwrap_or_else(failed)
+}
+
+/// As [`read_apart`], for programs: the report that `read` makes, or its error.
+pub(super) async fn report_apart<T: Serialize>(
+    live: Arc<Live>,
+    read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+) -> Answer {
+    read_apart(live, move |live| reported(read(live))).await
 }
 
 /// The query of the page of all runs. An empty field of a form is none.
@@ -231,7 +239,7 @@ async fn run(
     Path((project, run)): Path<(String, String)>,
     Query(when): Query<When>,
 ) -> Answer {
-    read_apart(live, move |live| reported(with_run(live, &project, &run, |run, _| run.report(when.at.map(Seq))))).await
+    report_apart(live, move |live| with_run(live, &project, &run, |run, _| run.report(when.at.map(Seq)))).await
 }
 
 /// A part of a list.
@@ -255,10 +263,8 @@ async fn activities(
     Query(part): Query<Part>,
 ) -> Answer {
     let limit = part.limit.min(EVENTS);
-    read_apart(live, move |live| {
-        reported(with_run(live, &project, &run, |run, _| Ok(run.activities(None, part.skip, limit))))
-    })
-    .await
+    report_apart(live, move |live| with_run(live, &project, &run, |run, _| Ok(run.activities(None, part.skip, limit))))
+        .await
 }
 
 async fn log(
@@ -267,25 +273,24 @@ async fn log(
     Query(part): Query<Part>,
 ) -> Answer {
     let limit = part.limit.min(EVENTS);
-    read_apart(live, move |live| reported(with_run(live, &project, &run, |run, _| Ok(run.log(Seq(part.after), limit)))))
-        .await
+    report_apart(live, move |live| with_run(live, &project, &run, |run, _| Ok(run.log(Seq(part.after), limit)))).await
 }
 
 async fn evidence(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Answer {
-    read_apart(live, move |live| {
-        reported(with_run(live, &project, &run, |run, _| {
+    report_apart(live, move |live| {
+        with_run(live, &project, &run, |run, _| {
             Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, unreadable: Vec::new() })
-        }))
+        })
     })
     .await
 }
 
 async fn drawn(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Answer {
-    read_apart(live, move |live| {
-        reported(with_run(live, &project, &run, |run, _| {
+    report_apart(live, move |live| {
+        with_run(live, &project, &run, |run, _| {
             let report = run.report(None)?;
             Ok(run.machine().map(|machine| diagram(machine, &report.here())))
-        }))
+        })
     })
     .await
 }

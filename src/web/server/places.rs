@@ -16,10 +16,10 @@ use crate::picture::page::{
     sessions_page, workflow_page, workflows_page,
 };
 use crate::runs::{self, Card, CardFilter, WorkflowUse};
-use crate::web::server::answer::{Found, failed, json as as_json, missing, reported};
+use crate::web::server::answer::{Found, failed, json as as_json, missing};
 use crate::web::server::gate::Caller;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, page_of, project_of, read_apart};
+use crate::web::server::pages::{Answer, page_of, project_of, read_apart, report_apart};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
@@ -88,14 +88,13 @@ pub(super) async fn workflow(
     State(live): State<Arc<Live>>,
     Path((project, workflow)): Path<(String, String)>,
 ) -> Answer {
-    read_apart(live, move |live| {
-        reported(project_of(live, &project).and_then(|project| {
-            let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
-            let (used, _) = runs_of(project, &workflow);
-            let here: Vec<_> = used.phases.keys().cloned().collect();
-            let drawn = machine.map(|machine| diagram(&machine, &here));
-            Ok(json!({ "workflow": report, "runs": used, "diagram": drawn }))
-        }))
+    report_apart(live, move |live| {
+        let project = project_of(live, &project)?;
+        let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
+        let (used, _) = runs_of(project, &workflow);
+        let here: Vec<_> = used.phases.keys().cloned().collect();
+        let drawn = machine.map(|machine| diagram(&machine, &here));
+        Ok(json!({ "workflow": report, "runs": used, "diagram": drawn }))
     })
     .await
 }
