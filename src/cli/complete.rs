@@ -37,7 +37,10 @@ pub(super) fn runs() -> ArgValueCandidates {
     candidates(|cx| {
         let filter = ListFilter { limit: Some(RUNS), ..ListFilter::default() };
         let runs = runs::list(cx, &filter).ok()?.runs.into_iter();
-        Some(runs.map(|run| (run.run_id.to_string(), format!("{} {}", run.workflow, run.status))).collect())
+        Some(
+            runs.map(|run| (run.head.run_id.to_string(), format!("{} {}", run.head.workflow, run.head.status)))
+                .collect(),
+        )
     })
 }
 

@@ -9,8 +9,8 @@ use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
 use crate::runs::Context;
-use crate::runs::checkout::places_of_log;
-use crate::runs::pinned::catalog_machine;
+use crate::runs::open::checkout::places_of_log;
+use crate::runs::open::pinned::catalog_machine;
 use crate::store::local::RunDir;
 use crate::store::{Project, StoredRun as _};
 

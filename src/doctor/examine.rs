@@ -12,7 +12,7 @@ use crate::doctor::project;
 use crate::doctor::repair::{Mending, mend};
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::model::{Explain as _, Help, Suggestion};
-use crate::runs::select::open_run;
+use crate::runs::open::select::open_run;
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::{Project, StoreError, StoredRun as _};
 

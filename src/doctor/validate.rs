@@ -14,7 +14,7 @@ use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
-use crate::runs::select::open_run;
+use crate::runs::open::select::open_run;
 use crate::runs::workflow::id_of_file;
 use crate::runs::{Context, Error, Result};
 use crate::store::local::layout;

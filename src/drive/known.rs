@@ -12,8 +12,9 @@ use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
 use crate::runs::advice::{Alternative, DRIVER, adopt};
-use crate::runs::select::{Runs, open_run_exactly};
-use crate::runs::view::for_reading;
+use crate::runs::open::reading::Runs;
+use crate::runs::open::select::open_run_exactly;
+use crate::runs::open::view::for_reading;
 use crate::runs::{self, ClaimRequest, Context, claim, place_of_caller, presence};
 use crate::store::Project;
 
@@ -32,7 +33,8 @@ pub(super) fn run_to_drive(
         };
     }
     let runs = Runs::read_open(cx, project)?;
-    let of_it: Vec<_> = runs.open().filter(|run| run.workflow.as_str() == workflow).map(|run| run.id.clone()).collect();
+    let of_it: Vec<_> =
+        runs.open().filter(|run| run.head.workflow.as_str() == workflow).map(|run| run.head.run_id.clone()).collect();
     match of_it.as_slice() {
         [] if runs.unreadable.is_empty() => Ok(None),
         // An unreadable run may be the one, and a new run would repeat all of its work.

@@ -10,7 +10,7 @@ use crate::drive::error::{Error, Result};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, ReportType, StateName, StepStatus};
 use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
-use crate::runs::select::open_run;
+use crate::runs::open::select::open_run;
 use crate::runs::workflow::is_file;
 use crate::runs::{Context, EmitRequest, ReportRequest, change_context, emit_by, named_in};
 
@@ -135,7 +135,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The state asks the same again after a repeated command; do not record that twice.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let view = crate::runs::view::for_reading(self.cx, &project, &*run)?;
+        let view = crate::runs::open::view::for_reading(self.cx, &project, &*run)?;
         let questions = &view.history.state().document().state.questions;
         if questions.iter().any(|question| question.is_of(state, None) && question.asks(prompt)) {
             return Ok(());
@@ -148,7 +148,7 @@ impl Notebook for RunNotebook<'_, '_> {
         // The state waits for the same after a repeated command; do not record that twice.
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let history = crate::runs::view::for_reading(self.cx, &project, &*run)?.history;
+        let history = crate::runs::open::view::for_reading(self.cx, &project, &*run)?.history;
         let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
         if waits && history.message(state) == Some(why) {
             return Ok(());

@@ -14,12 +14,11 @@ use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
-use crate::model::{
-    ActivityId, ActivityStatus, EventId, Explain as _, Question, RunId, RunSummary, StateName, Unit, slug,
-};
+use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, Question, RunId, StateName, Unit, slug};
 use crate::runs::context::Context;
-use crate::runs::select::{Runs, open_run};
-use crate::runs::view::{View, for_reading};
+use crate::runs::open::reading::Runs;
+use crate::runs::open::select::open_run;
+use crate::runs::open::view::{View, for_reading};
 use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Source, record_activity};
 use crate::store::{Project, StoredRun};
 
@@ -105,7 +104,8 @@ pub(super) fn tell_late_end(cx: &Context, file: &DocumentFile, ending: &Ending) 
     let mut late = LateEnd::default();
     let Ok(project) = cx.project() else { return late };
     let Ok(runs) = Runs::read_open(cx, &project) else { return late };
-    for RunSummary { id, .. } in runs.open() {
+    for run in runs.open() {
+        let id = &run.head.run_id;
         match tell_late_end_of(cx, file, &project, id, ending) {
             Ok(told) => late.was_open |= told,
             Err(error) => late.not_told.push((id.to_string(), error)),

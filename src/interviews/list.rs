@@ -12,8 +12,8 @@ use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
 use crate::runs::context::Context;
-use crate::runs::select::{Unreadable, read_runs};
-use crate::runs::view::for_reading;
+use crate::runs::open::reading::{Unreadable, read_runs};
+use crate::runs::open::view::for_reading;
 
 /// The report of `interview list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, no
 use crate::interviews::pad::{Metadata, Mode, Pad, Step};
 use crate::model::RunId;
 use crate::runs::context::Context;
-use crate::runs::select::open_run;
+use crate::runs::open::select::open_run;
 
 /// The interview to begin or to find.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -48,7 +48,7 @@ pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};
 #[doc(hidden)]
 pub use run::Owned;
-pub use run::{Doing, RunDocument, RunStatus, RunSummary};
+pub use run::{Doing, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
 pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};

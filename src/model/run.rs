@@ -202,70 +202,74 @@ impl Doing {
     }
 }
 
-/// A summary of a run, for lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunSummary {
-    /// The run's id.
-    pub id: RunId,
+/// Which run it is, where it is and what it waits for: what every list says of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHead {
+    /// The run.
+    pub run_id: RunId,
     /// Its workflow.
     pub workflow: WorkflowId,
-    /// When it was started.
-    pub created_at: Timestamp,
     /// Its status.
     pub status: RunStatus,
-    /// The phase that it is in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub current_phase: Option<StateName>,
-    /// The number of completed activities.
-    pub completed_activities: usize,
-    /// What it is doing, when that says more than its status.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// What an active run is doing, if that says more than its status.
     pub doing: Option<Doing>,
     /// Why it is blocked, or that its session ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
-    /// Its goal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub goal: Option<String>,
-    /// The issue that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub issue: Option<u64>,
-    /// The pull request that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pr: Option<u64>,
-    /// The feature that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feature: Option<String>,
-    /// Its decision journal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub journal: Option<String>,
-    /// The session that holds it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionId>,
-    /// The position of the last event that this includes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_seq: Option<Seq>,
-    /// The time of that event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<Timestamp>,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
-impl From<&RunDocument> for RunSummary {
+/// What a list can say of a run without its log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Which run it is, and where it is.
+    pub head: RunHead,
+    /// The number of completed activities.
+    pub completed_activities: usize,
+    /// Its goal.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<u64>,
+    /// The pull request that it is about.
+    pub pr: Option<u64>,
+    /// The feature that it is about.
+    pub feature: Option<String>,
+    /// Its decision journal.
+    pub journal: Option<String>,
+    /// The session that holds it.
+    pub session: Option<SessionId>,
+    /// The position of the last event that this includes.
+    pub last_seq: Option<Seq>,
+}
+
+impl From<&RunDocument> for RunHead {
     fn from(run: &RunDocument) -> Self {
         Self {
-            id: run.id.clone(),
+            run_id: run.id.clone(),
             workflow: run.workflow.clone(),
-            created_at: run.created_at,
             status: run.state.status,
-            current_phase: run.state.current_phase.clone(),
-            completed_activities: run.state.completed_activities.len(),
+            phase: run.state.current_phase.clone(),
             doing: Doing::of(
                 run.state.status,
                 !run.state.questions.is_empty(),
                 run.state.positions().filter_map(|step| run.state.steps.get(step)),
             ),
             blocked_reason: run.state.blocked_reason.clone(),
+            created_at: run.created_at,
+            updated_at: run.state.updated_at.unwrap_or(run.created_at),
+        }
+    }
+}
+
+impl From<&RunDocument> for RunSummary {
+    fn from(run: &RunDocument) -> Self {
+        Self {
+            head: run.into(),
+            completed_activities: run.state.completed_activities.len(),
             goal: run.goal.clone(),
             issue: run.context_number("issue"),
             pr: run.context_number("pr"),
@@ -273,7 +277,6 @@ impl From<&RunDocument> for RunSummary {
             journal: run.context_text("journal").map(str::to_owned),
             session: run.state.session.clone(),
             last_seq: run.state.last_seq,
-            updated_at: run.state.updated_at,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
 use crate::runs::context::Context;
-use crate::runs::select::open_run;
+use crate::runs::open::select::open_run;
 use crate::runs::{self, Source, place_of_caller};
 use crate::store::Project;
 

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{RunId, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{RunHead, SessionId, Timestamp};
 use crate::modes::error::Result;
 use crate::modes::view::{ListedMode, ModeListReport, ModeListRequest, list};
-use crate::runs::select::Unreadable;
-use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, ListedRun, attention, session_life};
+use crate::runs::open::reading::Unreadable;
+use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, attention, session_life};
 
 /// The report of `sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -42,16 +42,11 @@ pub struct ShownSession {
 /// A run that a session holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeldRun {
-    /// The run.
-    pub run_id: RunId,
-    /// Its workflow.
-    pub workflow: WorkflowId,
-    /// Its phase.
-    pub phase: Option<StateName>,
+    /// Which run it is, and where it is.
+    #[serde(flatten)]
+    pub head: RunHead,
     /// What a person has to do about it.
     pub group: CardGroup,
-    /// When it last changed.
-    pub updated_at: Timestamp,
 }
 
 /// Finds the sessions that hold runs or have modes. Writes nothing.
@@ -81,11 +76,11 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     };
     for card in open.iter().filter(|card| card.run.session.is_some()) {
         let session = found.entry(card.run.session.clone()).or_insert_with_key(new);
-        let ListedRun { run_id, workflow, phase, updated_at, .. } = card.run.clone();
-        session.updated_at = session.updated_at.max(Some(updated_at));
+        let head = card.run.head.clone();
+        session.updated_at = session.updated_at.max(Some(head.updated_at));
         // Each run has evidence of its own about the process.
         session.life = surer(session.life, card.holder);
-        session.runs.push(HeldRun { run_id, workflow, phase, group: card.group, updated_at });
+        session.runs.push(HeldRun { head, group: card.group });
     }
     for mode in modes {
         let session = found.entry(mode.scope.0.clone()).or_insert_with_key(new);
@@ -93,7 +88,7 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     }
     let mut sessions: Vec<_> = found.into_values().collect();
     for session in &mut sessions {
-        session.runs.sort_by(|a, b| (b.updated_at, &b.run_id).cmp(&(a.updated_at, &a.run_id)));
+        session.runs.sort_by(|a, b| (b.head.updated_at, &b.head.run_id).cmp(&(a.head.updated_at, &a.head.run_id)));
         if let Some(id) = &session.session {
             let is_over = session.modes.iter().any(|mode| mode.session_over);
             let by_modes = if is_over { HolderLife::Dead } else { session_life(&project, id) };

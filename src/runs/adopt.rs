@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::select_run_to_write;
+use crate::runs::open::select::select_run_to_write;
 use crate::runs::transaction::transact;
 use crate::runs::workflow::workflow_machine;
 use crate::store::Project;

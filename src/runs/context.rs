@@ -11,7 +11,7 @@ use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::bound_process;
-use crate::runs::worktrees::worktree_with_flow;
+use crate::runs::open::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// How long a writer waits for another one by default.

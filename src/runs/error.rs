@@ -11,7 +11,7 @@ use crate::disk::DocumentFault;
 use crate::engine::{EditFault, Refusal};
 use crate::host::{BadSetting, GitRef};
 use crate::model::{BadName, RunId, Seq, WorkflowId};
-use crate::runs::checkout::ends_at;
+use crate::runs::open::checkout::ends_at;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
 

@@ -13,10 +13,10 @@ use crate::machine::Machine;
 use crate::model::{RunId, Seq, Timestamp, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::evidence::EvidenceItem;
-use crate::runs::log::LogReport;
+use crate::runs::look::evidence::EvidenceItem;
+use crate::runs::look::log::LogReport;
 use crate::runs::observe::{Observed, RunReport, RunRequest};
-use crate::runs::select::select_run;
+use crate::runs::open::select::select_run;
 use crate::store::Project;
 
 /// A form in which a run leaves flow.

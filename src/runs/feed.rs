@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Links;
 use crate::engine::Hold;
 use crate::model::{Explain as _, RunId, RunSummary, Seq, StateName, WorkflowId};
-use crate::runs::card::{Card, CardGroup, life, read_card, reason_of_over};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::feed_run::FeedRun;
-use crate::runs::list::{ListedRun, mentions};
+use crate::runs::look::card::{Card, CardGroup, life, read_card, reason_of_over};
+use crate::runs::look::outlook::Definitions;
 use crate::runs::observe::Observed;
-use crate::runs::outlook::Definitions;
-use crate::runs::select::{Unreadable, read_all_with};
+use crate::runs::open::listed::{ListedRun, mentions};
+use crate::runs::open::reading::{Unreadable, read_all_with};
 use crate::store::{Project, RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
@@ -140,7 +140,7 @@ impl CardFilter {
     /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
     pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
-            && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
+            && self.workflow.as_ref().is_none_or(|workflow| run.head.workflow.as_str() == workflow)
     }
 }
 
@@ -344,7 +344,7 @@ impl Feed {
             let (card, hold) = read_card(cx, project, run, definitions)?;
             Ok(Some(Row::new(card, hold)))
         })?;
-        self.rows = rows.into_iter().map(|row| (row.run().run_id.clone(), row)).collect();
+        self.rows = rows.into_iter().map(|row| (row.run().head.run_id.clone(), row)).collect();
         self.unreadable = unreadable.into_iter().filter_map(|run| Some((run.run_id.parse().ok()?, run))).collect();
         Ok(())
     }
@@ -436,7 +436,7 @@ impl Feed {
             Row::Over(_) => None,
         });
         let changed = held.filter(|(card, hold)| card.holder != Some(life(&self.project, hold)));
-        changed.map(|(card, _)| card.run.run_id.clone()).collect()
+        changed.map(|(card, _)| card.run.head.run_id.clone()).collect()
     }
 
     /// The card of a run; none if it does not exist or cannot be read.
@@ -451,7 +451,7 @@ impl Feed {
         let mut taken: BTreeMap<CardGroup, Vec<&Row>> = BTreeMap::new();
         let mut workflows = HashSet::new();
         for row in self.rows.values() {
-            workflows.insert(&row.run().workflow);
+            workflows.insert(&row.run().head.workflow);
             if filter.takes(row.run(), || row.reason()) {
                 taken.entry(row.group()).or_default().push(row);
             }
@@ -464,7 +464,7 @@ impl Feed {
             };
             let limit = if wanted { filter.limit } else { 0 };
             if limit > 0 {
-                rows.sort_by_key(|row| Reverse((row.run().updated_at, &row.run().run_id)));
+                rows.sort_by_key(|row| Reverse((row.run().head.updated_at, &row.run().head.run_id)));
             }
             let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
             CardsOfGroup { group, total: rows.len(), cards: shown }
@@ -486,13 +486,13 @@ impl Feed {
         let mut uses: BTreeMap<WorkflowId, WorkflowUse> = BTreeMap::new();
         for row in self.rows.values() {
             let run = row.run();
-            let of = uses.entry(run.workflow.clone()).or_default();
+            let of = uses.entry(run.head.workflow.clone()).or_default();
             if !row.group().is_open() {
                 of.over += 1;
                 continue;
             }
             of.open += 1;
-            if let Some(phase) = &run.phase {
+            if let Some(phase) = &run.head.phase {
                 *of.phases.entry(phase.clone()).or_default() += 1;
             }
         }

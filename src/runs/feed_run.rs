@@ -10,10 +10,10 @@ use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::evidence::{EvidenceFile, EvidenceItem, FileContent};
-use crate::runs::log::{LogReport, page};
+use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, FileContent};
+use crate::runs::look::log::{LogReport, page};
+use crate::runs::look::outlook::Definitions;
 use crate::runs::observe::{Observed, RunReport};
-use crate::runs::outlook::Definitions;
 use crate::store::Project;
 
 /// A run of a feed. All that it says is of one moment.

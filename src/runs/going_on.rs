@@ -6,12 +6,12 @@
 use crate::engine::Verdict;
 use crate::host::Setting;
 use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId, StepReport};
-use crate::runs::brief::{BriefReport, brief_of};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{AgentHost, HostNote};
-use crate::runs::select::Runs;
-use crate::runs::view::{View, for_listing};
+use crate::runs::look::brief::{BriefReport, brief_of};
+use crate::runs::open::reading::Runs;
+use crate::runs::open::view::{View, for_listing};
 use crate::store::Project;
 
 /// How often a session goes on by itself; once after each prompt.
@@ -33,15 +33,15 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
     let runs = Runs::read_open(cx, &project)?;
     let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
-    let mut active = runs.open().filter(is_own).filter(|run| run.status == RunStatus::Active);
+    let mut active = runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
-    let mut others = prompt.keys().filter(|id| **id != run.id);
+    let mut others = prompt.keys().filter(|id| **id != run.head.run_id);
     if others.any(|id| was_stopped(cx, &project, id)) {
         return Ok(None);
     }
     let Some((report, Some(view))) = brief_of(cx, Some(session))? else { return Ok(None) };
-    let since = prompt.get(&run.id).copied().unwrap_or_default();
-    let goes_on = report.position.run_id == run.id
+    let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
+    let goes_on = report.position.run_id == run.head.run_id
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
         && !asks_for_a_person(&view, since);
@@ -52,7 +52,7 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
 fn was_stopped(cx: &Context, project: &Project, id: &RunId) -> bool {
     let run = project.runs().open(id).map_err(Into::into);
     let listed = run.and_then(|run| for_listing(cx, project, &*run));
-    listed.map_or(true, |run| matches!(run.summary.status, RunStatus::Blocked | RunStatus::Cancelled))
+    listed.map_or(true, |run| matches!(run.summary.head.status, RunStatus::Blocked | RunStatus::Cancelled))
 }
 
 fn asks(report: &StepReport) -> bool {

@@ -11,7 +11,7 @@ use crate::host::{Holder, Liveness};
 use crate::model::{RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::select::Runs;
+use crate::runs::open::reading::Runs;
 use crate::runs::session_end::EndedRun;
 use crate::store::Project;
 
@@ -213,7 +213,7 @@ pub(crate) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) ->
     let project = cx.project()?;
     let runs = Runs::read_open(cx, &project)?;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
-    let held: BTreeMap<_, _> = held.map(|run| (run.id.clone(), run.last_seq.unwrap_or_default())).collect();
+    let held: BTreeMap<_, _> = held.map(|run| (run.head.run_id.clone(), run.last_seq.unwrap_or_default())).collect();
     let note = HostNote::of(&project, host, session);
     let prompt = Some(held).filter(|held| held.len() <= RUNS);
     // When the session began there may have been no project yet.

@@ -13,9 +13,9 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::emit::{EmitRequest, EmittedActivity, emit_by};
 use crate::runs::error::{Error, Result};
+use crate::runs::open::select::{select_run, select_run_to_write};
+use crate::runs::open::view::for_reading;
 use crate::runs::payload::ReportRequest;
-use crate::runs::select::{select_run, select_run_to_write};
-use crate::runs::view::for_reading;
 
 /// Which run to move, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -10,16 +10,16 @@ use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
 use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
-use crate::runs::card::{Card, Judged, judged, judged_then};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::export::WholeRun;
-use crate::runs::log::page;
-use crate::runs::outlook::Definitions;
-use crate::runs::select::select_run;
-use crate::runs::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
-use crate::runs::view::{View, for_reading};
+use crate::runs::look::card::{Card, Judged, judged, judged_then};
+use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
+use crate::runs::look::log::page;
+use crate::runs::look::outlook::Definitions;
+use crate::runs::look::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::{View, for_reading};
 use crate::store::{LogScan, Project, StoredRun};
 
 /// Which run to look at, and as of when.

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::select_run_to_write;
+use crate::runs::open::select::select_run_to_write;
 use crate::runs::transaction::{Transaction, transact};
 
 /// The activity to record.

@@ -8,7 +8,7 @@ use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{AgentHost, HostNote, Over, prune};
-use crate::runs::select::Runs;
+use crate::runs::open::reading::Runs;
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
@@ -69,8 +69,8 @@ pub(crate) fn begin_session(
 fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: &[RunId]) -> Result<Vec<RunId>> {
     let open = Runs::read_open(cx, project)?;
     let concerns = |id: &RunId, holder: Option<&SessionId>| holder == Some(session) || left.contains(id);
-    let own = open.open().filter(|run| concerns(&run.id, run.session.as_ref()));
-    Ok(own.map(|run| run.id.clone()).collect())
+    let own = open.open().filter(|run| concerns(&run.head.run_id, run.session.as_ref()));
+    Ok(own.map(|run| run.head.run_id.clone()).collect())
 }
 
 /// Claims a run of the session `from` for the session `to`, unless another session has claimed it meanwhile, or it is

@@ -10,7 +10,7 @@ use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::select::Runs;
+use crate::runs::open::reading::Runs;
 use crate::runs::transaction::transact_as;
 use crate::store::Project;
 
@@ -96,13 +96,13 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     }
     for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
         if started.elapsed() >= TIME {
-            report.warnings.push(format!("no time was left to mark run {}", run.id));
+            report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
             continue;
         }
-        match end_in(cx, &project, &run.id, caller.clone(), request.hook.reason.as_deref(), now) {
+        match end_in(cx, &project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now) {
             Ok(Some(ended)) => report.persisted.push(ended),
             Ok(None) => {}
-            Err(error) => report.warnings.push(format!("run {}: {}", run.id, error.one_line())),
+            Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
         }
     }
     if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME) {
@@ -135,6 +135,6 @@ pub(crate) fn end_in(
 }
 
 fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {
-    let marked = run.session.is_none() && run.blocked_reason.as_deref() == Some(SESSION_ENDED);
-    run.status == RunStatus::Active && run.session.as_ref() == session && !marked
+    let marked = run.session.is_none() && run.head.blocked_reason.as_deref() == Some(SESSION_ENDED);
+    run.head.status == RunStatus::Active && run.session.as_ref() == session && !marked
 }

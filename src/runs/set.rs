@@ -10,7 +10,7 @@ use crate::engine::refuse_other_session;
 use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{open_run, select_run_to_write};
+use crate::runs::open::select::{open_run, select_run_to_write};
 use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
 

@@ -11,11 +11,11 @@ use crate::model::{
     Event, EventKind, RunDocument, RunId, RunStarted, RunSummary, Seq, SessionId, StateName, TextDigest, Timestamp,
     WorkflowId, slug,
 };
-use crate::runs::checkout::elsewhere;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::journal;
-use crate::runs::select::Runs;
+use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::reading::Runs;
 use crate::runs::token::token_of_new_run;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
@@ -223,14 +223,14 @@ pub(crate) fn refuse_second_run(
     let runs = Runs::read_open(cx, project)?;
     let same_issue = |other: &RunSummary| work.issue.is_some() && other.issue == work.issue;
     let same_pr =
-        |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.workflow.as_str() == work.workflow;
-    for other in runs.open().filter(|other| Some(&other.id) != run) {
+        |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow;
+    for other in runs.open().filter(|other| Some(&other.head.run_id) != run) {
         let about = match (same_issue(other), same_pr(other)) {
             (true, _) => format!("issue {}", work.issue.unwrap_or_default()),
             (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
             _ => continue,
         };
-        return Err(Error::SecondRun { run: other.id.clone(), about });
+        return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
     }
     Ok(())
 }

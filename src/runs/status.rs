@@ -10,10 +10,11 @@ use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateNa
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::journal;
-use crate::runs::select::{Runs, select_run_to_write};
+use crate::runs::open::reading::Runs;
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::open::view::to_remember;
 use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
-use crate::runs::view::to_remember;
 use crate::store::Project;
 
 /// A change of status.

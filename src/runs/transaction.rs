@@ -1,7 +1,7 @@
 //! The only way to change a run: lock, repair, judge the holder, decide, commit.
 //!
 //! [`reconcile`] finds the state of a run and the repairs that must come before anything else; the repairs are made
-//! here. Readers call it too, in [`crate::runs::view`], but make no repairs.
+//! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -17,13 +17,13 @@ use crate::machine::Machine;
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
 };
-use crate::runs::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::claim::{claim_of_dead, claim_of_free, judge_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::fault::refusal;
-use crate::runs::pinned::catalog_machine;
-use crate::runs::view::with_earlier;
+use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
+use crate::runs::open::fault::refusal;
+use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::view::with_earlier;
 use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
 
 /// How often a transaction is tried again because of another writer.

@@ -87,7 +87,7 @@ struct Told {
 
 impl Told {
     fn takes(&self, card: &Card) -> bool {
-        self.run.as_ref().is_none_or(|run| *run == card.run.run_id)
+        self.run.as_ref().is_none_or(|run| *run == card.run.head.run_id)
             && self.filter.takes(&card.run, || card.reason.as_str().into())
     }
 
@@ -102,7 +102,8 @@ impl Told {
             }
             cards.unreadable.retain(|unreadable| unreadable.run_id == run.as_str());
         }
-        self.ids = cards.groups.iter().flat_map(|group| &group.cards).map(|card| card.run.run_id.clone()).collect();
+        self.ids =
+            cards.groups.iter().flat_map(|group| &group.cards).map(|card| card.run.head.run_id.clone()).collect();
         cards
     }
 

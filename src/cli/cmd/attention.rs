@@ -47,10 +47,10 @@ fn heading(page: &mut Page, group: CardGroup, runs: usize) {
 fn row(card: &Card, now: Timestamp) -> [Cow<'_, str>; 6] {
     [
         card.need.map_or("", Need::as_str).into(),
-        card.run.run_id.as_str().into(),
-        card.run.workflow.as_str().into(),
-        card.run.phase.as_ref().map_or("", StateName::as_str).into(),
-        age(card.run.updated_at, now).into(),
+        card.run.head.run_id.as_str().into(),
+        card.run.head.workflow.as_str().into(),
+        card.run.head.phase.as_ref().map_or("", StateName::as_str).into(),
+        age(card.run.head.updated_at, now).into(),
         brief(&card.reason),
     ]
 }

@@ -16,7 +16,7 @@ pub(super) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Exit {
     let request = RunRequest { run, at: args.at.map(Seq), session: None };
     let format = args.format.into();
     let exported = runs::whole_run(cx, &request).and_then(|whole| {
-        let run_id = whole.run.card.run.run_id.clone();
+        let run_id = whole.run.card.run.head.run_id.clone();
         match picture::export(&whole, format) {
             Some(text) => Ok((run_id, text)),
             None => Err(Error::NoDiagram { run: run_id }),

@@ -53,13 +53,13 @@ pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
     let rows = runs.iter().map(|run| {
         let completed = format!("{} completed", run.completed_activities);
         [
-            Cow::from(run.run_id.as_str()),
-            run.workflow.as_str().into(),
-            run.doing.map_or(run.status.as_str(), Doing::as_str).into(),
-            run.phase.as_ref().map_or("", StateName::as_str).into(),
+            Cow::from(run.head.run_id.as_str()),
+            run.head.workflow.as_str().into(),
+            run.head.doing.map_or(run.head.status.as_str(), Doing::as_str).into(),
+            run.head.phase.as_ref().map_or("", StateName::as_str).into(),
             completed.into(),
             run.feature.as_deref().unwrap_or_default().into(),
-            brief(run.blocked_reason.as_deref().unwrap_or_default()),
+            brief(run.head.blocked_reason.as_deref().unwrap_or_default()),
         ]
     });
     page.table(indent, &rows.collect::<Vec<_>>());

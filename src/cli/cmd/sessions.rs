@@ -25,9 +25,9 @@ fn page(report: &SessionsReport, now: Timestamp) -> String {
     for session in &report.sessions {
         heading(&mut page, session);
         let runs = session.runs.iter().map(|run| {
-            let phase = run.phase.as_ref().map_or("", StateName::as_str);
-            let at = age(run.updated_at, now);
-            ["run".to_owned(), run.run_id.to_string(), run.workflow.to_string(), phase.to_owned(), at]
+            let phase = run.head.phase.as_ref().map_or("", StateName::as_str);
+            let at = age(run.head.updated_at, now);
+            ["run".to_owned(), run.head.run_id.to_string(), run.head.workflow.to_string(), phase.to_owned(), at]
         });
         let modes = session.modes.iter().map(|mode| {
             let phase = mode.current_phase.clone().unwrap_or_default();

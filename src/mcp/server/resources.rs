@@ -26,8 +26,8 @@ pub(super) fn list(cx: &Context) -> Result<ListResourcesResult, ErrorData> {
     let report = newest(cx).map_err(|error| failed(cx, &error.problem()))?;
     let all = Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON);
     let run = |run: &runs::ListedRun| {
-        let about = format!("A run of {}, {}", run.workflow, run.status);
-        Resource::new(format!("{RUNS}/{}", run.run_id), run.run_id.to_string())
+        let about = format!("A run of {}, {}", run.head.workflow, run.head.status);
+        Resource::new(format!("{RUNS}/{}", run.head.run_id), run.head.run_id.to_string())
             .with_description(about)
             .with_mime_type(JSON)
     };

@@ -16,14 +16,16 @@ const PROCESS: u64 = 1;
 /// The object format, with an event a line.
 pub(super) fn write(whole: &WholeRun) -> String {
     let run = &whole.run.card.run;
-    let about = json!({ "run": run.run_id, "workflow": run.workflow, "status": run.status, "goal": run.goal });
+    let about =
+        json!({ "run": run.head.run_id, "workflow": run.head.workflow, "status": run.head.status, "goal": run.goal });
     let events = in_lines(events(whole));
     format!("{{\"displayTimeUnit\":\"ms\",\"otherData\":{about},\"traceEvents\":{events}}}\n")
 }
 
 fn events(whole: &WholeRun) -> impl Iterator<Item = Value> {
     let timeline = &whole.run.timeline;
-    let process = metadata("process_name", 0, json!({ "name": format!("flow run {}", whole.run.card.run.run_id) }));
+    let process =
+        metadata("process_name", 0, json!({ "name": format!("flow run {}", whole.run.card.run.head.run_id) }));
     let sessions = thread(0, "sessions").into_iter();
     let sessions = sessions.chain(timeline.sessions.iter().map(|session| session_slice(session, timeline.to)));
     let lanes = timeline.lanes.iter().zip(1..).flat_map(move |(lane, number)| {

@@ -15,7 +15,7 @@ const DIGITS: usize = 15;
 /// All events, in the order of the log.
 pub(super) fn batch(whole: &WholeRun) -> impl Iterator<Item = Value> {
     // An id of a run has no characters that a URI would have to escape.
-    let source = format!("urn:flow:run:{}", whole.run.card.run.run_id);
+    let source = format!("urn:flow:run:{}", whole.run.card.run.head.run_id);
     whole.log.events.iter().map(move |event| cloud_event(&source, event))
 }
 

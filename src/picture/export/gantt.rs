@@ -26,7 +26,7 @@ pub(super) fn write(run: &RunReport) -> String {
     let all = tasks(timeline);
     let shown = latest(&all);
     let mut text = "gantt\n".to_owned();
-    let _ = writeln!(text, "    title {} (times in UTC)", name(run.card.run.run_id.as_str()));
+    let _ = writeln!(text, "    title {} (times in UTC)", name(run.card.run.head.run_id.as_str()));
     // Mermaid takes a time without a zone for one of the reader's zone, and shows it as it stands here.
     text.push_str("    dateFormat YYYY-MM-DDTHH:mm:ss.SSS\n    axisFormat %d %b %H:%M\n");
     if shown.len() < all.len() {

@@ -31,7 +31,7 @@ pub(super) fn request(whole: &WholeRun) -> Value {
     for lane in &whole.run.timeline.lanes {
         spans.extend(attempts(lane).map(|attempt| trace.attempt(lane, attempt)));
     }
-    let resource = [said("service.name", "flow"), said("flow.run.id", run.run_id.as_str())];
+    let resource = [said("service.name", "flow"), said("flow.run.id", run.head.run_id.as_str())];
     let scope = json!({ "name": "flow", "version": env!("CARGO_PKG_VERSION") });
     json!({
         "resourceSpans": [{
@@ -50,7 +50,7 @@ struct Trace<'r> {
 
 impl<'r> Trace<'r> {
     fn of(run: &'r RunReport) -> Self {
-        let own = format!("{}\n{}", run.card.run.run_id, run.card.run.created_at);
+        let own = format!("{}\n{}", run.card.run.head.run_id, run.card.run.head.created_at);
         Self { id: id_of(&own, TRACE_BYTES), root: id_of(&format!("{own}\nroot"), SPAN_BYTES), timeline: &run.timeline }
     }
 
@@ -58,20 +58,20 @@ impl<'r> Trace<'r> {
         let (run, timeline) = (&whole.run, self.timeline);
         let summary = &run.card.run;
         let mut attributes = vec![
-            said("flow.run.id", summary.run_id.as_str()),
-            said("flow.workflow", summary.workflow.as_str()),
-            said("flow.status", summary.status.as_str()),
+            said("flow.run.id", summary.head.run_id.as_str()),
+            said("flow.workflow", summary.head.workflow.as_str()),
+            said("flow.status", summary.head.status.as_str()),
             number("flow.worked_ms", timeline.worked_ms),
         ];
         attributes.extend(summary.goal.as_deref().map(|goal| said("flow.goal", &shortened(goal, WORDS))));
-        attributes.extend((!summary.status.is_terminal()).then(open));
-        let code = match summary.status {
+        attributes.extend((!summary.head.status.is_terminal()).then(open));
+        let code = match summary.head.status {
             RunStatus::Completed => OK,
             RunStatus::Failed => ERROR,
             RunStatus::Active | RunStatus::Blocked | RunStatus::Cancelled => UNSET,
         };
         let events = whole.log.events.iter().filter_map(logged).collect();
-        let name = format!("{} {}", summary.workflow, summary.run_id);
+        let name = format!("{} {}", summary.head.workflow, summary.head.run_id);
         let span = self.span(&self.root, &name, [timeline.from, timeline.to], attributes);
         finished(span, code, &run.card.reason, events)
     }

@@ -40,7 +40,7 @@ fn form(act: &Act<'_>) -> Markup {
 
 /// What a person can do about a run, whose page is at `address`.
 pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
-    let id = &run.card.run.run_id;
+    let id = &run.card.run.head.run_id;
     let seen = json!({ "seen": run.last });
     let change = |verb, button, text: &str| Act {
         key: format!("act-{verb}"),
@@ -55,7 +55,7 @@ pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
         @for question in run.questions.iter().filter(|question| question.document.is_none()) {
             (form(&answer(run, question, address)))
         }
-        @if run.card.run.status == RunStatus::Blocked {
+        @if run.card.run.head.status == RunStatus::Blocked {
             (form(&change("unblock", "Unblock", "What was resolved")))
         }
         @if run.card.group.is_open() {
@@ -75,7 +75,7 @@ fn answer<'a>(run: &RunReport, asked: &ShownQuestion, address: &'a str) -> Act<'
         address,
         verb: "answer",
         button: "Answer",
-        ask: format!("Answer the question of {who} in the run {}?", run.card.run.run_id),
+        ask: format!("Answer the question of {who} in the run {}?", run.card.run.head.run_id),
         sent: json!({ "seen": run.last, "step": question.step, "unit": question.unit }),
         text: ("answer", format!("Answer to {who}: {}", question.prompt)),
     }

@@ -54,7 +54,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
     let run = view.run;
     let main = html! {
         p.dim.about data-key="about" { (about(run)) }
-        h1 { (run.card.run.run_id) }
+        h1 { (run.card.run.head.run_id) }
         p.facts data-key="facts" { (facts(view)) }
         (next(view))
         div.two {
@@ -69,13 +69,13 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
         (log(view))
     };
     let (symbol, ..) = look_of(&run.card);
-    Page { title: format!("{symbol} {} · flow", run.card.run.run_id), main, part: Part::Runs }
+    Page { title: format!("{symbol} {} · flow", run.card.run.head.run_id), main, part: Part::Runs }
 }
 
 fn about(run: &RunReport) -> Markup {
     let card = &run.card.run;
     html! {
-        (card.workflow)
+        (card.head.workflow)
         @if let Some(issue) = card.issue { " · issue " (issue) }
         @if let Some(pr) = card.pr { " · pull request " (pr) }
         @if let Some(feature) = &card.feature { " · " (shortened(feature, 80)) }
@@ -91,12 +91,12 @@ fn facts(view: &RunPage<'_>) -> Markup {
     let card = &run.card.run;
     let now = if run.at.is_some() { run.as_of } else { view.now };
     html! {
-        @if let Some(phase) = card.phase.as_ref().filter(|_| run.card.group.is_open()) {
+        @if let Some(phase) = card.head.phase.as_ref().filter(|_| run.card.group.is_open()) {
             "In " b { (phase) }
             @if let Some(since) = run.phase_since { " for " (age(since, now)) }
             " · "
         }
-        (card.status) " · started " (age(card.created_at, now)) " ago · worked on for " (duration(run.timeline.worked_ms))
+        (card.head.status) " · started " (age(card.head.created_at, now)) " ago · worked on for " (duration(run.timeline.worked_ms))
         @if let Some(session) = &card.session {
             " · held by " b { (session) }
             @match run.card.holder {
@@ -272,7 +272,7 @@ fn activities(view: &RunPage<'_>) -> Markup {
             }
             @if view.activities.len() < run.activities {
                 p.dim { "The latest " (count(view.activities.len())) " of " (count(run.activities)) ". All: "
-                    code { "flow show " (run.card.run.run_id) } }
+                    code { "flow show " (run.card.run.head.run_id) } }
             }
         }
     }
@@ -332,7 +332,7 @@ fn evidence(view: &RunPage<'_>) -> Markup {
                 } }
             }
             @if view.evidence.len() > EVIDENCE {
-                p.dim { "More is left out. All: " code { "flow evidence " (view.run.card.run.run_id) } }
+                p.dim { "More is left out. All: " code { "flow evidence " (view.run.card.run.head.run_id) } }
             }
         }
     }
@@ -384,11 +384,11 @@ fn log(view: &RunPage<'_>) -> Markup {
                 }
             }
             @if is_alone && first > 1 {
-                p.dim { "Earlier events are left out. All: " code { "flow log " (view.run.card.run.run_id) } }
+                p.dim { "Earlier events are left out. All: " code { "flow log " (view.run.card.run.head.run_id) } }
             }
             @if !view.log.skipped.is_empty() {
                 p.bad { "✕ " (view.log.skipped.len() + view.log.more_skipped) " lines are not events of flow: "
-                    code { "flow log " (view.run.card.run.run_id) } " shows them" }
+                    code { "flow log " (view.run.card.run.head.run_id) } " shows them" }
             }
         }
     }

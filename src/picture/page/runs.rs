@@ -169,7 +169,7 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
         return (tone(card).symbol(), tone(card).class(), need.as_str().to_owned());
     }
     let (symbol, class) = look_of_group(card.group);
-    match (card.group, card.run.status) {
+    match (card.group, card.run.head.status) {
         (CardGroup::AtWork, _) => {
             (symbol, class, card.run.session.as_ref().map_or("at work", SessionId::as_str).to_owned())
         }
@@ -186,13 +186,13 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let (symbol, class, word) = look_of(card);
     let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
     html! {
-        li.row data-key={ (project) "/" (run.run_id) } data-command=[card.next.command.as_ref()] {
+        li.row data-key={ (project) "/" (run.head.run_id) } data-command=[card.next.command.as_ref()] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
-            (run_link(project, &run.run_id))
-            span { (run.workflow) }
-            span { (run.phase.as_ref().map_or("", StateName::as_str)) }
+            (run_link(project, &run.head.run_id))
+            span { (run.head.workflow) }
+            span { (run.head.phase.as_ref().map_or("", StateName::as_str)) }
             span.reason { (shortened(about, 160)) }
-            time.dim datetime=(run.updated_at) title=(run.updated_at) { (age(run.updated_at, now)) }
+            time.dim datetime=(run.head.updated_at) title=(run.head.updated_at) { (age(run.head.updated_at, now)) }
         }
     }
 }

@@ -71,8 +71,8 @@ fn life(life: Option<HolderLife>) -> Markup {
 fn held(project: &str, run: &HeldRun) -> Markup {
     let (symbol, class) = look_of_group(run.group);
     html! {
-        span class=(class) title=(run.group.title()) { (symbol) } " " (run_link(project, &run.run_id))
-        span.dim { " " (run.workflow) @if let Some(phase) = &run.phase { ", in " (phase) } }
+        span class=(class) title=(run.group.title()) { (symbol) } " " (run_link(project, &run.head.run_id))
+        span.dim { " " (run.head.workflow) @if let Some(phase) = &run.head.phase { ", in " (phase) } }
     }
 }
 

@@ -19,11 +19,11 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::disk::{Dir, FileType, Stat};
-use crate::model::{RunId, RunSummary, limits};
+use crate::model::{RunHead, RunId, RunSummary, limits};
 use crate::store::local::layout::{FINISHED_RUNS, LOG, RUN_FILE};
 
 /// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: &str = "v3";
+const VERSION: &str = "v4";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
@@ -69,29 +69,24 @@ impl FinishedRuns {
         let line = &self.text[self.lines.get(&self.hasher.hash_one(id.as_str()))?.clone()];
         let rest = line.strip_prefix(id.as_str())?.strip_prefix(' ')?;
         let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
-        (summary.id == *id && summary.status.is_terminal()).then_some(summary)
+        (summary.head.run_id == *id && summary.head.status.is_terminal()).then_some(summary)
     }
 }
 
 /// A line of the cache; empty when the summary is too long to cache.
 pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
     match serde_json::to_string(&values(summary)) {
-        Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.id),
+        Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.head.run_id),
         _ => String::new(),
     }
 }
 
 /// The fields of a summary in their order, without their names: names make the line twice as long, and reading it slower.
 fn values(run: &RunSummary) -> impl Serialize + '_ {
+    let RunHead { run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at } = &run.head;
     (
-        &run.id,
-        &run.workflow,
-        &run.created_at,
-        &run.status,
-        &run.current_phase,
+        (run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at),
         &run.completed_activities,
-        &run.doing,
-        &run.blocked_reason,
         &run.goal,
         &run.issue,
         &run.pr,
@@ -99,7 +94,6 @@ fn values(run: &RunSummary) -> impl Serialize + '_ {
         &run.journal,
         &run.session,
         &run.last_seq,
-        &run.updated_at,
     )
 }
 
@@ -156,7 +150,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 mod tests {
     use super::*;
 
-    const KNOWN: &str = r#"v3 run-1 1.2.3. ["run-1","debug","2026-05-20T14:30:00.000Z","cancelled","fix",3,"failed","enough","less",42,43,"a","j.md","s1",7,"2026-05-20T14:31:00.000Z"]
+    const KNOWN: &str = r#"v4 run-1 1.2.3. [["run-1","debug","cancelled","fix","failed","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"a","j.md","s1",7]
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
@@ -192,24 +186,24 @@ mod tests {
         let later = KNOWN.replace("42", "43");
         assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(43));
         assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(42));
-        assert_eq!(known(&format!("{KNOWN}v3 run-1 1.2.4. []\n")), None);
+        assert_eq!(known(&format!("{KNOWN}v4 run-1 1.2.4. []\n")), None);
     }
 
     #[test]
     fn what_is_not_the_line_of_this_run_is_not_believed() {
         for (old, new) in [
-            ("v3 ", "v2 "),
+            ("v4 ", "v3 "),
             ("run-1 ", "run-2 "),
             ("1.2.3. ", "1.2.4. "),
             ("1.2.3. ", "1.2.3.4. "),
             ("1.2.3. ", ""),
-            (r#"["run-1""#, r#"["run-2""#),
+            (r#"[["run-1""#, r#"[["run-2""#),
             (r#""cancelled""#, r#""active""#),
             (r#""s1",7"#, r#""s1",-7"#),
             (r#""s1",7"#, r#""s1""#),
             (r#""s1",7"#, r#""s1",7,7"#),
-            ("Z\"]\n", ""),
-            ("Z\"]\n", "Z\"][]\n"),
+            ("7]\n", ""),
+            ("7]\n", "7][]\n"),
         ] {
             assert!(KNOWN.contains(old), "{old}");
             assert_eq!(known(&KNOWN.replacen(old, new, 1)), None, "{new}");

@@ -81,10 +81,10 @@ impl Project {
             let now = world(runs, outside)?.filter(|now| *now == before);
             let Some(world) = now else { return Ok(()) };
             over.extend(looked_at.into_iter().filter_map(|(id, stamp)| Some((stamp, over_now(&id)?))));
-            let known: HashSet<_> = over.iter().map(|(_, run)| &run.id).collect();
+            let known: HashSet<_> = over.iter().map(|(_, run)| &run.head.run_id).collect();
             let open = read.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
             let last = &over[over.len().saturating_sub(RECENT)..];
-            let recent = last.iter().map(|(stamp, run)| (run.id.clone(), stamp.clone())).collect();
+            let recent = last.iter().map(|(stamp, run)| (run.head.run_id.clone(), stamp.clone())).collect();
             let lines: String = over.iter().map(|(stamp, run)| line(stamp, run)).collect();
             replace(cache, FINISHED_RUNS, &lines)?;
             write_open(cache, &OpenRuns { v: VERSION, world, open, recent })

@@ -31,7 +31,9 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
         if is_asked && (group.total > 0 || group.group == CardGroup::Waits) {
             lines.push(Line::new());
             lines.push(heading(group));
-            lines.extend(group.cards.iter().map(|card| table.line(&Row::of(card, now)).about(card.run.run_id.clone())));
+            lines.extend(
+                group.cards.iter().map(|card| table.line(&Row::of(card, now)).about(card.run.head.run_id.clone())),
+            );
             lines.extend(left_out(group));
         }
     }
@@ -86,10 +88,10 @@ impl Row {
         Self {
             look: Look::of_class(class),
             tag: format!("{symbol} {word}"),
-            id: run.run_id.to_string(),
-            workflow: run.workflow.to_string(),
-            phase: run.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-            age: age(run.updated_at, now),
+            id: run.head.run_id.to_string(),
+            workflow: run.head.workflow.to_string(),
+            phase: run.head.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
+            age: age(run.head.updated_at, now),
             about: goal.unwrap_or(&card.reason).clone(),
         }
     }

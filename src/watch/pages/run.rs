@@ -50,7 +50,7 @@ fn paragraph(text: &str, width: usize, look: Look) -> impl Iterator<Item = Line>
 
 fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let card = &run.card.run;
-    let mut about = vec![card.workflow.to_string()];
+    let mut about = vec![card.head.workflow.to_string()];
     about.extend(card.issue.map(|issue| format!("issue {issue}")));
     about.extend(card.pr.map(|pr| format!("pull request {pr}")));
     about.extend(card.feature.clone());
@@ -58,12 +58,12 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let mut lines: Vec<_> = paragraph(&about.join(" · "), width, Look::Dim).collect();
     lines.extend(card.goal.iter().flat_map(|goal| paragraph(goal, width, Look::Plain)));
     let mut facts = Vec::new();
-    if let Some(phase) = card.phase.as_ref().filter(|_| run.card.group.is_open()) {
+    if let Some(phase) = card.head.phase.as_ref().filter(|_| run.card.group.is_open()) {
         let since = run.phase_since.map(|since| format!(" for {}", age(since, now))).unwrap_or_default();
         facts.push(format!("in {phase}{since}"));
     }
-    facts.push(card.status.to_string());
-    facts.push(format!("started {} ago", age(card.created_at, now)));
+    facts.push(card.head.status.to_string());
+    facts.push(format!("started {} ago", age(card.head.created_at, now)));
     facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
     if let Some(session) = &card.session {
         let life = match run.card.holder {

@@ -55,7 +55,7 @@ pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> Page {
 fn runs(screen: &Screen, shown: &Shown, width: usize) -> Page {
     let chosen = screen.chosen.as_ref();
     let cards = shown.cards.groups.iter().flat_map(|group| &group.cards);
-    let card = cards.into_iter().find(|card| Some(&card.run.run_id) == chosen);
+    let card = cards.into_iter().find(|card| Some(&card.run.head.run_id) == chosen);
     let mut head = pages::list_title(&shown.cards).dim(format!("  {}", shown.project));
     head = match &screen.filter.search {
         Some(text) => head.plain(format!("  /{text}")),
@@ -75,14 +75,14 @@ fn commands(next: &NextReport) -> Vec<String> {
 }
 
 fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usize) -> Page {
-    let id = facts.report.card.run.run_id.as_str();
+    let id = facts.report.card.run.head.run_id.as_str();
     let (symbol, class, word) = look_of(&facts.report.card);
     let head = Line::new().with(Look::Strong, id).with(Look::of_class(class), format!("  {symbol} {word}"));
     let head = match part {
         Part::Overview => head,
         Part::Log if !screen.log_search.is_empty() => head.dim("  log").plain(format!("  /{}", screen.log_search)),
         Part::Log => head.dim("  log, times in UTC"),
-        Part::Diagram => head.dim("  workflow ").dim(facts.report.card.run.workflow.as_str()),
+        Part::Diagram => head.dim("  workflow ").dim(facts.report.card.run.head.workflow.as_str()),
     };
     let lines = match (part, &facts.diagram) {
         (Part::Overview, _) => pages::run(facts, now, width),

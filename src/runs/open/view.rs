@@ -6,8 +6,8 @@ use crate::machine::Machine;
 use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::fault::refusal;
-use crate::runs::pinned::catalog_machine;
+use crate::runs::open::fault::refusal;
+use crate::runs::open::pinned::catalog_machine;
 use crate::store::{LogScan, Presence, Project, StoredRun};
 
 /// A run as a reader sees it.
@@ -106,7 +106,7 @@ impl Listed {
 
     /// Whether the run is over, independently of its log.
     pub(crate) fn is_over_by_text(&self) -> bool {
-        self.from_text_alone && self.summary.status.is_terminal()
+        self.from_text_alone && self.summary.head.status.is_terminal()
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
     };
     let text = read(text)?;
     let summary = RunSummary::from(text.document());
-    let (false, Some(shown)) = (summary.status.is_terminal(), summary.last_seq) else {
+    let (false, Some(shown)) = (summary.head.status.is_terminal(), summary.last_seq) else {
         return Ok(Listed { summary, from_text_alone: true });
     };
     let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run).map(Listed::with_log) };
@@ -144,7 +144,9 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
 /// The summary from everything that can be read; tells whether a merge joined two histories.
 fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
     let view = for_reading(cx, project, run)?;
-    let summary = RunSummary::from(view.history.state().document());
-    let is_joined = view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_)));
-    Ok(if is_joined { RunSummary { doing: Some(Doing::Conflict), ..summary } } else { summary })
+    let mut summary = RunSummary::from(view.history.state().document());
+    if view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_))) {
+        summary.head.doing = Some(Doing::Conflict);
+    }
+    Ok(summary)
 }

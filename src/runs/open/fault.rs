@@ -1,9 +1,9 @@
 //! Turns faults that the engine finds in a run into errors of this room.
 
 use crate::engine::Fault;
-use crate::runs::checkout::{elsewhere, rewound};
 use crate::runs::context::Context;
 use crate::runs::error::Error;
+use crate::runs::open::checkout::{elsewhere, rewound};
 use crate::store::{Document, Presence, Project, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.

@@ -7,8 +7,8 @@ use crate::engine::{Completed, InDoubt, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::resume::{Look, ResumeRequest, resume_here};
-use crate::runs::view::View;
+use crate::runs::look::resume::{Look, ResumeRequest, resume_here};
+use crate::runs::open::view::View;
 
 /// Whose run to tell about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +74,10 @@ pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>
 }
 
 /// As [`brief`], with the run as it was read, if it could be.
-pub(super) fn brief_of(cx: &Context, session: Option<&SessionId>) -> Result<Option<(BriefReport, Option<View>)>> {
+pub(in crate::runs) fn brief_of(
+    cx: &Context,
+    session: Option<&SessionId>,
+) -> Result<Option<(BriefReport, Option<View>)>> {
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
     let (report, view) = resume_here(cx, &asked, Look::Quick)?;
     let Some(run_id) = report.run_id else { return Ok(None) };

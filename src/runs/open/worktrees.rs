@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::list::ListedRun;
-use crate::runs::select::{Runs, Unreadable};
+use crate::runs::open::listed::ListedRun;
+use crate::runs::open::reading::{Runs, Unreadable};
 use crate::store::{Presence, Project};
 
 /// Another worktree of the repository with its own `.flow`.

@@ -12,10 +12,10 @@ use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, 
 use crate::machine::Machine;
 use crate::model::{LostRange, RunDocument, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, unknown_driver};
-use crate::runs::checkout::{ends_at, places_of_log, places_with, ways_back};
 use crate::runs::context::Context;
 use crate::runs::here::{named_here, place_from, place_of_caller};
-use crate::runs::view::View;
+use crate::runs::open::checkout::{ends_at, places_of_log, places_with, ways_back};
+use crate::runs::open::view::View;
 use crate::runs::workflow::names_a_file;
 use crate::store::{Project, StoredRun};
 
@@ -38,7 +38,7 @@ pub struct NextReport {
 }
 
 /// What has to be known about a run besides its history. `presence` says whether another session is in the way.
-pub(super) fn outlook<'a>(
+pub(in crate::runs) fn outlook<'a>(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
@@ -59,13 +59,13 @@ pub(super) fn outlook<'a>(
 }
 
 /// The next steps of a run.
-pub(super) struct Steps {
-    pub(super) next: NextReport,
-    pub(super) notes: Vec<String>,
+pub(in crate::runs) struct Steps {
+    pub(in crate::runs) next: NextReport,
+    pub(in crate::runs) notes: Vec<String>,
 }
 
 /// The commands for a plan.
-pub(super) fn steps(
+pub(in crate::runs) fn steps(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
@@ -116,7 +116,7 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
 
 /// Today's definitions of workflows, each looked for once.
 #[derive(Debug, Default)]
-pub(super) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Machine>>>>);
+pub(in crate::runs) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Machine>>>>);
 
 impl Definitions {
     /// Today's definition; `None` if it is broken or missing. Then the run continues with its pinned one, and other

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{Event, Seq, SessionId};
-use crate::runs::checkout::elsewhere;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::select::{open_run, select_run};
-use crate::runs::view::for_listing;
+use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::select::{open_run, select_run};
+use crate::runs::open::view::for_listing;
 use crate::store::{LogScan, Position, Presence, StoredRun};
 
 /// Which events to read.
@@ -78,7 +78,7 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> 
 }
 
 /// A part of a log: at most `limit` events after the position `after`.
-pub(super) fn page(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
+pub(in crate::runs) fn page(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
     let limit = limit.unwrap_or(usize::MAX);
     let mut newer = scan.events().filter(|event| event.seq > after);
     let events: Vec<&Event> = newer.by_ref().take(limit).collect();
@@ -117,7 +117,7 @@ impl Follow {
     pub fn is_over(&self) -> Result<bool> {
         let project = self.cx.project()?;
         let run = open_run(&self.cx, &project, self.run.id().as_str())?;
-        Ok(for_listing(&self.cx, &project, &*run)?.summary.status.is_terminal())
+        Ok(for_listing(&self.cx, &project, &*run)?.summary.head.status.is_terminal())
     }
 
     /// The events since the last call. A line without a line break is not complete yet.

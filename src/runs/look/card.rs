@@ -9,9 +9,9 @@ use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, Sessio
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{bound_process, is_dead};
-use crate::runs::list::ListedRun;
-use crate::runs::outlook::{Definitions, NextReport, Steps, outlook, steps};
-use crate::runs::view::{View, for_listing, for_reading};
+use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::open::listed::ListedRun;
+use crate::runs::open::view::{View, for_listing, for_reading};
 use crate::store::{Project, StoredRun};
 
 /// A run, and what has to be done about it.
@@ -39,7 +39,7 @@ pub struct Card {
 
 impl Card {
     /// The card of a run that is over, which needs nothing.
-    pub(super) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
+    pub(in crate::runs) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
         let next = NextReport {
             action: Action::Nothing,
             phase: None,
@@ -62,8 +62,8 @@ impl Card {
 }
 
 /// Why a run is in the group of those that are over.
-pub(super) fn reason_of_over(run: &ListedRun) -> String {
-    format!("the run is {}", run.status)
+pub(in crate::runs) fn reason_of_over(run: &ListedRun) -> String {
+    format!("the run is {}", run.head.status)
 }
 
 /// What a person has to do about a run, in the order of urgency.
@@ -191,14 +191,14 @@ pub enum HolderLife {
 }
 
 /// Reads the card of a run, and who holds it. Of a run that is over only the summary is read.
-pub(super) fn read_card(
+pub(in crate::runs) fn read_card(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
     let summary = for_listing(cx, project, run)?.summary;
-    if summary.status.is_terminal() {
+    if summary.head.status.is_terminal() {
         let last_seq = summary.last_seq;
         return Ok((Card::over(summary.into(), last_seq), None));
     }
@@ -208,7 +208,7 @@ pub(super) fn read_card(
 }
 
 /// The card of a run as it was read, with what it follows from.
-pub(super) fn judged(
+pub(in crate::runs) fn judged(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
@@ -261,22 +261,28 @@ fn conclude(
 }
 
 /// A card, and what it follows from.
-pub(super) struct Judged {
-    pub(super) card: Card,
-    pub(super) notes: Vec<String>,
-    pub(super) drift: Drift,
-    pub(super) in_doubt: Vec<InDoubt>,
+pub(in crate::runs) struct Judged {
+    pub(in crate::runs) card: Card,
+    pub(in crate::runs) notes: Vec<String>,
+    pub(in crate::runs) drift: Drift,
+    pub(in crate::runs) in_doubt: Vec<InDoubt>,
 }
 
 impl Judged {
-    pub(super) fn is_at_work(&self) -> bool {
+    pub(in crate::runs) fn is_at_work(&self) -> bool {
         self.card.group == CardGroup::AtWork
     }
 }
 
 /// What was to be said of a run at an earlier time: `now`, when `view` was the latest that the log had. Whether its holder
 /// was alive is not known any more.
-pub(super) fn judged_then(cx: &Context, project: &Project, run: &dyn StoredRun, view: &View, now: Timestamp) -> Judged {
+pub(in crate::runs) fn judged_then(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    view: &View,
+    now: Timestamp,
+) -> Judged {
     let holder = view.history.hold().map(|_| HolderLife::Unknown);
     let presence = if holder.is_some() { Presence::HeldByOther } else { Presence::Free };
     let machine = view.machine.as_ref();
@@ -314,12 +320,12 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
             let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
             if let Some(unit) = unit_with(view, StepStatus::Running) {
                 because(CardGroup::InDoubt, Need::Units, format!("{unit} was begun and its outcome is unknown"))
-            } else if run.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase {
+            } else if run.head.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase {
                 waits(Need::Failed)
             } else if holder == Some(HolderLife::Dead) {
                 let reason = format!("the process of session {session} is gone");
                 because(CardGroup::LeftBehind, Need::Dead, reason)
-            } else if run.blocked_reason.as_deref() == Some(SESSION_ENDED) {
+            } else if run.head.blocked_reason.as_deref() == Some(SESSION_ENDED) {
                 because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
             } else {
                 Judgement { group: CardGroup::CanGoOn, need: None, reason: None }
@@ -365,7 +371,7 @@ pub(crate) fn session_life(project: &Project, session: &SessionId) -> HolderLife
 }
 
 /// Whether the holder of a run is alive.
-pub(super) fn life(project: &Project, hold: &Hold) -> HolderLife {
+pub(in crate::runs) fn life(project: &Project, hold: &Hold) -> HolderLife {
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
     let is_alive = |process: Holder| process.liveness() == Liveness::Alive;
     if is_dead(project, &hold.session, evidence.as_ref()) {

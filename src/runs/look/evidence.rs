@@ -12,9 +12,10 @@ use crate::engine::Attempt;
 use crate::model::{Number, RunId, SessionId, StateName};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{Unreadable, read_runs, select_run};
-use crate::runs::show::{ArtifactKind, ShownArtifact, artifacts};
-use crate::runs::view::for_reading;
+use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts};
+use crate::runs::open::reading::{Unreadable, read_runs};
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::for_reading;
 use crate::store::{Project, StoreError, StoredRun};
 
 /// How FlowRun names a record of evidence with this id.
@@ -136,7 +137,7 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
 }
 
 /// What a run with these activities and artifacts refers to.
-pub(super) fn evidence_of(
+pub(in crate::runs) fn evidence_of(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
@@ -289,7 +290,7 @@ impl FileContent {
 ///
 /// # Errors
 /// [`Error::NoSuchFile`] if the run does not refer to this file, or if it is not there.
-pub(super) fn content(
+pub(in crate::runs) fn content(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,

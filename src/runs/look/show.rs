@@ -11,8 +11,8 @@ use crate::engine::{Attempt, History, reconcile};
 use crate::model::{ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::select_run;
-use crate::runs::view::{View, for_reading};
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::{View, for_reading};
 
 /// The report of `show`: the run's document, and what its log adds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -144,12 +144,12 @@ fn report(view: View) -> ShowReport {
     }
 }
 
-pub(super) fn skipped(history: &History) -> Vec<ShownSkip> {
+pub(in crate::runs) fn skipped(history: &History) -> Vec<ShownSkip> {
     let skips = history.skips().iter();
     skips.map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq }).collect()
 }
 
-pub(super) fn features(history: &History) -> BTreeSet<String> {
+pub(in crate::runs) fn features(history: &History) -> BTreeSet<String> {
     history.reports().iter().filter_map(|report| report.text("feature")).map(str::to_owned).collect()
 }
 
@@ -174,7 +174,7 @@ fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
 }
 
 /// The workflow's phases in order, each with the status of its work and its units.
-pub(super) fn steps(view: &View) -> Vec<ShownStep> {
+pub(in crate::runs) fn steps(view: &View) -> Vec<ShownStep> {
     let history = &view.history;
     let state = history.state();
     let run = &state.document().state;
@@ -209,7 +209,7 @@ pub(super) fn steps(view: &View) -> Vec<ShownStep> {
 }
 
 /// The registered artifacts, the latest for each place.
-pub(super) fn artifacts(view: &View) -> Vec<ShownArtifact> {
+pub(in crate::runs) fn artifacts(view: &View) -> Vec<ShownArtifact> {
     let mut artifacts: Vec<(String, ShownArtifact)> = Vec::new();
     let registered =
         view.history.reports().iter().filter(|report| report.kind() == Some(ReportType::ArtifactRegistered));

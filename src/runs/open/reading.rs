@@ -1,4 +1,4 @@
-//! Selects the run that a command is about if none is named.
+//! Reads many runs: all of them, or those that are not over.
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
@@ -13,8 +13,7 @@ use crate::disk::Processors;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::view::{Listed, for_listing};
-use crate::runs::worktrees::worktree_with;
+use crate::runs::open::view::{Listed, for_listing};
 use crate::store::{Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.
@@ -31,7 +30,7 @@ pub(crate) fn read_all<T: Send>(
 }
 
 /// As [`read_all`]: `pick` takes the runs that the store knows to be over, `read` reads the others.
-pub(super) fn read_all_with<T: Send>(
+pub(in crate::runs) fn read_all_with<T: Send>(
     project: &Project,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
@@ -105,7 +104,7 @@ impl Runs {
         let mut over = HashMap::new();
         let runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
             if listed.is_over_by_text() {
-                over.insert(listed.summary.id.clone(), listed.summary.clone());
+                over.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
             }
         })?;
         if found.is_news() {
@@ -119,43 +118,32 @@ impl Runs {
         let (listed, unreadable) = read_runs(project, &ids, |run| for_listing(cx, project, run).map(Some))?;
         listed.iter().for_each(look);
         let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
-        summaries.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        summaries.sort_by(|a, b| (b.head.created_at, &b.head.run_id).cmp(&(a.head.created_at, &a.head.run_id)));
         Ok(Self { summaries, unreadable })
     }
 
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
-        self.summaries.iter().filter(|run| !run.status.is_terminal())
+        self.summaries.iter().filter(|run| !run.head.status.is_terminal())
     }
 
     /// The run that is meant if none is named: the session's, else the only active one, else the only open one.
-    fn meant(&self, session: Option<&SessionId>) -> Result<&RunSummary> {
+    pub(super) fn meant(&self, session: Option<&SessionId>) -> Result<&RunSummary> {
         let open: Vec<_> = self.open().collect();
         let only = |wanted: &dyn Fn(&RunSummary) -> bool| -> Vec<&RunSummary> {
             open.iter().copied().filter(|run| wanted(run)).collect()
         };
-        let groups = [only(&|run| is_own(run, session)), only(&|run| run.status == RunStatus::Active), only(&|_| true)];
+        let groups =
+            [only(&|run| is_own(run, session)), only(&|run| run.head.status == RunStatus::Active), only(&|_| true)];
         let candidates = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
         match candidates.as_slice() {
             [only] => Ok(only),
             [] => Err(Error::NoActiveRun { unreadable: in_words(&self.unreadable) }),
-            several => Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.id.clone()).collect() }),
+            several => {
+                Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.head.run_id.clone()).collect() })
+            }
         }
     }
-}
-
-/// The name for the run that was started last, even if it is over.
-pub(crate) const LATEST: &str = "@latest";
-
-/// The run that a reading command is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MeantRun {
-    /// The run.
-    pub run_id: RunId,
-    /// Whether it was selected as the open run.
-    pub open: bool,
-    /// Why it was selected, if none was named.
-    pub why: Option<String>,
 }
 
 /// A run that cannot be read.
@@ -167,112 +155,10 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// Opens the run that `given` names: an id, a prefix of only one run's id, or [`LATEST`].
-pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<Box<dyn StoredRun>> {
-    if given == LATEST {
-        return Ok(project.runs().open(&latest_run(cx, project)?)?);
-    }
-    match open_run_exactly(project, given) {
-        Err(Error::NoSuchRun { suggestion, .. }) => {
-            let ids = project.runs().ids()?.into_iter();
-            let mut begun: Vec<_> = ids.filter(|id| id.as_str().starts_with(given)).collect();
-            begun.sort_unstable();
-            match begun.as_slice() {
-                [] => {
-                    let worktree = worktree_with(cx, given);
-                    Err(Error::NoSuchRun { id: given.to_owned(), suggestion, worktree })
-                }
-                [only] => Ok(project.runs().open(only)?),
-                _ => Err(Error::AmbiguousRun {
-                    given: given.to_owned(),
-                    candidates: begun.iter().map(RunId::to_string).collect(),
-                }),
-            }
-        }
-        found => found,
-    }
-}
-
-/// Opens the run with exactly this id.
-pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
-    match project.runs().open(&RunId::new(id)?) {
-        Err(error) if error.is_not_found() => {
-            let ids = project.runs().ids().unwrap_or_default();
-            let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
-            Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
-        }
-        found => Ok(found?),
-    }
-}
-
-pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
-    let (runs, unreadable) = read_all(cx, project, |run| Some((run.created_at, run.id)))?;
-    let latest = runs.into_iter().max().map(|(_, id)| id);
-    latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
-}
-
-/// The run that a reading command is about: the one that is named; otherwise the session's, the only active one, the
-/// only open one, or the latest if all are over.
-///
-/// # Errors
-/// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::SeveralRuns`] when several are open,
-/// [`Error::NoActiveRun`] when there are no runs.
-pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
-    let project = cx.project()?;
-    if let Some(given) = named {
-        return Ok(MeantRun { run_id: open_run(cx, &project, given)?.id().clone(), open: false, why: None });
-    }
-    let caller = cx.caller(session, None)?;
-    let runs = Runs::read_open(cx, &project)?;
-    match runs.meant(caller.session.as_ref()) {
-        Ok(run) => Ok(MeantRun { run_id: run.id.clone(), open: true, why: Some("the open run".to_owned()) }),
-        Err(Error::NoActiveRun { unreadable }) if unreadable.is_empty() => {
-            let run_id = latest_run(cx, &project)?;
-            Ok(MeantRun { run_id, open: false, why: Some("no run is open; this one is the latest".to_owned()) })
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// As [`select_run`], for commands that write: refuses to guess if an unreadable run may be the one that is meant.
-pub(crate) fn select_run_to_write(
-    cx: &Context,
-    project: &Project,
-    named: Option<&str>,
-    session: Option<&SessionId>,
-    now: Timestamp,
-) -> Result<Box<dyn StoredRun>> {
-    if let Some(id) = named {
-        return open_run(cx, project, id);
-    }
-    let runs = Runs::read_open_and_remember(cx, project, now)?;
-    let run = runs.meant(session)?;
-    match runs.unreadable.first() {
-        Some(unreadable) if !is_own(run, session) => {
-            let unreadable = unreadable.run_id.clone();
-            Err(Error::UnsureRun { candidate: run.id.clone(), unreadable })
-        }
-        _ => Ok(project.runs().open(&run.id)?),
-    }
-}
-
-/// The run that is named, otherwise the session's, otherwise the only active one.
-pub(crate) fn select_run(
-    cx: &Context,
-    project: &Project,
-    named: Option<&str>,
-    session: Option<&SessionId>,
-) -> Result<Box<dyn StoredRun>> {
-    match named {
-        Some(id) => open_run(cx, project, id),
-        None => Ok(project.runs().open(&Runs::read_open(cx, project)?.meant(session)?.id)?),
-    }
-}
-
-fn in_words(unreadable: &[Unreadable]) -> Vec<String> {
+pub(super) fn in_words(unreadable: &[Unreadable]) -> Vec<String> {
     unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect()
 }
 
-fn is_own(run: &RunSummary, session: Option<&SessionId>) -> bool {
+pub(super) fn is_own(run: &RunSummary, session: Option<&SessionId>) -> bool {
     session.is_some() && run.session.as_ref() == session
 }

@@ -7,18 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Completed, InDoubt, Plan, Verdict, joined};
 use crate::host::WorkingTree;
-use crate::model::{
-    RunDocument, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
-};
+use crate::model::{RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::outlook::{Definitions, NextReport, Steps, outlook, steps};
-use crate::runs::select::{Runs, Unreadable, open_run};
-use crate::runs::view::{View, for_listing, for_reading};
-use crate::runs::worktrees::{OtherWorktree, other_worktrees};
+use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::open::reading::{Runs, Unreadable};
+use crate::runs::open::select::open_run;
+use crate::runs::open::view::{View, for_listing, for_reading};
+use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
 
@@ -72,7 +71,7 @@ pub struct ResumeReport {
     /// Uncommitted changes outside flow's own files.
     pub working_tree: WorkingTreeReport,
     /// Other runs that could be resumed, newest first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RunHead>,
     /// Runs that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Notes to read before going on.
@@ -106,21 +105,6 @@ pub enum TreeState {
     Unknown,
 }
 
-/// Another run that could be resumed.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Candidate {
-    /// The run.
-    pub run_id: RunId,
-    /// Its workflow.
-    pub workflow: WorkflowId,
-    /// Its status.
-    pub status: RunStatus,
-    /// The current phase.
-    pub phase: Option<StateName>,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-}
-
 /// Finds the next safe action. Writes nothing, except a claim if the request has one.
 ///
 /// # Errors
@@ -138,7 +122,7 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
 
 /// How much to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(in crate::runs) enum Look {
     /// The working tree as well, by asking git.
     Whole,
     /// Only flow's own files: a hook has some milliseconds.
@@ -146,7 +130,11 @@ pub(super) enum Look {
 }
 
 /// As [`resume`], without other worktrees. With the run as it was read, if it could be.
-pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<(ResumeReport, Option<View>)> {
+pub(in crate::runs) fn resume_here(
+    cx: &Context,
+    request: &ResumeRequest,
+    look: Look,
+) -> Result<(ResumeReport, Option<View>)> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) if request.run.is_none() => {
@@ -162,13 +150,13 @@ pub(super) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> 
     let run = match &request.run {
         Some(id) => open_run(cx, &project, id)?,
         None => match most_promising(&runs, caller.session.as_ref())? {
-            Some(promising) => project.runs().open(&promising.id)?,
+            Some(promising) => project.runs().open(&promising.head.run_id)?,
             None => return Ok((nothing_readable(cx, &project, runs)?, None)),
         },
     };
     let claim = match request.claim {
         // A run that is over has no holder.
-        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.summary.status.is_terminal()) => None,
+        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
         Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
     };
@@ -254,7 +242,7 @@ fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Opt
     Ok(runs.open().max_by_key(|run| {
         let own = session.is_some() && run.session.as_ref() == session;
         let free = run.session.is_none() || own;
-        (own, run.status == RunStatus::Active, free, run.updated_at, run.created_at)
+        (own, run.head.status == RunStatus::Active, free, run.head.updated_at, run.head.created_at)
     }))
 }
 
@@ -300,16 +288,8 @@ fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     vec![format!("{journal}.lock"), journal]
 }
 
-fn candidates(runs: &Runs, but: &str) -> Vec<Candidate> {
-    let others = runs.open().filter(|run| run.id.as_str() != but);
-    let candidate = |run: &RunSummary| Candidate {
-        run_id: run.id.clone(),
-        workflow: run.workflow.clone(),
-        status: run.status,
-        phase: run.current_phase.clone(),
-        updated_at: run.updated_at.unwrap_or(run.created_at),
-    };
-    others.map(candidate).collect()
+fn candidates(runs: &Runs, but: &str) -> Vec<RunHead> {
+    runs.open().filter(|run| run.head.run_id.as_str() != but).map(|run| run.head.clone()).collect()
 }
 
 /// The alternative to resume in another worktree, or in the project of the repository around this one.

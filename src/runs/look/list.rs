@@ -7,12 +7,13 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Doing, RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
-use crate::runs::attention::{AttentionReport, AttentionRequest, attention};
+use crate::model::{Doing, RunStatus, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::select::{Unreadable, read_all};
-use crate::runs::worktrees::{OtherWorktree, other_worktrees};
+use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
+use crate::runs::open::listed::{ListedRun, mentions};
+use crate::runs::open::reading::{Unreadable, read_all};
+use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 
 /// Which runs to list; the default is all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,9 +55,9 @@ impl ListFilter {
         (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
             && self.feature.as_ref().is_none_or(|feature| run.feature.as_ref() == Some(feature))
             && self.search.as_ref().is_none_or(|text| mentions(run, text))
-            && self.workflow.as_ref().is_none_or(|workflow| run.workflow.as_str() == workflow)
+            && self.workflow.as_ref().is_none_or(|workflow| run.head.workflow.as_str() == workflow)
             && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
-            && self.since.is_none_or(|since| run.updated_at >= since)
+            && self.since.is_none_or(|since| run.head.updated_at >= since)
     }
 }
 
@@ -96,9 +97,9 @@ impl ListStatus {
 
     fn is_of(self, run: &ListedRun) -> bool {
         match self {
-            Self::Run(status) => run.status == status,
-            Self::Doing(doing) => run.doing == Some(doing),
-            Self::AnyFailed => run.status == RunStatus::Failed || run.doing == Some(Doing::Failed),
+            Self::Run(status) => run.head.status == status,
+            Self::Doing(doing) => run.head.doing == Some(doing),
+            Self::AnyFailed => run.head.status == RunStatus::Failed || run.head.doing == Some(Doing::Failed),
         }
     }
 }
@@ -138,22 +139,6 @@ impl JsonSchema for ListStatus {
     }
 }
 
-/// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
-pub(super) fn mentions(run: &ListedRun, text: &str) -> bool {
-    let number = text.trim_start_matches('#').parse::<u64>().ok();
-    let texts = [
-        Some(run.run_id.as_str()),
-        Some(run.workflow.as_str()),
-        run.phase.as_ref().map(StateName::as_str),
-        run.goal.as_deref(),
-        run.feature.as_deref(),
-        run.blocked_reason.as_deref(),
-    ];
-    let text = text.to_lowercase();
-    number.is_some() && (run.issue == number || run.pr == number)
-        || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
-}
-
 /// The report of `list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListReport {
@@ -163,60 +148,6 @@ pub struct ListReport {
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
-}
-
-/// One line of a list.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct ListedRun {
-    /// The run.
-    pub run_id: RunId,
-    /// Its workflow.
-    pub workflow: WorkflowId,
-    /// Its status.
-    pub status: RunStatus,
-    /// The current phase.
-    pub phase: Option<StateName>,
-    /// When it was started.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// How many activities are completed.
-    pub completed_activities: usize,
-    /// What an active run is doing, if that says more than its status: `asking`, `waiting` or `failed`.
-    pub doing: Option<Doing>,
-    /// The session that holds it.
-    pub session: Option<SessionId>,
-    /// Why it is blocked.
-    pub blocked_reason: Option<String>,
-    /// Its goal.
-    pub goal: Option<String>,
-    /// The issue that it is about.
-    pub issue: Option<u64>,
-    /// The pull request that it is about.
-    pub pr: Option<u64>,
-    /// The feature that it is about.
-    pub feature: Option<String>,
-}
-
-impl From<RunSummary> for ListedRun {
-    fn from(run: RunSummary) -> Self {
-        Self {
-            run_id: run.id,
-            workflow: run.workflow,
-            status: run.status,
-            phase: run.current_phase,
-            created_at: run.created_at,
-            updated_at: run.updated_at.unwrap_or(run.created_at),
-            completed_activities: run.completed_activities,
-            doing: run.doing,
-            session: run.session,
-            blocked_reason: run.blocked_reason,
-            goal: run.goal,
-            issue: run.issue,
-            pr: run.pr,
-            feature: run.feature,
-        }
-    }
 }
 
 /// Lists runs, newest first. Without a `.flow` there are none.
@@ -240,7 +171,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         read_all(cx, &project, |run| taken(run.into()))?
     };
     // A run is ten times as long as its key, and would be moved again and again.
-    runs.sort_by_cached_key(|run| Reverse((run.created_at, run.run_id.clone())));
+    runs.sort_by_cached_key(|run| Reverse((run.head.created_at, run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
 }

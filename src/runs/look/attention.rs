@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::runs::card::{Card, read_card};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::outlook::Definitions;
-use crate::runs::select::{Unreadable, read_runs};
+use crate::runs::look::card::{Card, read_card};
+use crate::runs::look::outlook::Definitions;
+use crate::runs::open::reading::{Unreadable, read_runs};
 
 /// Which runs to tell about.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +46,6 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         let (card, _) = read_card(cx, &project, run, &definitions)?;
         Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))
     })?;
-    runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.updated_at, card.run.run_id.clone()))));
+    runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.head.updated_at, card.run.head.run_id.clone()))));
     Ok(AttentionReport { runs, unreadable })
 }

@@ -1,0 +1,11 @@
+//! What readers are told about runs: the next safe action, lists, what needs a person, one run in detail.
+
+pub(in crate::runs) mod attention;
+pub(in crate::runs) mod brief;
+pub(in crate::runs) mod card;
+pub(in crate::runs) mod evidence;
+pub(in crate::runs) mod list;
+pub(in crate::runs) mod log;
+pub(in crate::runs) mod outlook;
+pub(in crate::runs) mod resume;
+pub(in crate::runs) mod show;

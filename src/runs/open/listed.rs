@@ -1,0 +1,56 @@
+//! A run in a list.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{RunHead, RunSummary, SessionId, StateName};
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ListedRun {
+    /// Which run it is, and where it is.
+    #[serde(flatten)]
+    pub head: RunHead,
+    /// How many activities are completed.
+    pub completed_activities: usize,
+    /// The session that holds it.
+    pub session: Option<SessionId>,
+    /// Its goal.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<u64>,
+    /// The pull request that it is about.
+    pub pr: Option<u64>,
+    /// The feature that it is about.
+    pub feature: Option<String>,
+}
+
+impl From<RunSummary> for ListedRun {
+    fn from(run: RunSummary) -> Self {
+        Self {
+            head: run.head,
+            completed_activities: run.completed_activities,
+            session: run.session,
+            goal: run.goal,
+            issue: run.issue,
+            pr: run.pr,
+            feature: run.feature,
+        }
+    }
+}
+
+/// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
+pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
+    let number = text.trim_start_matches('#').parse::<u64>().ok();
+    let texts = [
+        Some(run.head.run_id.as_str()),
+        Some(run.head.workflow.as_str()),
+        run.head.phase.as_ref().map(StateName::as_str),
+        run.goal.as_deref(),
+        run.feature.as_deref(),
+        run.head.blocked_reason.as_deref(),
+    ];
+    let text = text.to_lowercase();
+    number.is_some() && (run.issue == number || run.pr == number)
+        || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
+}

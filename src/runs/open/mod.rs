@@ -1,0 +1,10 @@
+//! Which run is meant, and how it is read: without a lock, as recovery would leave it.
+
+pub(crate) mod checkout;
+pub(in crate::runs) mod fault;
+pub(in crate::runs) mod listed;
+pub(crate) mod pinned;
+pub(crate) mod reading;
+pub(crate) mod select;
+pub(crate) mod view;
+pub(in crate::runs) mod worktrees;
