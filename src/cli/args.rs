@@ -35,7 +35,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cli::complete;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
-pub(super) use change::{CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
+pub(super) use change::{ApproveArgs, CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
 pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
@@ -109,6 +109,10 @@ pub(super) enum Command {
     Advance(AdvanceArgs),
     /// Run a graph: a command for each type of state, and a way to choose the next state
     Drive(Box<DriveArgs>),
+    /// Approve what a gate waits for; only a person can, at a terminal that no agent began
+    Approve(ApproveArgs),
+    /// Reject what a gate waits for, with the reason; only a person can
+    Reject(ApproveArgs),
     /// Mark a run as waiting for a person
     Block(StatusArgs),
     /// Unblock a blocked run
@@ -195,6 +199,8 @@ impl Command {
             Self::Next(_) => "next",
             Self::Advance(_) => "advance",
             Self::Drive(_) => "drive",
+            Self::Approve(_) => "approve",
+            Self::Reject(_) => "reject",
             Self::Block(_) => "block",
             Self::Unblock(_) => "unblock",
             Self::Complete(_) => "complete",
@@ -316,6 +322,9 @@ pub(super) struct RecordArgs {
     /// Then move the run on: to PHASE, or to the only phase that can follow
     #[arg(long, value_name = "PHASE", num_args = 0..=1, add = complete::phases())]
     pub(super) advance: Option<Option<StateName>>,
+    /// A failed or blocked activity of the same phase that this work settles; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(super) settles: Vec<ActivityId>,
     /// Why the run may leave a phase whose work is not done; logged, and shown from then on
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) skip_reason: Option<String>,

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::codec::reading::id_list;
 use crate::codec::yaml::{Node, Tree};
 use crate::model::{
-    IdList, Number, Owned, Question, RunDocument, RunStatus, Seq, SessionId, StateName, StepStatus, Steps, Timestamp,
-    Unit, limits,
+    Gate, IdList, Number, Owned, Question, RunDocument, RunStatus, Seq, SessionId, StateName, StepStatus, Steps,
+    Timestamp, Unit, Unsettled, limits,
 };
 
 /// What is wrong: the JSON pointer to it, and a message.
@@ -52,6 +52,10 @@ fn question_of(key: &str, prompt: &str) -> Option<Question> {
     let (step, unit) = key.split_once('/').map_or((key, None), |(step, unit)| (step, Some(unit)));
     let unit = unit.map(Unit::new).transpose().ok()?;
     Some(Question { step: StateName::new(step).ok()?, unit, prompt: prompt.to_owned() })
+}
+
+fn gate_of(phase: &str, status: &str) -> Option<Gate> {
+    Some(Gate { phase: StateName::new(phase).ok()?, status: status.parse().ok()? })
 }
 
 /// Checks that the document has the kind and version that flow reads.
@@ -122,6 +126,8 @@ fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wro
         steps: Steps::from_iter(texts(state, "steps", step_of, "a step with its status")?),
         other_phases: other_phases(state)?,
         questions: texts(state, "questions", question_of, "a question of a step")?,
+        unsettled: texts(state, "unsettled", Unsettled::parse, "an activity that failed or is blocked")?,
+        gates: texts(state, "gates", gate_of, "a gate with its status")?,
         last_seq: state.number("last_seq")?.map(Seq),
         updated_at: state.optional::<Timestamp>("updated_at")?,
     })

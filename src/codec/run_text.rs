@@ -234,7 +234,7 @@ fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Resul
 
 /// Keys of `state` that only some runs have. They follow each other in this order after `updated_at`. A text in which
 /// such a key was added and removed equals one that never had it, so that a rebuilt `run.yaml` equals the lost one.
-const RARE: [&str; 5] = ["updated_at", "workflow_seq", "steps", "other_phases", "questions"];
+const RARE: [&str; 7] = ["updated_at", "workflow_seq", "steps", "other_phases", "questions", "unsettled", "gates"];
 
 /// The keys of `state` that flow writes, in the order of a new file.
 fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
@@ -254,6 +254,8 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("steps", map(state.steps.iter().map(|(step, status)| (step.to_string(), status.to_string())))),
         ("other_phases", list(state.other_phases.iter().map(StateName::as_str).collect())),
         ("questions", map(state.questions.iter().map(|question| (question_key(question), question.prompt.clone())))),
+        ("unsettled", map(state.unsettled.iter().map(|one| (one.id.clone(), one.to_string())))),
+        ("gates", map(state.gates.iter().map(|gate| (gate.phase.to_string(), gate.status.to_string())))),
     ]
 }
 

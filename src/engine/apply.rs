@@ -1,6 +1,6 @@
 //! How an event changes a state. This never fails: an event that is in a log cannot be refused afterwards.
 
-use crate::engine::RunState;
+use crate::engine::{RunState, gates, unsettled};
 use crate::model::{
     ActivityRecorded, Emitted, Event, EventKind, IdList, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED,
     StateName, StepReport, StepStatus, slug,
@@ -12,6 +12,8 @@ pub(super) const STEP_ID: usize = 80;
 impl RunState {
     /// Applies `event` to the state.
     pub fn apply(&mut self, event: &Event) {
+        let before: Vec<StateName> = self.run.state.positions().cloned().collect();
+        let gates = self.run.state.gates.clone();
         let state = &mut self.run.state;
         match &event.kind {
             EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
@@ -54,6 +56,8 @@ impl RunState {
             // Modes are not part of a run.
             EventKind::ModesChanged(_) | EventKind::Unknown(_) => {}
         }
+        unsettled::follow(&mut self.run.state, event, &before);
+        gates::follow(&mut self.run.state, event, &before, &gates);
         self.advance(event);
     }
 
@@ -73,6 +77,7 @@ impl RunState {
         if record.activity.status().is_completed() {
             state.completed_activities.push(id);
             state.open_activities.remove(id);
+            record.settles.iter().for_each(|settled| state.open_activities.remove(settled.as_str()));
         } else if !state.open_activities.contains(id) {
             state.open_activities.push(id);
         }
@@ -171,6 +176,7 @@ impl RunState {
     /// Applies what a person changed in `run.yaml`.
     pub(super) fn change(&mut self, changes: &RunChanges) {
         let completed = self.run.state.completed_activities.clone();
+        let before: Vec<StateName> = self.run.state.positions().cloned().collect();
         fn set<T: Clone>(slot: &mut T, value: &Option<T>) {
             if let Some(value) = value {
                 slot.clone_from(value);
@@ -187,6 +193,7 @@ impl RunState {
         if changes.current_phase.is_some() {
             // A person sets one phase, so the run is in no other one any more.
             run.state.other_phases.clear();
+            gates::moved_by_hand(&mut run.state.gates, &before);
         }
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);

@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, Number, SessionId, StateName, TextDigest};
+use crate::model::{Activity, ActivityId, Approval, EventKind, Number, SessionId, StateName, TextDigest, Timestamp};
 
 /// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Record a piece of work.
     Record(Box<Record>),
+    /// Record a person's decision at a gate.
+    Decide(Box<Decide>),
     /// Block the run until a person acts.
     Block {
         /// Why; required.
@@ -74,10 +76,29 @@ pub struct Record {
     pub advance: Option<Advance>,
     /// Why the run may leave a phase whose work is not done.
     pub skip: Option<String>,
+    /// Ids of failed or blocked activities that the work settles.
+    pub settles: Vec<ActivityId>,
     /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
     /// The record's number.
     pub number: Number,
+}
+
+/// A person's decision at the gate that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decide {
+    /// Whether the person approves.
+    pub approves: bool,
+    /// Why; required to reject.
+    pub reason: Option<String>,
+    /// Who decided, where, and what they had seen.
+    pub approval: Approval,
+    /// The digest of the caller's request, if it has an operation id.
+    pub request: Option<TextDigest>,
+    /// The number of its record.
+    pub number: Number,
+    /// The time of the decision.
+    pub now: Timestamp,
 }
 
 /// Where to move after a record.

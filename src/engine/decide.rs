@@ -1,12 +1,16 @@
 //! Decides whether a command is allowed, and which event it becomes.
 
-use crate::engine::leave::{is_undone, is_way_back, open_beside, undone};
+use crate::engine::approve::decide_at_gate;
+use crate::engine::gates::refuse_leaving;
+use crate::engine::leave::{is_undone, is_way_back, open_beside, refuse_held, undone};
 use crate::engine::resume::in_doubt;
-use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone};
+use crate::engine::{
+    Advance, Attempt, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, gates,
+};
 use crate::machine::{Difference, Machine};
 use crate::model::{
-    ActivityRecorded, EventKind, RunClaimed, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange,
-    WorkflowAdopted,
+    APPROVAL, Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Gate, GateStatus, RunClaimed,
+    RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -34,6 +38,11 @@ pub fn decide(
             refuse_terminal(status)?;
             refuse_other_session(state, caller)?;
             record_activity(state, machine, caller, *record, trail)
+        }
+        Command::Decide(decision) => {
+            refuse_terminal(status)?;
+            refuse_other_session(state, caller)?;
+            decide_at_gate(state, machine, *decision, trail)
         }
         Command::AdoptWorkflow(newer) => {
             refuse_terminal(status)?;
@@ -75,9 +84,9 @@ pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
     match command {
         Command::Record(record) => {
             let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
-            state.phase().is_none() || elsewhere || record.advance.is_some()
+            state.phase().is_none() || elsewhere || record.advance.is_some() || gates::is_doubtful(state)
         }
-        Command::AdoptWorkflow(_) | Command::Complete { .. } => true,
+        Command::Decide(_) | Command::AdoptWorkflow(_) | Command::Complete { .. } => true,
         _ => false,
     }
 }
@@ -127,7 +136,7 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
     }))))
 }
 
-fn needed(reason: Option<String>) -> Result<String> {
+pub(super) fn needed(reason: Option<String>) -> Result<String> {
     reason.filter(|reason| !reason.trim().is_empty()).ok_or(Refusal::ReasonMissing)
 }
 
@@ -201,8 +210,9 @@ fn record_activity(
     record: Record,
     trail: &dyn Trail,
 ) -> Result {
-    let Record { mut activity, advance, skip, request, number } = record;
+    let Record { mut activity, advance, skip, settles, request, number } = record;
     let run = state.document();
+    refuse_held(state, machine)?;
     if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
         return Err(mismatch("run", run.id.as_str(), found));
     }
@@ -232,14 +242,23 @@ fn record_activity(
     {
         return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
     }
+    if activity.id().as_str() == APPROVAL && run.state.gates.iter().any(|gate| gate.phase == phase) {
+        return Err(Refusal::NeedsApproval { phases: vec![phase] });
+    }
+    settle(&settles, &activity, &phase, trail)?;
+    for from in &left {
+        refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
+    }
     let mut undone: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
     if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
         let status = activity.status();
         let back = is_way_back(machine, &phase, to);
+        refuse_advance(state, machine, &phase, to, &activity, trail)?;
         if !status.is_completed() && !back {
             undone.push(Undone::of_record(machine, &phase, id.as_str(), status));
         } else if !back && state.document().state.positions().any(|here| *here == phase) {
-            undone.extend(trail.history().and_then(|history| open_beside(history, machine, &phase, id.as_str())));
+            let open = trail.history().and_then(|history| open_beside(history, machine, &phase, id.as_str()));
+            undone.extend(open.filter(|open| !is_settled_by(&settles, open)));
         }
     }
     let skipped = skipped(undone, skip)?;
@@ -263,10 +282,60 @@ fn record_activity(
         beside,
         late,
         skipped,
+        settles,
+        approval: None,
         session,
         request,
         activity,
     }))))
+}
+
+/// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A gate that
+/// does not wait lets the run go back.
+fn refuse_advance(
+    state: &RunState,
+    machine: Option<&Machine>,
+    phase: &StateName,
+    to: &StateName,
+    activity: &Activity,
+    trail: &dyn Trail,
+) -> Result<()> {
+    let run = &state.document().state;
+    if run.gates.iter().all(|gate| gate.phase != *phase) {
+        return Ok(());
+    }
+    let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
+    // What passed may be what the gate waits for.
+    if activity.status().is_completed() {
+        return Err(Refusal::NeedsApproval { phases: vec![phase.clone()] });
+    }
+    refuse_leaving(&closed, machine, phase, Some(to), trail.history())
+}
+
+/// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase and round.
+fn settle(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail: &dyn Trail) -> Result<()> {
+    if settles.is_empty() {
+        return Ok(());
+    }
+    let status = activity.status();
+    if !status.is_completed() {
+        return Err(Refusal::SettlesUndone { status });
+    }
+    let open = trail.history().map(|history| history.work(phase).open).unwrap_or_default();
+    for id in settles {
+        let is_open = |attempt: &&Attempt| attempt.id == id.as_str() && !attempt.status.is_completed();
+        if !open.iter().any(|attempt| is_open(attempt)) {
+            return Err(Refusal::NothingToSettle { id: id.to_string(), phase: phase.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a record that settles these ids leaves nothing of `open` open.
+fn is_settled_by(settles: &[ActivityId], open: &Undone) -> bool {
+    let latest = open.latest.iter().map(|(_, id)| id.as_str());
+    let others = open.others.iter().map(|other| other.split_once(' ').map_or(other.as_str(), |(_, id)| id));
+    latest.chain(others).all(|id| settles.iter().any(|settled| settled.as_str() == id))
 }
 
 /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
@@ -315,6 +384,10 @@ fn complete(
     if !in_doubt.is_empty() {
         return Err(Refusal::InDoubt { ids: in_doubt.into_iter().map(|doubt| doubt.id).collect() });
     }
+    refuse_held(state, machine)?;
+    for here in run.positions() {
+        refuse_leaving(&run.gates, machine, here, None, trail.history())?;
+    }
     if run.completed_activities.is_empty() {
         return Err(Refusal::NothingRecorded);
     }
@@ -323,16 +396,45 @@ fn complete(
         let behind = history.unsettled();
         undone.extend(behind.iter().map(|(phase, work)| Undone::new(machine, phase, work)));
         let here = run.positions().map(|phase| (phase, history.work(phase)));
-        let open = here.filter(|(_, work)| is_undone(history, work));
+        let open = here.filter(|(_, work)| is_undone(history, machine, work));
         undone.extend(open.map(|(phase, work)| Undone::new(machine, phase, &work)));
     }
-    let skipped = skipped(undone, skip)?;
+    let reason_given = skip.as_deref().is_some_and(|reason| !reason.trim().is_empty());
+    let ahead = phases_ahead(run.positions(), machine);
+    if let (false, Some(first), Some(here)) =
+        (reason_given || !undone.is_empty(), ahead.first(), run.positions().next())
+    {
+        let last = machine.map(|machine| machine.terminal().to_vec()).unwrap_or_else(|| vec![first.clone()]);
+        return Err(Refusal::NotAtEnd { phase: here.clone(), last });
+    }
+    let mut skipped = skipped(undone, skip.clone())?;
+    if let (Some(reason), false) = (skip.filter(|_| reason_given), ahead.is_empty()) {
+        skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason }).phases.extend(ahead);
+    }
     match end(state, caller, RunStatus::Completed, reason)? {
         Decision::Commit(EventKind::RunCompleted(change)) => {
             Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..change })))
         }
         other => Ok(other),
     }
+}
+
+/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere.
+fn phases_ahead<'a>(here: impl Iterator<Item = &'a StateName>, machine: Option<&Machine>) -> Vec<StateName> {
+    let here: Vec<&StateName> = here.collect();
+    let Some(machine) = machine.filter(|machine| !machine.terminal().is_empty()) else { return Vec::new() };
+    let Some(first) = here.first().filter(|_| !here.iter().any(|phase| machine.is_terminal(phase))) else {
+        return Vec::new();
+    };
+    let mut ahead: Vec<StateName> = Vec::new();
+    let mut at = (*first).clone();
+    while !machine.is_terminal(&at) {
+        let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
+        let Some(next) = next else { break };
+        ahead.push(next.clone());
+        at = next;
+    }
+    ahead
 }
 
 fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
@@ -395,30 +497,35 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
 pub enum Retry {
     /// A retry of the record this many records back: give its answer again and record nothing.
     Same(usize),
-    /// A new record: the id is new, its work has another status now (running work ended, failed work passed), or the
-    /// earlier record had no operation id.
+    /// A new record: the id is new, or its work goes on or is tried again.
     Another,
 }
 
-/// Compares a request with the earlier records of the same operation id, latest first.
+/// Compares a request with the earlier records of the same operation id, latest first. A request that equals any of them is
+/// a retry of it. After a failed or blocked outcome, other content is a new attempt; begun work gets its outcome. `counts`
+/// is whether the id is in `completed_activities`: an entry that a person took off is to be done again.
 ///
 /// # Errors
-/// [`Refusal::IdReused`] if the status is the same but other content differs: that is neither a retry nor progress.
-pub fn retry<'a>(before: impl IntoIterator<Item = &'a ActivityRecorded>, record: &Record) -> Result<Retry> {
-    let mut before = before.into_iter();
-    let Some(latest) = before.next() else { return Ok(Retry::Another) };
-    let same = |earlier: &ActivityRecorded| earlier.request.is_some() && earlier.request == record.request;
+/// [`Refusal::IdReused`] for other content under the id of work that passed or was skipped, or that is begun once more
+/// while it runs.
+pub fn retry<'a>(
+    before: impl IntoIterator<Item = &'a ActivityRecorded>,
+    record: &Record,
+    counts: bool,
+) -> Result<Retry> {
+    let mut latest = None;
+    for (at, earlier) in before.into_iter().enumerate() {
+        if earlier.request.is_some() && earlier.request == record.request {
+            return Ok(Retry::Same(at));
+        }
+        latest.get_or_insert(earlier);
+    }
+    // A record without an operation id was not meant as a key.
+    let Some(latest) = latest.filter(|latest| latest.request.is_some()) else { return Ok(Retry::Another) };
     let status = latest.activity.status();
-    if same(latest) {
-        return Ok(Retry::Same(0));
-    }
-    // A late retry of an earlier record must not begin work again that is completed.
-    if status.is_completed()
-        && let Some(at) = before.position(same)
-    {
-        return Ok(Retry::Same(at + 1));
-    }
-    if status != record.activity.status() || latest.request.is_none() {
+    let is_tried_again = matches!(status, ActivityStatus::Failed | ActivityStatus::Blocked);
+    let is_withdrawn = status.is_completed() && !counts;
+    if is_tried_again || is_withdrawn || status != record.activity.status() {
         return Ok(Retry::Another);
     }
     Err(Refusal::IdReused { id: latest.id().to_string(), number: latest.number, status })

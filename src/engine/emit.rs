@@ -1,13 +1,18 @@
 //! Reports on steps: whether they are allowed, and where they move the run (rules of rp1).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
-use crate::engine::{Caller, Decision, History, Refusal, RunState, StepFault, Trail};
+use crate::engine::gates::{refuse_leaving, void_by_reports};
+use crate::engine::leave::{is_strict, refuse_held, undone};
+use crate::engine::resume::in_doubt;
+use crate::engine::{Caller, Decision, History, InDoubt, Refusal, RunState, StepFault, Trail};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, Question,
-    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
+    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Gate, GateStatus, Number,
+    Question, ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
 };
 
 /// A batch of reports: either all of them happen or none.
@@ -62,6 +67,9 @@ pub fn decide_emit(
     }
     // Artifacts of a run may be reported after its end.
     let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_of_artifact());
+    if emit.reports.iter().any(|report| !report.kind.is_of_artifact()) {
+        refuse_held(state, machine)?;
+    }
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
     for report in emit.reports {
         draft.take(report)?;
@@ -107,6 +115,7 @@ struct Draft<'a> {
     supply: &'a mut dyn Supply,
     steps: Steps,
     questions: Vec<Question>,
+    gates: Vec<Gate>,
     /// All steps that the run is in; that of the last report comes first.
     here: Vec<StateName>,
     moved: bool,
@@ -144,6 +153,7 @@ impl<'a> Draft<'a> {
             supply,
             steps: owned.steps.clone(),
             questions: owned.questions.clone(),
+            gates: owned.gates.clone(),
             here: owned.positions().cloned().collect(),
             moved: false,
             reports: Vec::new(),
@@ -194,6 +204,8 @@ impl<'a> Draft<'a> {
         let report = StepReport { from, ..report.at(self.now) };
         ask_or_answer(&mut self.questions, &report);
         self.reports.push(report);
+        // A later report of this batch must not leave a gate by a decision that this one voids.
+        void_by_reports(&mut self.gates, &self.reports);
         Ok(())
     }
 
@@ -287,15 +299,51 @@ impl<'a> Draft<'a> {
                 false => Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec()))),
             };
         }
+        // A run that begins with its reports begins in an initial state, also if `flow start` put it there already.
+        let initial = machine.initial();
+        if self.is_untouched() && !initial.contains(step) {
+            return Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec())));
+        }
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
         let from: Vec<_> = self.here.iter().filter(|here| leads(here)).cloned().collect();
         if !from.is_empty() && !over {
             return Ok(Entry::From(from));
         }
-        if let Some(branch) = self.branch_of(machine, step).filter(|_| !over) {
+        if let Some(branch) = self.branch_of(machine, step).filter(|_| !over && !is_strict(Some(machine))) {
             return Ok(Entry::Beside(branch));
         }
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
+    }
+
+    /// Whether nothing was reported or recorded in the run.
+    fn is_untouched(&self) -> bool {
+        self.steps.is_empty() && self.state.document().state.last_number == Number(0)
+    }
+
+    /// Checks that the run may leave these states for `step`: that a gate among them was opened, and in a workflow written
+    /// as phases that their work is done.
+    fn check_leaving(&self, left: &[StateName], step: &StateName) -> Result<(), Refusal> {
+        let is_gate = |from: &StateName| self.gates.iter().any(|gate| gate.phase == *from);
+        if !is_strict(self.machine) && !left.iter().any(is_gate) {
+            return Ok(());
+        }
+        let Some(history) = self.history_now() else { return Ok(()) };
+        for from in left {
+            refuse_leaving(&self.gates, self.machine, from, Some(step), Some(&history))?;
+        }
+        if !is_strict(self.machine) {
+            return Ok(());
+        }
+        let undone: Vec<_> = left.iter().filter_map(|from| undone(self.machine, from, step, &*history)).collect();
+        if undone.is_empty() { Ok(()) } else { Err(Refusal::NotDone(undone)) }
+    }
+
+    /// The history as if the reports taken so far had been committed.
+    fn history_now(&self) -> Option<Cow<'_, History>> {
+        let history = self.trail.history()?;
+        let Some(first) = self.reports.first() else { return Some(Cow::Borrowed(history)) };
+        let emitted = EventKind::Emitted(Box::new(self.emitted()));
+        Some(Cow::Owned(history.with(emitted, &first.id, self.now)))
     }
 
     /// Whether a report is about a step that the run left: the outcome of a step that was still running, or work there
@@ -306,15 +354,11 @@ impl<'a> Draft<'a> {
         }
         let ends = !matches!(status, StepStatus::NotStarted | StepStatus::Running);
         let runs = self.steps.get(step) == Some(StepStatus::Running);
-        let is_behind = |history: &History| history.unsettled().iter().any(|(phase, _)| *phase == step);
-        let again = || match self.reports.first() {
-            None => self.trail.history().is_some_and(is_behind),
-            // Each report is checked as if the earlier ones of this batch had been committed.
-            Some(first) => self.trail.history().is_some_and(|history| {
-                is_behind(&history.with(EventKind::Emitted(Box::new(self.emitted())), &first.id, self.now))
-            }),
-        };
-        (runs && ends || again()).then_some(Entry::Left)
+        if runs && ends {
+            return Some(Entry::Left);
+        }
+        let history = self.history_now()?;
+        history.unsettled().iter().any(|(phase, _)| *phase == step).then_some(Entry::Left)
     }
 
     /// Whether a unit can enter `step` from the step in which it was last.
@@ -358,6 +402,9 @@ impl<'a> Draft<'a> {
             let reason = self.state.document().state.blocked_reason.clone();
             return Err(Refusal::BlockedRun { phase: here.clone(), reason });
         }
+        if let Entry::From(left) = &entry {
+            self.check_leaving(left, step)?;
+        }
         if status == StepStatus::Running && !outside {
             self.complete_predecessors(step, &entry);
         }
@@ -390,7 +437,7 @@ impl<'a> Draft<'a> {
             let summary = text("message").or_else(|| text("output")).map(str::to_owned);
             self.record(step, status, summary);
         }
-        self.ends = status.is_done() && self.is_at_the_end();
+        self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
         Ok(from)
     }
 
@@ -402,18 +449,41 @@ impl<'a> Draft<'a> {
         self.here.iter().all(|here| status(here).is_some_and(StepStatus::is_done)) && self.here.iter().any(completed)
     }
 
-    /// Completes the direct predecessors of `step` that are still running or waiting, because `step` begins (rp1). Also
-    /// completes a step that the run leaves without any report or record, so that no phase changes without an activity.
+    /// Whether the run may end with this report on `step`, which it entered from `from`: no gate waits, and in a workflow
+    /// written as phases nothing is left undone or in doubt.
+    fn may_end(&self, step: &StateName, from: Option<&StateName>) -> bool {
+        let is_open = |gate: &Gate| gate.status == GateStatus::Approved && gate.phase != *step;
+        if self.gates.iter().any(|gate| self.here.contains(&gate.phase) && !is_open(gate)) {
+            return false;
+        }
+        if !is_strict(self.machine) {
+            return true;
+        }
+        let Some(history) = self.history_now() else { return true };
+        let behind = history.unsettled();
+        let is_left = |doubt: &InDoubt| doubt.id != step.as_str();
+        behind.iter().all(|(phase, _)| *phase == step || Some(*phase) == from)
+            && !in_doubt(&history).iter().any(is_left)
+            && history.work(step).open.is_empty()
+    }
+
+    /// Completes the direct predecessors of `step` that are still running or waiting, because `step` begins (rp1). In
+    /// phases these are only those that the run leaves, whose work is done.
     fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
         let Some(machine) = self.machine else { return };
-        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
-        let open = |name: &StateName| self.steps.get(name).is_some_and(StepStatus::is_open);
         let left: &[StateName] = if let Entry::From(left) = entry { left } else { &[] };
-        let untouched = |name: &StateName| self.steps.get(name).is_none_or(|status| status == StepStatus::NotStarted);
-        let silent = |name: &StateName| left.contains(name) && untouched(name) && !self.is_recorded(name);
-        let states = machine.states().iter().map(|state| &state.name);
-        let done = states.filter(|name| *name != step && leads(name) && (open(name) || silent(name)));
-        for name in done.cloned().collect::<Vec<_>>() {
+        let mut done = Vec::new();
+        for state in machine.states() {
+            let name = &state.name;
+            let leads = machine.successors(name).any(|transition| transition.to == *step);
+            if name == step || !leads || is_strict(Some(machine)) && !left.contains(name) {
+                continue;
+            }
+            if self.steps.get(name).is_some_and(StepStatus::is_open) {
+                done.push(name.clone());
+            }
+        }
+        for name in done {
             self.steps.set(&name, StepStatus::Completed);
             self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
             self.reports.push(StepReport {
@@ -427,13 +497,6 @@ impl<'a> Draft<'a> {
                 from: None,
             });
         }
-    }
-
-    fn is_recorded(&self, phase: &StateName) -> bool {
-        let now = self.records.iter().any(|record| record.phase == *phase);
-        // If the run has no activities at all, the log need not be read.
-        let any = self.state.document().state.last_number > Number(0);
-        now || any && self.trail.history().is_some_and(|history| history.is_recorded(phase))
     }
 
     /// Adds the activity of a reported step.
@@ -457,73 +520,5 @@ impl<'a> Draft<'a> {
         let activity = Activity::new(document).expect("BUG: a slug is an activity id");
         let number = self.supply.number(&activity.id());
         self.records.push(ActivityRecorded::new(number, step.clone(), activity));
-    }
-}
-
-/// How far a run is, in rp1's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// No work was reported or recorded.
-    NotStarted,
-    /// Work is in progress, or continues with the next step.
-    Running,
-    /// A person has to answer or resolve something.
-    Waiting,
-    /// The run is completed.
-    Completed,
-    /// The current step failed, or the run did.
-    Failed,
-    /// The run was cancelled.
-    Cancelled,
-}
-
-impl Progress {
-    /// The name, as in answers.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-/// How far a run is. `children` are the latest statuses of sub-agents and their units. They matter only until a step of
-/// the run's own workflow is reported, since a step includes the work of its sub-agents.
-#[must_use]
-pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) -> Progress {
-    let run = &state.document().state;
-    match run.status {
-        RunStatus::Completed => return Progress::Completed,
-        RunStatus::Failed => return Progress::Failed,
-        RunStatus::Cancelled => return Progress::Cancelled,
-        RunStatus::Blocked => return Progress::Waiting,
-        RunStatus::Active if !run.questions.is_empty() => return Progress::Waiting,
-        RunStatus::Active => {}
-    }
-    let began = if run.last_number > Number(0) { Progress::Running } else { Progress::NotStarted };
-    if run.steps.is_empty() {
-        let children = children();
-        let any = |wanted: StepStatus| children.contains(&wanted);
-        return match () {
-            () if any(StepStatus::Failed) => Progress::Failed,
-            () if any(StepStatus::Running) => Progress::Running,
-            () if any(StepStatus::Waiting) => Progress::Waiting,
-            () if children.iter().any(|status| status.is_done()) => Progress::Completed,
-            () => began,
-        };
-    }
-    let here: Vec<_> = run.positions().filter_map(|step| run.steps.get(step)).collect();
-    let any = |wanted: StepStatus| run.steps.iter().any(|(_, status)| status == wanted);
-    match () {
-        () if here.contains(&StepStatus::Failed) => Progress::Failed,
-        () if any(StepStatus::Running) => Progress::Running,
-        () if any(StepStatus::Waiting) => Progress::Waiting,
-        () if here.iter().any(|status| status.is_done()) => Progress::Running,
-        () => began,
     }
 }

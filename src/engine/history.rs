@@ -9,8 +9,8 @@ use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Question, ReportType,
-    Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
+    ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Question,
+    ReportType, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -30,6 +30,13 @@ pub struct Attempt {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub evidence: Vec<String>,
+    /// The ids of failed or blocked activities that it settles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub settles: Vec<String>,
+    /// The decision of a person that it records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
     /// The position of its event; absent for records of other programs.
@@ -45,6 +52,8 @@ impl Attempt {
             status: record.activity.status(),
             summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
             evidence: record.activity.evidence().map(str::to_owned).collect(),
+            settles: record.settles.iter().map(ToString::to_string).collect(),
+            approval: record.approval.clone(),
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
         }
@@ -405,11 +414,6 @@ impl History {
     pub(super) fn entered_from(&self, step: &StateName) -> Option<StateName> {
         let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
         entries.find_map(|report| report.from.clone())
-    }
-
-    /// Whether any activity was recorded in `phase`.
-    pub(super) fn is_recorded(&self, phase: &StateName) -> bool {
-        self.attempts.iter().any(|attempt| attempt.phase.as_ref() == Some(phase))
     }
 
     /// The step of the run's own workflow in which `unit` was last reported.

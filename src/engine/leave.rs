@@ -1,8 +1,11 @@
-//! Whether a run may leave a phase: its work must be done, or at least nothing may show that it is not.
+//! Whether a run may leave a phase: its work must be done, and a gate needs a person's decision.
 //!
-//! A record may leave a phase whose latest attempts passed or were skipped. `advance` completes a state by leaving it.
+//! This is the one rule for every way to leave: a record, a report, `advance` and `complete`. A phase is done when the latest
+//! attempt at everything in it passed or was skipped. In a state diagram, reports complete the steps that they leave
+//! (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
-use crate::engine::{History, PhaseWork, Refusal, Trail, Unanswered, Undone};
+use crate::engine::gates::refuse_leaving;
+use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, gates};
 use crate::machine::{Machine, Notation};
 use crate::model::{StateName, StepStatus};
 
@@ -12,7 +15,7 @@ pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName
     let history = trail.history()?;
     let work = history.work(from);
     let back = is_way_back(machine, from, to);
-    (!back && is_undone(history, &work)).then(|| Undone::new(machine, from, &work))
+    (!back && is_undone(history, machine, &work)).then(|| Undone::new(machine, from, &work))
 }
 
 /// What is open in `phase` besides the activity `id`, which is about to be recorded as done.
@@ -26,11 +29,34 @@ pub(super) fn open_beside(history: &History, machine: Option<&Machine>, phase: &
     Some(Undone::new(machine, phase, &work))
 }
 
-/// Whether the work of a phase is not done. Work from before flow's log began, or that was lost with a part of the log,
+/// Whether the work of a phase is not done. In a workflow written as phases, a report that a phase begins says no more than
+/// that, so its records decide; in a diagram a step that is reported as running runs. Work from before flow's log began, or that was lost with a part of the log,
 /// may be unknown; then `completed_activities` is believed.
-pub(super) fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
-    let unknown = || work.older || history.completed().iter().any(|(_, record)| record.is_none());
-    !(work.is_done() || work.is_untouched() && unknown())
+pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &PhaseWork<'_>) -> bool {
+    if work.is_done() || is_strict(machine) && work.is_worked() {
+        return false;
+    }
+    let is_unknown = work.older || history.completed().iter().any(|(_, record)| record.is_none());
+    !(work.is_untouched() && is_unknown)
+}
+
+/// Refuses to go on in a run that is past a gate without a person's decision.
+///
+/// # Errors
+/// [`Refusal::NeedsApproval`].
+pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Refusal> {
+    if !gates::is_doubtful(state) {
+        return Ok(());
+    }
+    match gates::held_by(state, machine) {
+        none if none.is_empty() => Ok(()),
+        phases => Err(Refusal::NeedsApproval { phases }),
+    }
+}
+
+/// Whether reports on the steps of this workflow obey the rule for phases. In a diagram or graph they are rp1's.
+pub(super) fn is_strict(machine: Option<&Machine>) -> bool {
+    machine.is_some_and(|machine| machine.notation() == Notation::Phases)
 }
 
 /// Checks that the state that the run leaves may count as completed. Its work must be done, or nothing may show that it
@@ -39,7 +65,7 @@ pub(super) fn is_undone(history: &History, work: &PhaseWork<'_>) -> bool {
 /// back for another round only requires that no question is open.
 ///
 /// # Errors
-/// [`Refusal::Unanswered`] and [`Refusal::NotDone`].
+/// [`Refusal::NeedsApproval`], [`Refusal::Unanswered`] and [`Refusal::NotDone`].
 pub fn complete_by_leaving(
     history: &History,
     machine: Option<&Machine>,
@@ -48,24 +74,25 @@ pub fn complete_by_leaving(
     has_summary: bool,
 ) -> Result<(), Refusal> {
     let Some(from) = from else { return Ok(()) };
+    let run = history.state().document();
+    refuse_leaving(&run.state.gates, machine, from, Some(to), Some(history))?;
     let work = history.work(from);
     if has_summary && work.open.is_empty() {
         return Ok(());
     }
-    let at_work = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
-    let completes = work.is_untouched() || at_work || work.reported && work.status == StepStatus::Waiting;
-    let run = history.state().document();
+    let is_begun = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
+    let completes = work.is_untouched() || is_begun || work.reported && work.status == StepStatus::Waiting;
     let question = run.state.questions.iter().find(|question| question.step == *from);
     if let Some(question) = question.filter(|_| completes) {
         let in_document = history.document_of(question).is_some();
         let unanswered = Unanswered { question: question.clone(), workflow: run.workflow.clone(), in_document };
         return Err(Refusal::Unanswered(Box::new(unanswered)));
     }
-    let back = is_way_back(machine, from, to);
-    let is_phase = machine.is_some_and(|machine| machine.notation() == Notation::Phases);
-    // `advance` reports that a phase begins; that does not mean that any of its work was done.
-    let is_worked = !is_phase || work.latest.is_some();
-    if work.is_done() || work.is_untouched() && !is_phase || at_work && work.open.is_empty() && is_worked || back {
+    if work.is_done() || work.is_worked() || is_way_back(machine, from, to) {
+        return Ok(());
+    }
+    let shows_nothing = work.is_untouched() || is_begun && work.open.is_empty();
+    if shows_nothing && !is_strict(machine) {
         return Ok(());
     }
     Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))

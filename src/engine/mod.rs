@@ -4,25 +4,30 @@
 //! [`decide`] turns a command into an event or a [`Refusal`]; [`resume`] turns a history into a [`Plan`].
 
 mod apply;
+mod approve;
 mod choices;
 mod command;
 mod decide;
 mod edit;
 mod emit;
+mod gates;
 mod history;
 mod join;
 mod leave;
 mod phases;
 mod pinned;
+mod progress;
 mod reconcile;
 mod refusal;
 mod resume;
 mod state;
 mod timeline;
+mod unsettled;
 
+pub(crate) use approve::{gate_to_decide, title as approval_title};
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
-pub use command::{Advance, Caller, Claim, Command, Decision, Record};
+pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
 pub use decide::decide;
 pub(crate) use decide::refuse_other_session;
 #[doc(hidden)]
@@ -30,14 +35,17 @@ pub use decide::{Retry, asks_workflow, retry};
 pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
-pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
+pub use emit::{Emit, Report, Supply, decide_emit};
+pub(crate) use gates::held_by;
 pub(crate) use history::{Attempt, Hold};
 pub use history::{History, NoTrail, Trail};
 #[doc(hidden)]
 pub use join::{Histories, join};
-pub(crate) use leave::complete_by_leaving;
+pub(crate) use leave::{complete_by_leaving, refuse_held};
+pub use phases::LeftUndone;
 pub(crate) use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
+pub use progress::{Progress, progress};
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::engine::apply::STEP_ID;
 use crate::engine::{Attempt, History};
 use crate::model::{
@@ -40,10 +43,56 @@ impl PhaseWork<'_> {
         self.status.is_done()
     }
 
+    /// Whether the step is reported as begun, and everything that was recorded in it is settled. Its reports say no more
+    /// than that it began, so its records say how far it is.
+    #[must_use]
+    pub fn is_worked(&self) -> bool {
+        self.reported
+            && self.status == StepStatus::Running
+            && self.open.is_empty()
+            && self.latest.is_some_and(|latest| latest.status.is_completed())
+    }
+
     /// Whether nothing is recorded or reported in the phase.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         self.latest.is_none() && self.status == StepStatus::NotStarted
+    }
+}
+
+/// Work that the run left behind without settling it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftUndone {
+    /// The phase.
+    pub phase: StateName,
+    /// The number of the record that is not settled; none if nothing is recorded.
+    pub number: Option<Number>,
+    /// Its id.
+    pub id: Option<String>,
+    /// How the work stands.
+    pub status: StepStatus,
+}
+
+impl LeftUndone {
+    fn nothing(phase: &StateName, status: StepStatus) -> Self {
+        Self { phase: phase.clone(), number: None, id: None, status }
+    }
+
+    /// One entry for each attempt that is open; one for the phase if there is none.
+    fn of(phase: &StateName, work: &PhaseWork<'_>) -> Vec<Self> {
+        let open = work.open.iter().map(|attempt| Self {
+            phase: phase.clone(),
+            number: Some(attempt.number),
+            id: Some(attempt.id.clone()),
+            status: if attempt.status.is_completed() { StepStatus::NotStarted } else { attempt.status.into() },
+        });
+        let open: Vec<_> = open.collect();
+        match work.status {
+            _ if !open.is_empty() => open,
+            // The reason is told apart; what is not done is that nothing was.
+            StepStatus::Skipped => vec![Self::nothing(phase, StepStatus::NotStarted)],
+            status => vec![Self::nothing(phase, status)],
+        }
     }
 }
 
@@ -275,12 +324,14 @@ impl History {
         let skipped = passed_over.filter(still).map(|skip| skip.reason.as_str());
         let reported =
             reported.filter(|status| open.is_empty() || !status.is_done() && *status != StepStatus::NotStarted);
-        let status = match (withdrawn, skipped, reported, latest) {
-            (true, ..) => StepStatus::NotStarted,
-            (_, Some(_), ..) => StepStatus::Skipped,
-            (_, _, Some(status), _) => status,
-            (.., Some(latest)) => latest.status.into(),
-            (.., None) => StepStatus::NotStarted,
+        let status = if withdrawn {
+            StepStatus::NotStarted
+        } else if skipped.is_some() {
+            StepStatus::Skipped
+        } else if let Some(status) = reported {
+            status
+        } else {
+            latest.map_or(StepStatus::NotStarted, |latest| latest.status.into())
         };
         let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
         PhaseWork {
@@ -296,27 +347,52 @@ impl History {
     }
 
     /// The ids whose latest attempt in `phase` after the number `since` did not pass and was not skipped: these
-    /// attempts, and whether the last one was removed from `completed_activities`. Running work is not included: it is
-    /// in doubt, which prevents completing the run, but not leaving the phase. Neither is the activity of a reported
-    /// step, because the step's own status says how it stands.
+    /// attempts, and whether the last one was removed from `completed_activities`.
     fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
         let own = is_reported.then(|| slug(phase.as_str(), STEP_ID)).flatten();
         let counted: HashSet<_> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
-        let all = || self.attempts().iter().rev().filter(|attempt| is_in(attempt, phase, since));
+        let attempts = self.attempts().iter().filter(|attempt| is_in(attempt, phase, since));
         // Another record with the same id may be the one that counts.
-        let counts: HashSet<_> = all().filter(|one| counted.contains(&one.number)).map(|one| one.id.as_str()).collect();
-        let is_off = |attempt: &Attempt| attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
-        let is_open = |attempt: &&Attempt| match attempt.status {
-            ActivityStatus::Running => false,
-            _ if own.as_deref() == Some(attempt.id.as_str()) => false,
-            status => !status.is_completed() || is_off(attempt),
-        };
-        let mut seen = HashSet::new();
-        let newest = all().filter(|attempt| seen.insert(attempt.id.as_str()));
-        let mut open: Vec<_> = newest.filter(is_open).collect();
+        let counts: HashSet<_> =
+            attempts.filter(|one| counted.contains(&one.number)).map(|one| one.id.as_str()).collect();
+        let (mut open, mut withdrawn) = (Vec::new(), false);
+        let (mut seen, mut settled) = (HashSet::new(), HashSet::new());
+        for attempt in self.attempts().iter().rev() {
+            if !is_in(attempt, phase, since) {
+                continue;
+            }
+            // Only what came before a record can be settled by it.
+            let is_settled = settled.contains(attempt.id.as_str());
+            settled.extend(attempt.settles.iter().map(String::as_str));
+            // Newest first, so the first one of an id is its latest attempt.
+            if !seen.insert(attempt.id.as_str()) || is_settled {
+                continue;
+            }
+            // Running work is in doubt: it keeps the run from its end, not from leaving the phase.
+            if attempt.status == ActivityStatus::Running {
+                continue;
+            }
+            // The step's own status says how its activity stands.
+            if own.as_deref() == Some(attempt.id.as_str()) {
+                continue;
+            }
+            let taken_off = attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
+            if attempt.status.is_completed() && !taken_off {
+                continue;
+            }
+            if open.is_empty() {
+                withdrawn = taken_off;
+            }
+            open.push(attempt);
+        }
         open.reverse();
-        let withdrawn = open.last().is_some_and(|last| is_off(last));
         (open, withdrawn)
+    }
+
+    /// The records of the run's latest stay in `phase`, oldest first.
+    pub(super) fn records_here(&self, phase: &StateName) -> Vec<&Attempt> {
+        let since = self.phases.stays.get(phase).map_or(Number(0), |stay| stay.entered);
+        self.attempts().iter().filter(|attempt| is_in(attempt, phase, since)).collect()
     }
 
     /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase has to be done again.
@@ -340,19 +416,50 @@ impl History {
         undone.collect()
     }
 
-    /// The phases, except where the run is, whose latest attempt did not end well. This includes phases from which the
-    /// run went back for another round and to which it has not returned.
+    /// The phases, except where the run is, whose work is not done: an attempt did not end well, or the run went through
+    /// the phase without a report or record. This includes phases from which the run went back for another round and to
+    /// which it has not returned, if something was recorded there.
     #[must_use]
     pub fn unsettled(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
         let mut unsettled = self.undone_behind();
-        let known = |phase: &StateName| self.phases.here.contains(phase);
-        let gone_back = self.phases.stays.keys().filter(|phase| !known(phase)).map(|phase| (phase, self.work(phase)));
-        for (phase, work) in gone_back.filter(|(_, work)| work.latest.is_some() && !work.is_done() && !work.again) {
-            if !unsettled.iter().any(|(one, _)| *one == phase) {
+        for (phase, stay) in &self.phases.stays {
+            if self.phases.here.contains(phase) || unsettled.iter().any(|(one, _)| *one == phase) {
+                continue;
+            }
+            let work = self.work(phase);
+            let is_passed_through = work.is_untouched() && !stay.overtaken && !stay.older;
+            if work.latest.is_some() && !work.is_done() && !work.again || is_passed_through {
                 unsettled.push((phase, work));
             }
         }
         unsettled
+    }
+
+    /// What the run left behind without settling it, in the order in which it came to the phases: what failed, is blocked
+    /// or was never done there, also where a person or an agent gave a reason to pass over it.
+    #[must_use]
+    pub fn left_undone(&self) -> Vec<LeftUndone> {
+        let unsettled = self.unsettled();
+        let mut found = Vec::new();
+        let gone: Vec<&StateName> =
+            self.phases.stays.keys().filter(|phase| !self.phases.path.contains(phase)).collect();
+        for phase in self.phases.path.iter().chain(gone) {
+            if self.phases.here.contains(phase) {
+                continue;
+            }
+            let work = self.work(phase);
+            if work.skipped.is_none() && !unsettled.iter().any(|(one, _)| *one == phase) {
+                continue;
+            }
+            found.extend(LeftUndone::of(phase, &work));
+        }
+        for skip in self.skips() {
+            // A phase that the run never came to was skipped when it was completed.
+            if !self.phases.stays.contains_key(&skip.phase) && found.iter().all(|one| one.phase != skip.phase) {
+                found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
+            }
+        }
+        found
     }
 
     /// The phases that were left, or completed with the run, although their work was not done.

@@ -82,6 +82,40 @@ pub enum Refusal {
     /// A phase has an open question, so its work is not done.
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
     Unanswered(Box<Unanswered>),
+    /// Only a person lets the run go on from these gates.
+    #[error("{} {} for a person's decision", names(.phases), if .phases.len() == 1 { "waits" } else { "wait" })]
+    NeedsApproval {
+        /// The gates.
+        phases: Vec<StateName>,
+    },
+    /// No gate of the run waits for a person.
+    #[error("nothing waits for a person's decision{}", .phase.as_ref().map(|phase| format!(" in `{phase}`")).unwrap_or_default())]
+    NothingToApprove {
+        /// The gate in which the run is, if it is in one.
+        phase: Option<StateName>,
+    },
+    /// The run is not where its workflow ends.
+    #[error("the run is in `{phase}`, and its workflow ends in {}", names(.last))]
+    NotAtEnd {
+        /// Where the run is.
+        phase: StateName,
+        /// Where it can end.
+        last: Vec<StateName>,
+    },
+    /// A record cannot settle this id.
+    #[error("no activity `{id}` of `{phase}` is failed or blocked, so there is nothing to settle")]
+    NothingToSettle {
+        /// The id.
+        id: String,
+        /// The phase of the record.
+        phase: StateName,
+    },
+    /// Only work that is done settles other work.
+    #[error("a record with the status {status} settles nothing")]
+    SettlesUndone {
+        /// The status.
+        status: ActivityStatus,
+    },
     /// The outcome of running work is unknown.
     #[error("the outcome of {} is not recorded", ids.join(", "))]
     InDoubt {
@@ -199,6 +233,10 @@ impl Refusal {
                 | Self::InvalidStep(_)
         )
     }
+}
+
+fn names(phases: &[StateName]) -> String {
+    phases.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// A phase whose work is not done.

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Attempt, History, PhaseWork, Undone};
-use crate::machine::{Difference, Machine, in_words};
-use crate::model::{ActivityStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
+use crate::engine::{Attempt, History, LeftUndone, PhaseWork, Undone, held_by};
+use crate::machine::{Difference, Machine, Notation, in_words};
+use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
 /// The answer of `resume` in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -75,6 +75,8 @@ pub enum Action {
     ResolveBlocker,
     /// Resolve what blocks an activity, and record its outcome.
     ResolveActivity,
+    /// Approve or reject what was done before a gate.
+    Decide,
     /// Answer the open question.
     Answer,
     /// Raise the limit, or end the run.
@@ -220,6 +222,8 @@ pub struct Plan {
     pub completed: Vec<Completed>,
     /// Work with an unknown outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
     /// The limit that is reached, if any.
     pub limit: Option<Limit>,
     /// Notes that do not affect the verdict.
@@ -252,7 +256,8 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
             status: attempt.map(|attempt| attempt.status),
         })
         .collect();
-    Plan { verdict, reason, next, completed, in_doubt, limit, notes: notes(history, outlook) }
+    let left_undone = history.left_undone();
+    Plan { verdict, reason, next, completed, in_doubt, left_undone, limit, notes: notes(history, outlook) }
 }
 
 fn judge(
@@ -285,6 +290,14 @@ fn judge(
     }
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
+    }
+    if let Some(held) = held_by(history.state(), outlook.machine).into_iter().next() {
+        let reason = format!("`{held}` was passed without a person's decision");
+        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(held), choices });
+    }
+    if let Some(gate) = state.positions().find(|here| history.waits_for_a_person(outlook.machine, here)) {
+        let reason = format!("`{gate}` waits for a person's decision");
+        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate.clone()), choices });
     }
     if let Drift::AtPosition(differences) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", in_words(differences));
@@ -391,7 +404,13 @@ fn go_on(
         return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
     };
     let work = history.work(&here);
-    if !work.is_done() {
+    if history.gate(&here) == Some(GateStatus::Rejected) {
+        let why = history.rejection(&here).map(|why| format!(": {why}")).unwrap_or_default();
+        let reason = format!("a person rejected what was done before `{here}` is left{why}");
+        return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
+    }
+    let is_worked = machine.is_some_and(|machine| machine.notation() == Notation::Phases) && work.is_worked();
+    if !work.is_done() && !is_worked {
         let (verdict, action, reason) = undone(history, &here, &work);
         return (verdict, reason, Next { action, phase: Some(here), choices });
     }

@@ -1,5 +1,6 @@
 //! The state of a run.
 
+use crate::engine::gates;
 use crate::model::{Event, EventKind, IdList, Number, Owned, RunDocument, RunId, RunStatus, StateName, Steps};
 
 /// The result of a run's events. Not serialisable on purpose: on disk it is a [`RunDocument`], for callers a report.
@@ -41,12 +42,22 @@ impl RunState {
                     steps: Steps::default(),
                     other_phases: Vec::new(),
                     questions: Vec::new(),
+                    unsettled: Vec::new(),
+                    gates: gates::of_machine(&started.machine),
                     last_seq: None,
                     updated_at: None,
                 },
             },
-            EventKind::RunAdopted(adopted) => adopted.document.clone(),
-            EventKind::LogRepaired(repair) => repair.document.clone(),
+            EventKind::RunAdopted(adopted) => {
+                let mut run = adopted.document.clone();
+                run.state.gates = gates::unproved(&[], adopted.machine.as_ref());
+                run
+            }
+            EventKind::LogRepaired(repair) => {
+                let mut run = repair.document.clone();
+                run.state.gates = gates::unproved(&run.state.gates, repair.machine.as_ref());
+                run
+            }
             _ => return None,
         };
         run.state.last_seq = Some(first.seq);

@@ -28,6 +28,13 @@ pub(super) fn text(report: &BriefReport, session: Option<&SessionId>) -> String 
         let ids = named(report.in_doubt.iter().map(|doubt| doubt.id.clone()));
         lines.push(format!("Begun, without a recorded outcome: {ids}"));
     }
+    if !report.left_undone.is_empty() {
+        let left = report.left_undone.iter().map(|left| match &left.id {
+            Some(id) => format!("{id} ({} in {})", left.status, left.phase),
+            None => format!("{} ({})", left.phase, left.status),
+        });
+        lines.push(format!("Left undone: {}", named(left)));
+    }
     lines.push(match &report.session {
         None => "Held by: no session".to_owned(),
         Some(holder) if Some(holder) == session => "Held by: this session".to_owned(),

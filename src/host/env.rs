@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::host::agents;
 use crate::host::process::is_nearer_than;
 use crate::model::SessionId;
 
@@ -53,6 +54,10 @@ pub struct Env {
     pub state_home: Option<PathBuf>,
     /// `SHELL`: the user's shell.
     pub shell: Option<OsString>,
+    /// The variable by which an agent shows that started this process, if there is one.
+    pub agent: Option<String>,
+    /// `LOGNAME`, otherwise `USER`: what the system calls the user.
+    pub user: Option<String>,
     /// The working directory; `None` if it was deleted or cannot be read.
     pub cwd: Option<PathBuf>,
 }
@@ -159,6 +164,10 @@ impl Env {
             claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
             codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
             shell: setting("SHELL").map(|setting| setting.raw),
+            agent: agents::variable(&lookup),
+            user: setting("LOGNAME")
+                .or_else(|| setting("USER"))
+                .map(|setting| setting.raw.to_string_lossy().into_owned()),
             cwd,
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! Two variables make a command repeatable in tests: `__FLOW_NOW` (see [`Clock`]) and `__FLOW_SEED` (see [`Ids`]).
 
+mod agents;
 mod child;
 mod clock;
 mod dialog;
@@ -21,6 +22,7 @@ mod stream;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
 
+pub(crate) use agents::ancestor as agent_above;
 #[doc(hidden)]
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};

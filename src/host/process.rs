@@ -215,6 +215,30 @@ pub(super) fn is_nearer_than(pid: u32, name: &str) -> bool {
     ancestors().find(|stat| stat.pid == pid || stat.name.starts_with(name)).is_some_and(|stat| stat.pid == pid)
 }
 
+/// The nearest ancestor of this process with one of these names: the name that the kernel knows it by, or that of the program
+/// or script in its first two arguments, since many programs run in an interpreter.
+pub(super) fn ancestor_named(names: &[&str]) -> Option<(String, u32)> {
+    for stat in ancestors() {
+        let command = std::fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
+        let arguments = command.split(|byte| *byte == 0).take(2).map(|argument| String::from_utf8_lossy(argument));
+        let programs = std::iter::once(stat.name.clone()).chain(arguments.map(|argument| program_of(&argument)));
+        for program in programs {
+            if names.contains(&program.as_str()) {
+                return Some((program, stat.pid));
+            }
+        }
+    }
+    None
+}
+
+/// The name of the program in an argument: the last part of its path, without the ending of a script.
+fn program_of(argument: &str) -> String {
+    let name = argument.rsplit('/').next().unwrap_or_default();
+    let name =
+        [".js", ".mjs", ".cjs", ".py", ".exe"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    name.to_lowercase()
+}
+
 fn nearest_worker() -> Option<Stat> {
     ancestors().find(|stat| !stat.is_launcher())
 }

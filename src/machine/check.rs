@@ -35,6 +35,7 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
     let transitions = check.transitions();
     let initial = check.marked(&source.initial, "initial", "initial_unknown");
     let terminal = check.marked(&source.terminal, "terminal", "terminal_unknown");
+    let gates = check.marked(&source.gates, "gated", "gate_unknown");
     check.beginning(&initial);
     check.reachability(&initial, &terminal, &transitions);
     match id {
@@ -51,6 +52,7 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
                 notation: source.notation,
                 initial: initial.into_iter().map(name).collect(),
                 terminal: terminal.into_iter().map(name).collect(),
+                gates: gates.into_iter().map(name).collect(),
                 transitions: transitions.into_iter().map(transition).collect(),
                 states,
             });
@@ -160,7 +162,7 @@ impl<'a> Check<'a> {
         transitions
     }
 
-    /// The states that the source marks as initial or terminal.
+    /// The states that the source marks as initial, terminal or gated.
     fn marked(&mut self, names: &[Name], what: &str, code: &'static str) -> Vec<usize> {
         let mut seen = HashSet::new();
         let mut marked = Vec::new();
@@ -290,6 +292,7 @@ mod tests {
                 .collect(),
             initial: names(initial),
             terminal: names(terminal),
+            gates: Vec::new(),
             transitions: (50..)
                 .zip(transitions)
                 .map(|(line, (from, to))| SourceTransition { from: name(from, line), to: name(to, line), label: None })

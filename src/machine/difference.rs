@@ -51,6 +51,13 @@ pub enum Difference {
         /// Whether it is terminal now.
         is: bool,
     },
+    /// A state waits for a person now, or does not any more.
+    Gate {
+        /// The state.
+        state: StateName,
+        /// Whether it waits for a person now.
+        is: bool,
+    },
     /// Transitions of a state have another order; the first one is proposed.
     Order,
     /// A state has another type.
@@ -96,6 +103,8 @@ impl fmt::Display for Difference {
             Self::Initial { was, is } => write!(f, "initial state was {} and is {}", names(was), names(is)),
             Self::Terminal { state, is: true } => write!(f, "state `{state}` is now terminal"),
             Self::Terminal { state, is: false } => write!(f, "state `{state}` is no longer terminal"),
+            Self::Gate { state, is: true } => write!(f, "state `{state}` now waits for a person"),
+            Self::Gate { state, is: false } => write!(f, "state `{state}` no longer waits for a person"),
             Self::Order => f.write_str("the order of transitions changed"),
             Self::Type { state, was, is } => {
                 write!(f, "the type of `{state}` was {} and is {}", shown(was), shown(is))
@@ -142,6 +151,12 @@ impl Machine {
             let (was, is) = (self.is_terminal(&state.name), newer.is_terminal(&state.name));
             if was != is && self.contains(&state.name) {
                 found.push(Difference::Terminal { state: state.name.clone(), is });
+            }
+        }
+        for state in newer.states().iter().filter(|state| self.contains(&state.name)) {
+            let is = newer.gates().contains(&state.name);
+            if is != self.gates().contains(&state.name) {
+                found.push(Difference::Gate { state: state.name.clone(), is });
             }
         }
         if found.is_empty() && self.digest() != newer.digest() {

@@ -1,7 +1,9 @@
 //! How to read the text of a definition.
 
 use crate::machine::lines::Line;
-use crate::machine::{Diagnostic, Machine, Name, Notation, StateTypes, compile, graph, markdown, mermaid, phases};
+use crate::machine::{
+    Diagnostic, Machine, Name, Notation, StateTypes, compile, gates, graph, markdown, mermaid, phases,
+};
 use crate::model::limits;
 
 /// How a definition is written: its notation, and whether it is in a document.
@@ -75,7 +77,7 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
         let diagnostics = vec![Diagnostic::error("too_large", &Name::nowhere(""), message)];
         return Checked { machine: None, diagnostics };
     }
-    let (source, mut diagnostics) = match form {
+    let (mut source, mut diagnostics) = match form {
         Form::Phases => phases::parse(text, id),
         Form::Graph => graph::parse(text, id, types),
         Form::Mermaid => mermaid::parse(&Line::all(text), Name::nowhere(id)),
@@ -86,6 +88,13 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
             (source, problems)
         }
     };
+    if form.notation() == Notation::Mermaid {
+        let (gates, problems) = gates::find(text);
+        diagnostics.extend(problems);
+        if let Some(source) = &mut source {
+            source.gates = gates;
+        }
+    }
     let is_read = !diagnostics.iter().any(Diagnostic::is_error);
     let mut machine = None;
     match source.as_ref().map(compile) {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
+use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 use crate::model::limits;
 
@@ -40,7 +41,9 @@ impl Default for StateTypes {
 /// Keys at the top of the document.
 const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
 /// Keys of a state.
-const STATE_KEYS: [&str; 3] = ["type", "description", "transition"];
+const STATE_KEYS: [&str; 4] = ["type", "description", "transition", "gate"];
+/// Values of `gate`. All but the first describe the state, as in phases.
+const GATES: [&str; 6] = [PERSON, "none", "blocking", "completion", "spec_validation", "stranger_test"];
 /// Types of states in which no command runs. Settings of such states probably have no reader.
 const NO_COMMAND: [&str; 3] = ["user", "decision", "terminal"];
 /// Words that YAML 1.1 reads as a boolean or null, and YAML 1.2 as text.
@@ -118,6 +121,7 @@ impl Graph<'_> {
             states: Vec::new(),
             initial: self.initial(root, names.first()).into_iter().collect(),
             terminal: Vec::new(),
+            gates: Vec::new(),
             transitions: Vec::new(),
         };
         for ((_, body), name) in states.iter().zip(names) {
@@ -216,6 +220,9 @@ impl Graph<'_> {
             let errors = self.diagnostics.len();
             let next = self.next(body);
             let is_read = self.diagnostics.len() == errors;
+            if self.has_gate(body) {
+                source.gates.push(name.clone());
+            }
             state.config = self.settings(body, state.kind.as_deref());
             let is_terminal = state.kind.as_deref() == Some("terminal");
             if is_terminal && !next.is_empty() {
@@ -241,6 +248,21 @@ impl Graph<'_> {
             self.report(Diagnostic::error("state_not_mapping", name, message));
         }
         source.states.push(state);
+    }
+
+    /// Whether only a person lets a run leave the state. An unknown value is an error, because the run would not wait.
+    fn has_gate(&mut self, body: &Node) -> bool {
+        let Some(node) = body.get("gate").filter(|node| !matches!(node.tree, Tree::Null)) else { return false };
+        let value = node.text().unwrap_or_default();
+        if GATES.contains(&value) {
+            return value == PERSON;
+        }
+        let meant = codec::similar(value, GATES.into_iter());
+        let help =
+            meant.map_or("`gate: person` waits for a person".to_owned(), |meant| format!("did you mean `{meant}`?"));
+        let message = format!("`{value}` is not a gate of a state");
+        self.report(Diagnostic::error("gate_invalid", &Name::of_node(node), message).with_help(help));
+        false
     }
 
     fn description(&mut self, body: &Node) -> Option<String> {

@@ -55,6 +55,7 @@ pub struct Machine {
     states: Vec<State>,
     initial: Vec<StateName>,
     terminal: Vec<StateName>,
+    gates: Vec<StateName>,
     transitions: Vec<Transition>,
     /// The index of each state, and the indices of the transitions that leave it.
     index: HashMap<StateName, (usize, Vec<usize>)>,
@@ -101,6 +102,7 @@ pub(super) struct Parts {
     pub(super) states: Vec<State>,
     pub(super) initial: Vec<StateName>,
     pub(super) terminal: Vec<StateName>,
+    pub(super) gates: Vec<StateName>,
     pub(super) transitions: Vec<Transition>,
 }
 
@@ -140,6 +142,7 @@ impl Machine {
             states: parts.states,
             initial: parts.initial,
             terminal: parts.terminal,
+            gates: parts.gates,
             transitions: parts.transitions,
             index,
         }
@@ -179,6 +182,12 @@ impl Machine {
     #[must_use]
     pub fn terminal(&self) -> &[StateName] {
         &self.terminal
+    }
+
+    /// The states that only a person lets a run leave.
+    #[must_use]
+    pub fn gates(&self) -> &[StateName] {
+        &self.gates
     }
 
     /// The transitions in the order of the definition.
@@ -230,6 +239,35 @@ impl Machine {
         self.is_reached(from, None) && !self.is_reached(from, Some(to))
     }
 
+    /// Whether every way from the beginning to `to` leads through `gate`, which is another state. No way leads to a state
+    /// that cannot be reached, so nothing has to be passed on it.
+    #[must_use]
+    pub fn is_behind(&self, to: &StateName, gate: &StateName) -> bool {
+        to != gate && self.leads_back(to, gate)
+    }
+
+    /// Whether no run can end from `from` without passing `gate`: what is done there is done before the gate.
+    #[must_use]
+    pub fn is_before(&self, from: &StateName, gate: &StateName) -> bool {
+        if from == gate || self.terminal.is_empty() {
+            return false;
+        }
+        let mut seen = HashSet::from([gate, from]);
+        let mut ahead = vec![from];
+        while let Some(name) = ahead.pop() {
+            if self.is_terminal(name) {
+                return false;
+            }
+            ahead.extend(self.targets(name).filter(|next| seen.insert(next)));
+        }
+        true
+    }
+
+    fn targets(&self, name: &StateName) -> impl Iterator<Item = &StateName> {
+        let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
+        outgoing.iter().map(|&at| &self.transitions[at].to)
+    }
+
     /// Whether a run can reach `state` without passing through `but`.
     fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
         let mut seen: HashSet<&StateName> = but.into_iter().collect();
@@ -238,8 +276,7 @@ impl Machine {
             if name == state {
                 return true;
             }
-            let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
-            ahead.extend(outgoing.iter().map(|&at| &self.transitions[at].to).filter(|next| seen.insert(next)));
+            ahead.extend(self.targets(name).filter(|next| seen.insert(next)));
         }
         false
     }
@@ -304,7 +341,8 @@ impl Machine {
     fn rename(&mut self, old: &StateName, new: &StateName) {
         let states = self.states.iter_mut().map(|state| &mut state.name);
         let ends = self.transitions.iter_mut().flat_map(|way| [&mut way.from, &mut way.to]);
-        for name in states.chain(ends).chain(&mut self.initial).chain(&mut self.terminal) {
+        let lists = self.initial.iter_mut().chain(&mut self.terminal).chain(&mut self.gates);
+        for name in states.chain(ends).chain(lists) {
             if name == old {
                 name.clone_from(new);
             }
@@ -317,7 +355,7 @@ impl Machine {
     /// The machine as JSON, for reports and to pin it in a run's first event.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        json!({
+        let mut value = json!({
             "id": self.id,
             "version": self.version,
             "notation": self.notation,
@@ -325,7 +363,11 @@ impl Machine {
             "initial": self.initial,
             "terminal": self.terminal,
             "transitions": self.transitions,
-        })
+        });
+        if !self.gates.is_empty() {
+            value["gates"] = json!(self.gates);
+        }
+        value
     }
 
     /// Reads a pinned machine. It comes from a file, so it is checked like any other definition.
@@ -371,6 +413,8 @@ struct Pinned {
     initial: Vec<String>,
     #[serde(default)]
     terminal: Vec<String>,
+    #[serde(default)]
+    gates: Vec<String>,
     #[serde(default)]
     transitions: Vec<PinnedTransition>,
 }
@@ -418,6 +462,7 @@ impl Pinned {
             states: self.states.into_iter().map(state).collect(),
             initial: names(self.initial),
             terminal: names(self.terminal),
+            gates: names(self.gates),
             transitions: self.transitions.into_iter().map(transition).collect(),
         }
     }

@@ -11,6 +11,7 @@ mod check;
 mod diagnostic;
 mod difference;
 mod form;
+mod gates;
 mod graph;
 mod lines;
 #[expect(clippy::module_inception, reason = "one noun a file, and the noun of this room is the machine")]

@@ -4,6 +4,7 @@ use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
+use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 
 /// Reads a definition; `fallback_id` is the workflow's id if the definition has none.
@@ -67,6 +68,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
         states: Vec::new(),
         initial: ids.first().cloned().into_iter().collect(),
         terminal: Vec::new(),
+        gates: Vec::new(),
         transitions: Vec::new(),
     };
     for (at, (phase, id)) in phases.iter().zip(&ids).enumerate() {
@@ -78,6 +80,9 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
             description: text("description"),
             config: Map::new(),
         });
+        if text("gate").as_deref() == Some(PERSON) {
+            source.gates.push(id.clone());
+        }
         let next = next(phase, ids.get(at + 1));
         if is_marked(phase).unwrap_or(next.is_empty()) {
             source.terminal.push(id.clone());

@@ -8,6 +8,9 @@ use smol_str::SmolStr;
 use crate::codec::{Node, Place};
 use crate::machine::Notation;
 
+/// The value of `gate` for a state that only a person lets a run leave.
+pub(super) const PERSON: &str = "person";
+
 /// A definition before any checks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MachineSource {
@@ -23,6 +26,8 @@ pub struct MachineSource {
     pub initial: Vec<Name>,
     /// The states in which a run can end. Repeats are ignored.
     pub terminal: Vec<Name>,
+    /// The states that only a person lets a run leave. Repeats are ignored.
+    pub gates: Vec<Name>,
     /// The transitions in the order of the text.
     pub transitions: Vec<SourceTransition>,
 }

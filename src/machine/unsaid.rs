@@ -3,6 +3,7 @@
 
 use crate::codec::{self, Node};
 use crate::machine::lines::Line;
+use crate::machine::source::PERSON;
 use crate::machine::write::counted;
 use crate::machine::{Notation, markdown, mermaid};
 
@@ -70,7 +71,10 @@ fn keys(path: &str, mapping: &Node, known: &[String]) -> Vec<String> {
 /// The unknown keys of many mappings, each with the number of mappings that have it.
 fn shared(mappings: &[&Node], known: &[&str], what: &str) -> Vec<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    for key in mappings.iter().flat_map(|mapping| mapping.entries()).filter_map(|(key, _)| key.text()) {
+    // A gate for a person is kept; other values describe the state.
+    let is_kept = |key: &Node, value: &Node| key.text() == Some("gate") && value.text() == Some(PERSON);
+    let entries = mappings.iter().flat_map(|mapping| mapping.entries()).filter(|(key, value)| !is_kept(key, value));
+    for key in entries.filter_map(|(key, _)| key.text()) {
         match counts.iter().position(|(name, _)| *name == key) {
             Some(at) => counts[at].1 += 1,
             None if known.contains(&key) || counts.len() == MOST => {}

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Activity, ActivityId, Emitted, EventId, IdList, LogRepaired, ModesChanged, Number, RunDocument, RunId, RunStatus,
-    Seq, SessionId, StateName, Timestamp, WorkflowId, limits,
+    Activity, ActivityId, Approval, Emitted, EventId, IdList, LogRepaired, ModesChanged, Number, RunDocument, RunId,
+    RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId, limits,
 };
 
 /// The version of the line format that this program writes.
@@ -134,6 +134,12 @@ pub struct ActivityRecorded {
     /// The phases that the run left with this record although their work was not done.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub skipped: Option<Skip>,
+    /// Ids of failed or blocked activities of the phase that this record settles.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub settles: Vec<ActivityId>,
+    /// How a person decided at the gate of the phase; the status of the activity says what.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub approval: Option<Approval>,
     /// The session that recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
@@ -155,6 +161,8 @@ impl ActivityRecorded {
             beside: Vec::new(),
             late: false,
             skipped: None,
+            settles: Vec::new(),
+            approval: None,
             session: None,
             request: None,
             activity,

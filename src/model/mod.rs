@@ -8,6 +8,7 @@ mod event;
 mod fence;
 mod flaw;
 mod front_matter;
+mod gate;
 mod help;
 mod idlist;
 mod ids;
@@ -34,6 +35,7 @@ pub(crate) use event::{RunEdited, TextDigest};
 pub(crate) use fence::without_fence;
 pub(crate) use flaw::Flaw;
 pub(crate) use front_matter::behind_front_matter;
+pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
 pub use help::Help;
 #[doc(hidden)]
 pub use idlist::IdList;

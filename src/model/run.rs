@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{
-    IdList, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, WorkflowId,
+    Gate, IdList, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
+    WorkflowId,
 };
 
 /// The status of a run.
@@ -116,6 +117,13 @@ pub struct Owned {
     /// `questions`: open questions to the user.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub questions: Vec<Question>,
+    /// `unsettled`: the activities whose latest record failed or is blocked, in the phases where the run is, and those of
+    /// other phases whose outcome came after the run had left.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unsettled: Vec<Unsettled>,
+    /// `gates`: the phases that only a person lets the run leave.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub gates: Vec<Gate>,
     /// `last_seq`: the position of the last event that this document includes; absent if flow did not write the
     /// document.
     pub last_seq: Option<Seq>,
@@ -141,6 +149,8 @@ impl Owned {
             steps: self.steps.clone(),
             other_phases: self.other_phases.clone(),
             questions: self.questions.clone(),
+            unsettled: self.unsettled.clone(),
+            gates: self.gates.clone(),
             last_seq: self.last_seq,
             updated_at: self.updated_at,
         }
@@ -163,31 +173,32 @@ impl Owned {
 pub enum Doing {
     /// A question is open.
     Asking,
-    /// A step that the run is in failed.
-    Failed,
-    /// A step that the run is in is waiting.
+    /// A step that the run is in, or an activity, failed.
+    Failing,
+    /// A step that the run is in waits, an activity is blocked, or a gate waits for a person.
     Waiting,
     /// A merge joined two histories of the run.
     Conflict,
 }
 
 impl Doing {
-    /// Derives it from a run's status, whether a question is open, and the reported statuses of the steps that the run
-    /// is in.
+    /// Derives it from what `run.yaml` says.
     #[must_use]
-    pub fn of(status: RunStatus, asks: bool, here: impl Iterator<Item = StepStatus>) -> Option<Self> {
-        if status != RunStatus::Active {
+    pub fn of(run: &Owned) -> Option<Self> {
+        if run.status != RunStatus::Active {
             return None;
         }
-        if asks {
+        if !run.questions.is_empty() {
             return Some(Self::Asking);
         }
-        let here: Vec<_> = here.collect();
-        match () {
-            () if here.contains(&StepStatus::Failed) => Some(Self::Failed),
-            () if here.contains(&StepStatus::Waiting) => Some(Self::Waiting),
-            () => None,
+        let is_here = |status| run.positions().any(|step| run.steps.get(step) == Some(status));
+        if is_here(StepStatus::Failed) || run.unsettled.iter().any(|one| !one.blocked) {
+            return Some(Self::Failing);
         }
+        if is_here(StepStatus::Waiting) || run.unsettled.iter().any(|one| one.blocked) {
+            return Some(Self::Waiting);
+        }
+        None
     }
 
     /// The name, as in reports.
@@ -195,7 +206,7 @@ impl Doing {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Asking => "asking",
-            Self::Failed => "failed",
+            Self::Failing => "failing",
             Self::Waiting => "waiting",
             Self::Conflict => "conflict",
         }
@@ -253,11 +264,7 @@ impl From<&RunDocument> for RunHead {
             workflow: run.workflow.clone(),
             status: run.state.status,
             phase: run.state.current_phase.clone(),
-            doing: Doing::of(
-                run.state.status,
-                !run.state.questions.is_empty(),
-                run.state.positions().filter_map(|step| run.state.steps.get(step)),
-            ),
+            doing: Doing::of(&run.state),
             blocked_reason: run.state.blocked_reason.clone(),
             created_at: run.created_at,
             updated_at: run.state.updated_at.unwrap_or(run.created_at),

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::engine::{Action, History, InDoubt, Plan};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion, WorkflowId, slug,
+    ActivityStatus, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
+    WorkflowId, slug,
 };
 
 /// A command, and the case in which to run it.
@@ -18,6 +19,24 @@ pub struct Alternative {
     pub when: String,
     /// The command, as a line for a shell.
     pub command: Suggestion,
+    /// Who has to run it, if not everybody may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Who>,
+}
+
+/// Who has to run a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// A person, at a terminal that no agent began.
+    Person,
+}
+
+impl Alternative {
+    /// A command that everybody may run.
+    pub(crate) fn new(when: impl Into<String>, command: Suggestion) -> Self {
+        Self { when: when.into(), command, by: None }
+    }
 }
 
 /// The commands to run next.
@@ -31,14 +50,20 @@ pub(super) struct Advice {
 
 impl Advice {
     fn or(mut self, when: impl Into<String>, command: Suggestion) -> Self {
-        self.alternatives.push(Alternative { when: when.into(), command });
+        self.alternatives.push(Alternative::new(when, command));
+        self
+    }
+
+    /// Adds a command that only a person may run.
+    fn or_a_person(mut self, when: &str, command: Suggestion) -> Self {
+        self.alternatives.push(Alternative { by: Some(Who::Person), ..Alternative::new(when, command) });
         self
     }
 
     /// The advice for a run with a driver: the driver begins the work, so its command replaces the one here.
     fn driven_by(mut self, command: Suggestion) -> Self {
         let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
-        self.alternatives.insert(0, Alternative { when, command });
+        self.alternatives.insert(0, Alternative::new(when, command));
         Self { command: None, ..self }
     }
 
@@ -78,6 +103,9 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         (Action::ResolveBlocker, _) => advice
             .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
             .or("the run is not to go on", words.status("cancel", Some("why"))),
+        (Action::Decide, _) => advice
+            .or_a_person("a person agrees", words.decision("approve"))
+            .or_a_person("a person does not agree", words.decision("reject").example("reason", "what is missing")),
         (Action::Answer, _) => {
             let open = history.state().document().state.questions.iter();
             advice.or_each(open.map(|question| words.answer(question)))
@@ -139,8 +167,8 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
 /// The command that moves a run to the current definition of its workflow. `from` is the file of a definition outside
 /// of the catalog.
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
-    let when = "the run is to follow today's definition".to_owned();
-    Alternative { when, command: Suggestion::flow("workflow adopt").value(run).maybe("from", from) }
+    let command = Suggestion::flow("workflow adopt").value(run).maybe("from", from);
+    Alternative::new("the run is to follow today's definition", command)
 }
 
 /// The key in a run's context with the command that drives it.
@@ -217,6 +245,9 @@ impl Words<'_> {
         match (action, machine, self.history.state().phase()) {
             (Action::RetryPhase, Some(machine), _) => self.ways_out(advice, machine, phase),
             (Action::StartPhase, Some(machine), Some(here)) => advice.or_each(self.rounds(machine, here)),
+            (Action::WorkPhase, Some(machine), _) if self.history.gate(phase) == Some(GateStatus::Rejected) => {
+                advice.or_each(self.rounds_before(machine, phase))
+            }
             _ => advice,
         }
     }
@@ -271,6 +302,12 @@ impl Words<'_> {
         }
     }
 
+    /// The command by which a person decides at a gate, on the run as it is shown.
+    fn decision(&self, verb: &str) -> Suggestion {
+        let seen = self.history.state().document().state.last_seq;
+        Suggestion::flow(verb).value(self.run).maybe("seen", seen)
+    }
+
     /// The command that sets the status of a step, or of the activity `id` in a phase.
     fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> Suggestion {
         match (phase, id) {
@@ -279,8 +316,17 @@ impl Words<'_> {
                 .option("run-id", self.run)
                 .maybe("phase", phase)
                 .option("id", id.unwrap_or("activity"))
-                .option("status", status),
+                .option("status", status)
+                .maybe("name", id.and_then(|id| self.another_attempt(id))),
         }
+    }
+
+    /// A title for a further attempt under an id: with the content of an earlier one, the record would be a retry of that.
+    fn another_attempt(&self, id: &str) -> Option<String> {
+        let attempts = self.history.attempts().iter().filter(|attempt| attempt.id == id);
+        let tried = attempts.filter(|attempt| attempt.status.is_settled() || attempt.status == ActivityStatus::Blocked);
+        let tried = tried.count();
+        (tried > 0).then(|| format!("{id}, attempt {}", tried + 1))
     }
 
     /// As `outcome`, with a text for people.
@@ -331,7 +377,9 @@ impl Words<'_> {
     /// The id for work in `phase`: that of an open activity which failed or was taken back, otherwise one that no
     /// completed record has. A record with the id of a completed one would look like a retry.
     fn id_for(&self, phase: &StateName) -> String {
-        let open = self.history.work(phase).open;
+        let mut open = self.history.work(phase).open;
+        // Only a person decides at a gate.
+        open.retain(|attempt| attempt.approval.is_none());
         let again = open.last().filter(|open| open.status == ActivityStatus::Failed || open.status.is_completed());
         let base = again.map(|open| open.id.clone());
         let base = base.or_else(|| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
@@ -344,6 +392,17 @@ impl Words<'_> {
     fn rounds(&self, machine: &Machine, here: &StateName) -> Vec<(String, Suggestion)> {
         let back = machine.back_from(here);
         back.iter().map(|to| (format!("`{here}` shows that `{to}` needs more work"), self.begin(to))).collect()
+    }
+
+    /// The phases to which a run can go from a gate that a person rejected, and from which it comes to the gate again.
+    fn rounds_before(&self, machine: &Machine, gate: &StateName) -> Vec<(String, Suggestion)> {
+        let mut ways = self.rounds(machine, gate);
+        for to in machine.next_of(gate) {
+            if to != *gate && !machine.leads_back(gate, &to) && machine.is_before(&to, gate) {
+                ways.push((format!("`{to}` is to be done before `{gate}` is decided on again"), self.begin(&to)));
+            }
+        }
+        ways
     }
 
     /// The alternatives for a phase that failed.

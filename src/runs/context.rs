@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::catalog::Catalog;
 use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
 use crate::engine::Caller;
-use crate::host::{Clock, Env, Git, Holder, Ids, Setting, boot_id};
+use crate::host::{Clock, Env, Git, Holder, Ids, Setting, agent_above, boot_id};
 use crate::model::{RunId, SessionId, Timestamp};
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::bound_process;
@@ -28,6 +28,8 @@ pub struct Options {
     pub command: String,
     /// The process that lives as long as the session; otherwise it is looked up.
     pub holder_pid: Option<u32>,
+    /// The agent that began this process, if one did; otherwise its environment and ancestors tell.
+    pub begun_by: Option<String>,
     /// The boot id of the machine; otherwise the kernel's.
     pub boot: Option<String>,
 }
@@ -108,6 +110,13 @@ impl Context {
     pub fn for_a_person(&self, wait: Duration) -> Self {
         let options = Options { lock_wait: Some(wait), ..self.options.clone() };
         Self { env: self.env.of_a_person(), options, ..self.clone() }
+    }
+
+    /// This context for a process that goes on when the agent that began it is gone: it keeps in mind who that was.
+    #[must_use]
+    pub fn remembering_who_began_it(&self) -> Self {
+        let begun_by = self.env.agent.clone().or_else(agent_above);
+        Self { options: Options { begun_by, ..self.options.clone() }, ..self.clone() }
     }
 
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the

@@ -49,6 +49,18 @@ pub enum Error {
         /// The rule.
         refusal: Refusal,
     },
+    /// A decision of a person was asked for by an agent, or by a process that one may have begun.
+    #[error("a person decides, and {sign} shows that an agent began this")]
+    NotAPerson {
+        /// The variable or process that shows it.
+        sign: String,
+    },
+    /// A decision of a person was asked for where nobody can be asked.
+    #[error("a person decides at a terminal, and {what} is not one")]
+    NoTerminal {
+        /// The stream that is not a terminal.
+        what: &'static str,
+    },
     /// No `.flow` was found.
     #[error("no .flow was found in {} or above", start.display())]
     NoProject {

@@ -4,6 +4,7 @@
 mod adopt;
 pub(crate) mod advice;
 pub(crate) mod answer;
+mod approve;
 mod claim;
 pub(crate) mod context;
 
@@ -41,7 +42,8 @@ pub(crate) mod workflow;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
-pub use advice::Alternative;
+pub use advice::{Alternative, Who};
+pub use approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refuse_agents};
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};

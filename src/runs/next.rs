@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::engine::{Choices, History, Refusal, complete_by_leaving};
-use crate::machine::Machine;
+use crate::engine::{Choices, History, Refusal, complete_by_leaving, refuse_held};
+use crate::machine::{Machine, Notation};
 use crate::model::{
     Event, EventId, EventKind, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest, WorkflowId,
 };
@@ -14,7 +14,7 @@ use crate::runs::context::Context;
 use crate::runs::emit::{EmitRequest, EmittedActivity, emit_by};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::{select_run, select_run_to_write};
-use crate::runs::open::view::for_reading;
+use crate::runs::open::view::{View, for_reading};
 use crate::runs::payload::ReportRequest;
 
 /// Which run to move, and where.
@@ -160,7 +160,9 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
     };
     let mut reports = Vec::new();
-    if let (Some(from), Some(_)) = (&from, &request.summary) {
+    if let Some(from) = &from
+        && (request.summary.is_some() || completes_by_leaving(&view, from, &to))
+    {
         reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
     }
     reports.push(status(&to, StepStatus::Running, None));
@@ -195,6 +197,15 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     })
 }
 
+/// Whether leaving the state is all that says it is done: nothing was reported or recorded in a state of a graph or diagram,
+/// and the run does not go back from it.
+fn completes_by_leaving(view: &View, from: &StateName, to: &StateName) -> bool {
+    let Some(machine) = view.machine.as_ref().filter(|machine| machine.notation() != Notation::Phases) else {
+        return false;
+    };
+    view.history.work(from).is_untouched() && !machine.leads_back(from, to)
+}
+
 /// The state that an earlier call of `advance` moved to.
 fn went_to(event: &Event) -> Option<StateName> {
     match &event.kind {
@@ -210,6 +221,7 @@ fn destination(
     history: &History,
     machine: Option<&Machine>,
 ) -> std::result::Result<StateName, Refusal> {
+    refuse_held(history.state(), machine)?;
     let from = history.state().phase();
     let to = target(request, choices, machine, from)?;
     complete_by_leaving(history, machine, from, &to, request.summary.is_some())?;

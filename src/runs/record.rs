@@ -49,7 +49,10 @@ pub struct RecordRequest {
     pub started_at: Option<String>,
     /// Whether and where the run moves after the record.
     pub advance: Option<Advance>,
-    /// Why the run may leave a phase whose work is not done; logged, and shown from then on.
+    /// Failed or blocked ids of the phase that this settles.
+    #[schemars(with = "Vec<String>")]
+    pub settles: Vec<ActivityId>,
+    /// Why the run may leave a phase whose work is not done.
     pub skip_reason: Option<String>,
     /// The session that records.
     pub session: Option<SessionId>,
@@ -108,14 +111,16 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
+    let settles = settles_of(&document)?;
     let (activity, key) = (Activity::new(document)?, request.id.as_ref().map(ActivityId::as_str));
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
-    let record = Record { activity, advance, skip, request: asked, number: Number(0) };
+    let record = Record { activity, advance, skip, settles, request: asked, number: Number(0) };
     transact(cx, &project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         if key.is_some() {
             let before = recorded_before(tx, &id)?;
-            let verdict = retry(before.iter().map(|(_, record)| record), &record);
+            let counts = tx.state.document().state.completed_activities.contains(id.as_str());
+            let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
             match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
                 Retry::Same(at) => return recorded_already(tx, before[at].0, &before[at].1),
                 Retry::Another => {}
@@ -168,6 +173,16 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
     }
 }
 
+/// The ids that the document says its work settles.
+fn settles_of(document: &Map<String, Value>) -> Result<Vec<ActivityId>> {
+    let listed = document.get("metadata").and_then(|metadata| metadata.get("settles")).and_then(Value::as_array);
+    let mut settles = Vec::new();
+    for id in listed.into_iter().flatten() {
+        settles.push(ActivityId::new(id.as_str().unwrap_or_default())?);
+    }
+    Ok(settles)
+}
+
 fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
     document.get(section)?.get(key)?.as_str().map(str::to_owned)
 }
@@ -185,6 +200,7 @@ fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
     let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
     set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
     set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
+    set("metadata", "settles", list(&request.settles.iter().map(ToString::to_string).collect::<Vec<_>>()));
     set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
     set("activity", "name", request.name.clone().map(Value::from));
     set("activity", "status", request.status.map(|status| status.as_str().into()));

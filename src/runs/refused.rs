@@ -39,6 +39,21 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         }
         Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
         Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
+        Refusal::NeedsApproval { .. } => (Kind::NeedsHuman, "needs_approval", needs_approval(run)),
+        Refusal::NothingToApprove { .. } => (Kind::Refused, "nothing_to_approve", resume(run) + " says what is next"),
+        Refusal::NotAtEnd { .. } => {
+            let early = Suggestion::flow("complete").value(run).example("skip-reason", "why the rest is not needed");
+            (Kind::Refused, "not_at_end", resume(run) + " says what is next; to complete it here: " + early)
+        }
+        Refusal::NothingToSettle { .. } => {
+            let help =
+                "`flow show` has the activities; --settles names failed or blocked ones of the same phase and round";
+            (Kind::Refused, "nothing_to_settle", help.into())
+        }
+        Refusal::SettlesUndone { .. } => {
+            let help = "record it as passed or skipped, or leave --settles away";
+            (Kind::Refused, "nothing_to_settle", help.into())
+        }
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit";
             (Kind::Refused, "outcome_unknown", help.into())
@@ -74,9 +89,22 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
         Refusal::IdReused { .. } => {
-            (Kind::Refused, "id_reused", "use another --id for other work; a retry must give the same content".into())
+            let help = "a retry gives the same content; record other work under another --id, and work that makes up for \
+                        a failed one with --settles ID";
+            (Kind::Refused, "id_reused", help.into())
         }
     }
+}
+
+/// Who decides at a gate, and how.
+fn needs_approval(run: &RunId) -> Help {
+    let approve = Suggestion::flow("approve").value(run);
+    let reject = Suggestion::flow("reject").value(run).example("reason", "what is missing");
+    Help::from("a person decides, in a terminal of their own: ")
+        + approve
+        + " or "
+        + reject
+        + "; or on the page of a `flow serve --allow-actions` that they began"
 }
 
 /// The same for refusals about phases.

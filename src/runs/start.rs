@@ -46,7 +46,7 @@ pub struct StartRequest {
     /// The whole run id.
     #[serde(rename = "run_id")]
     pub id: Option<RunId>,
-    /// Whether another run about the same issue, or of the same workflow about the same pull request, may be open.
+    /// Whether another run about the same work may be open.
     #[serde(default)]
     pub another: bool,
 }

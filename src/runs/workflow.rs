@@ -51,6 +51,8 @@ pub struct WorkflowReport {
     pub initial: Vec<StateName>,
     /// The states in which runs can end.
     pub terminal: Vec<StateName>,
+    /// The states that only a person lets a run leave.
+    pub gates: Vec<StateName>,
     /// The transitions in order.
     pub transitions: Vec<Transition>,
     /// Errors and warnings.
@@ -300,6 +302,7 @@ fn report(
         states: machine.map(|machine| machine.states().to_vec()).unwrap_or_default(),
         initial: machine.map(|machine| machine.initial().to_vec()).unwrap_or_default(),
         terminal: machine.map(|machine| machine.terminal().to_vec()).unwrap_or_default(),
+        gates: machine.map(|machine| machine.gates().to_vec()).unwrap_or_default(),
         transitions: machine.map(|machine| machine.transitions().to_vec()).unwrap_or_default(),
         diagnostics,
     }

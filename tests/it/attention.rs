@@ -57,7 +57,7 @@ fn attention_tells_what_each_open_run_needs() {
             "busy": ["at_work", null, "alive"],
             "dead": ["left_behind", "dead", "dead"],
             "ended": ["left_behind", "ended", null],
-            "failed": ["waits", "failed", "dead"],
+            "failed": ["waits", "failing", "dead"],
             "free": ["can_go_on", null, null],
             "limited": ["waits", "limit", "alive"],
             "question": ["waits", "question", null],
@@ -148,9 +148,8 @@ fn what_waits_is_not_hidden_by_other_work_of_a_living_session() {
     let sandbox = Sandbox::new();
     let host = HostProcess::new(&sandbox);
     sandbox.flow(["init"]).ok();
-    let write = |text: &str| std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
-    let head = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n";
-    write(&format!("{head}  - id: s\n    next: [p, q]\n  - id: p\n    next: []\n  - id: q\n    next: []\n"));
+    let diagram = "stateDiagram-v2\n[*] --> s\ns --> p\ns --> q\np --> [*]\nq --> [*]\n";
+    std::fs::write(sandbox.path(".flow/workflows/own.mmd"), diagram).unwrap();
     let emit = |run: &str, step: &[&str], data: &str| {
         let args = ["emit", "--workflow", "own", "--run-id", run, "--type", "status_change", "--data", data, "--step"];
         host.flow(&sandbox, run, &[&args[..], step].concat());

@@ -181,11 +181,15 @@ fn the_same_id_with_other_content_is_refused_and_nothing_is_lost() {
     };
     record("one", "failed").ok();
     assert!(record("one", "failed").ok().json()["repeated"].as_bool().unwrap());
-    let refused = record("two", "failed").exits(1).error();
+    // What failed is tried again under the same id, and a retry of any attempt is answered with its record.
+    assert_eq!(record("two", "failed").ok().json()["number"], "002");
+    let late = record("one", "failed").ok().json();
+    assert_eq!((&late["number"], &late["repeated"]), (&json!("001"), &json!(true)));
+    assert_eq!(record("done", "passed").ok().json()["number"], "003");
+    assert_eq!(record("two", "failed").ok().json()["number"], "002");
+    let refused = record("done otherwise", "passed").exits(1).error();
     assert_eq!(refused["code"], "id_reused");
-    // Progress under the same id is another record.
-    assert_eq!(record("done", "passed").ok().json()["number"], "002");
-    assert_eq!(sandbox.flow(["log", &run, "--json"]).ok().json()["events"].as_array().unwrap().len(), 3);
+    assert_eq!(sandbox.flow(["log", &run, "--json"]).ok().json()["events"].as_array().unwrap().len(), 4);
 }
 
 #[test]
@@ -257,7 +261,7 @@ fn the_journal_gets_an_artifact_at_both_ends_and_nothing_else_changes() {
     std::fs::write(&journal, before).unwrap();
     let run = sandbox.start("start-issue");
     sandbox.record(&run, "preflight", "x");
-    sandbox.flow(["complete", &run]).ok();
+    sandbox.flow(["complete", &run, "--skip-reason", "enough"]).ok();
     let after = std::fs::read_to_string(&journal).unwrap();
     let entry = |at: &str, status: &str| {
         format!(
@@ -407,7 +411,7 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
                 {"name": "analyze", "label": null, "type": null, "description": null},
                 {"name": "report", "label": null, "type": null, "description": null},
             ],
-            "initial": ["scan"], "terminal": ["report"],
+            "initial": ["scan"], "terminal": ["report"], "gates": [],
             "transitions": [
                 {"from": "scan", "to": "analyze", "label": "scan_complete"},
                 {"from": "analyze", "to": "report", "label": "analysis_complete"},

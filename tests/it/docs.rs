@@ -457,6 +457,7 @@ fn workflows_are_those_that_are_shipped() {
             "&one.to,",
             "source.initial, \"initial\",",
             "source.terminal, \"terminal\",",
+            "source.gates, \"gated\",",
             "YamlFault::Syntax =>",
             "YamlFault::Documents =>",
             "YamlFault::Tag =>",

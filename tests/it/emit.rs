@@ -526,7 +526,10 @@ fn artifacts_are_shown_where_they_are_and_only_once() {
 fn a_run_that_was_started_is_reported_on_like_any_other() {
     let project = Project::new("line");
     project.0.flow(["start", "line", "--id", "r1"]).ok();
-    // Nothing was recorded in the first phase, and no phase is left without an activity.
+    // Reports begin in an initial state, also if the run stands there already.
+    let refused = project.status("line", "build running").exits(1);
+    assert!(refused.stderr.contains("step \"build\" cannot start the \"line\" state machine"), "{refused:?}");
+    project.status("line", "plan running").ok();
     let answer = project.status("line", "build running").ok().json();
     assert_eq!(answer["data"]["completedPredecessors"], json!(["plan"]));
     project.0.record("r1", "build", "part-1");

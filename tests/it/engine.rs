@@ -68,6 +68,7 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
             activity: activity(id, phase, status),
             advance,
             skip: (id == "c-1").then(|| "it was agreed".to_owned()),
+            settles: Vec::new(),
             request: None,
             number: Number(0),
         }))
@@ -237,6 +238,7 @@ fn matrix() -> Vec<String> {
         activity: activity("a", Some("preflight"), ActivityStatus::Passed),
         advance: None,
         skip: None,
+        settles: Vec::new(),
         request: None,
         number: Number(2),
     }));
@@ -244,7 +246,7 @@ fn matrix() -> Vec<String> {
         ("record", record),
         ("block", Command::Block { reason: reason.clone() }),
         ("unblock", Command::Unblock { reason: reason.clone() }),
-        ("complete", Command::Complete { reason: reason.clone(), skip: None }),
+        ("complete", Command::Complete { reason: reason.clone(), skip: Some("enough".to_owned()) }),
         ("fail", Command::Fail { reason: reason.clone() }),
         ("cancel", Command::Cancel { reason: reason.clone() }),
         ("reopen", Command::Reopen { reason: reason.clone() }),

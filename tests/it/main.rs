@@ -23,6 +23,7 @@ mod export;
 mod faults;
 mod flowrun_session;
 mod fuzz_corpus;
+mod gates;
 mod git_histories;
 mod git_moves;
 mod hooks;

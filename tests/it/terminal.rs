@@ -69,7 +69,7 @@ fn text_of_a_run_reaches_people_without_control_characters_and_programs_unchange
     assert_eq!(sandbox.attack(["resume", &run, "--json"]).exits(4).json()["blocked_reason"], EVIL);
     let log = sandbox.attack(["log", &run, "--json"]).ok().json();
     assert_eq!(log["events"][1]["activity"]["result"]["summary"], EVIL, "{log}");
-    silent(&sandbox, &["complete", &run]);
+    silent(&sandbox, &["complete", &run, "--skip-reason", EVIL]);
     // The answer to programs is safe to print as well: JSON escapes what is below 0x20.
     let raw = sandbox.attack(["show", &run, "--json"]).ok().stdout;
     assert!(!raw.contains(['\u{1b}', '\u{7}']));

@@ -85,6 +85,7 @@ fn a_phase_without_any_record_is_not_left_and_a_reason_that_was_not_needed_is_no
 #[test]
 fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let sandbox = Sandbox::new();
+    sandbox.without_gates();
     let id = sandbox.start("merge-pr");
     for phase in ["preflight", "verify", "confirm"] {
         sandbox.record(&id, phase, phase);
@@ -353,6 +354,7 @@ fn resume_tells_of_the_last_twenty_completed_activities_and_of_all_on_request() 
 fn an_agent_that_follows_resume_blindly_completes_nothing() {
     for workflow in SHIPPED {
         let sandbox = Sandbox::new();
+        sandbox.without_gates();
         let id = sandbox.start(workflow);
         let mut steps = 0;
         let last = loop {
@@ -371,6 +373,7 @@ fn an_agent_that_follows_resume_blindly_completes_nothing() {
 fn an_agent_that_does_the_work_comes_to_the_end_of_every_shipped_workflow() {
     for workflow in SHIPPED {
         let sandbox = Sandbox::new();
+        sandbox.without_gates();
         let id = sandbox.start(workflow);
         let phases =
             sandbox.flow(["workflow", "show", workflow, "--json"]).ok().json()["states"].as_array().unwrap().len();
@@ -516,6 +519,7 @@ fn copy_tree(from: &Path, to: &Path) {
 #[test]
 fn a_blocked_run_is_not_completed() {
     let sandbox = Sandbox::new();
+    sandbox.without_gates();
     let run = sandbox.start("merge-pr");
     for phase in ["preflight", "verify", "confirm", "merge"] {
         sandbox.record(&run, phase, phase);
@@ -598,6 +602,7 @@ fn an_edit_of_when_a_run_was_made_is_adopted_like_any_other() {
 #[test]
 fn what_failed_or_waits_is_settled_under_its_own_id() {
     let sandbox = Sandbox::new();
+    sandbox.without_gates();
     let id = sandbox.flow(["start", "merge-pr", "--phase", "confirm"]).ok().line().to_owned();
     let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
     record(&["--id", "ask", "--status", "blocked", "--summary", "may it be merged?"]).ok();
@@ -661,6 +666,7 @@ fn a_limit_of_attempts_binds_only_as_long_as_the_phase_is_not_done() {
 fn an_advance_looks_at_everything_in_the_phase_and_not_only_at_its_own_record() {
     for status in ["blocked", "failed", "pending"] {
         let sandbox = Sandbox::new();
+        sandbox.without_gates();
         let id = sandbox.flow(["start", "merge-pr", "--phase", "confirm"]).ok().line().to_owned();
         let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
         record(&["--id", "ask", "--status", status, "--summary", "may it?"]).ok();

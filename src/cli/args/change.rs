@@ -33,6 +33,22 @@ pub(crate) struct CompleteArgs {
     pub(crate) skip_reason: Option<String>,
 }
 
+// Arguments of `approve` and `reject`.
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// The reason
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
+    pub(crate) reason: Option<String>,
+    /// An idempotency key: repeating a command with the same id has no further effect
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<EventId>,
+    /// Decide without being asked, if this is still the last event: you have seen the run
+    #[arg(long, value_name = "SEQ", value_parser = super::whole)]
+    pub(crate) seen: Option<u64>,
+}
+
 // Arguments of `reopen`.
 #[derive(Debug, Args)]
 pub(crate) struct ReopenArgs {

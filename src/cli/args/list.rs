@@ -18,7 +18,9 @@ pub(crate) enum ListStatusArg {
     Waiting,
     /// A merge joined two histories of the run
     Conflict,
-    /// The run or its current step failed
+    /// A step or an activity of the run failed
+    Failing,
+    /// The run failed
     Failed,
     /// Completed: its work is done
     Completed,
@@ -34,7 +36,8 @@ impl From<ListStatusArg> for ListStatus {
             ListStatusArg::Asking => Self::Doing(Doing::Asking),
             ListStatusArg::Waiting => Self::Doing(Doing::Waiting),
             ListStatusArg::Conflict => Self::Doing(Doing::Conflict),
-            ListStatusArg::Failed => Self::AnyFailed,
+            ListStatusArg::Failing => Self::Doing(Doing::Failing),
+            ListStatusArg::Failed => Self::Run(RunStatus::Failed),
             ListStatusArg::Completed => Self::Run(RunStatus::Completed),
             ListStatusArg::Cancelled => Self::Run(RunStatus::Cancelled),
         }

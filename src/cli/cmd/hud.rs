@@ -45,7 +45,7 @@ pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 10] = [
+const FIELDS: [(&str, Field); 11] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
     ("name", |report, _| of_run(report, name)),
     ("workflow", |report, _| of_run(report, |run| text(run.workflow.as_ref()))),
@@ -53,6 +53,7 @@ const FIELDS: [(&str, Field); 10] = [
     ("phase", |report, _| of_run(report, |run| text(run.phase.as_ref()))),
     ("place", |report, _| of_run(report, place)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
+    ("undone", |report, _| of_run(report, undone)),
     ("age", |report, now| of_run(report, |run| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
     ("others", |report, _| text(Some(report.others).filter(|&others| others > 0).as_ref())),
@@ -71,7 +72,8 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
     let field = |name: &str| clean(&brief(&field(name, report, now))).into_owned();
     let Some(format) = format else {
         let place = [field("phase"), field("place")].join(" ");
-        let fields = [field("name"), place.trim().to_owned(), field("verdict"), field("modes"), field("age")];
+        let place = place.trim().to_owned();
+        let fields = [field("name"), place, field("verdict"), field("undone"), field("modes"), field("age")];
         return fields.into_iter().filter(|field| !field.is_empty()).collect::<Vec<_>>().join("  ");
     };
     pieces(format).map(|(text, name)| format!("{text}{}", name.map(field).unwrap_or_default())).collect()
@@ -113,6 +115,10 @@ const TIME: &str = "0000-00-00T000000Z-";
 
 fn is_like(byte: u8, form: u8) -> bool {
     if form == b'0' { byte.is_ascii_digit() } else { byte == form }
+}
+
+fn undone(run: &RunPosition) -> String {
+    if run.undone == 0 { String::new() } else { format!("{} undone", run.undone) }
 }
 
 fn place(run: &RunPosition) -> String {

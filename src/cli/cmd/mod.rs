@@ -1,5 +1,6 @@
 //! One file for each command: it turns arguments into a request, and a report into text.
 
+mod approve;
 mod attention;
 mod doctor;
 mod drive;
@@ -57,6 +58,8 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Next(args) => next::next(cx, args, out),
         Command::Advance(args) => next::advance(cx, args, out),
         Command::Drive(args) => drive::run(cx, *args, out),
+        Command::Approve(args) => approve::run(cx, true, args, out),
+        Command::Reject(args) => approve::run(cx, false, args, out),
         Command::Block(args) => status::run(cx, StatusVerb::Block, args, out),
         Command::Unblock(args) => status::run(cx, StatusVerb::Unblock, args, out),
         Command::Complete(args) => status::complete(cx, args, out),

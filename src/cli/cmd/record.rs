@@ -60,6 +60,7 @@ fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
         exit_code: args.exit_code,
         started_at: args.started_at,
         advance: args.advance.map(|phase| phase.map_or(Advance::Next, Advance::To)),
+        settles: args.settles,
         skip_reason: args.skip_reason,
         session: args.caller.session,
         epoch: args.caller.epoch,

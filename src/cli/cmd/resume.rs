@@ -6,8 +6,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::engine::Verdict;
-use crate::model::StateName;
-use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState};
+use crate::model::{Doing, RunHead, StateName};
+use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
 pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
     let claim = match (args.claim, args.take_over) {
@@ -81,7 +81,8 @@ fn next(report: &ResumeReport, page: &mut Page) {
         page.field("command", &command.to_string());
     }
     for way in &report.next.alternatives {
-        page.line(&format!("  if {}:", way.when));
+        let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
+        page.line(&format!("  if {}{by}:", way.when));
         page.line(&format!("    {}", way.command));
     }
 }
@@ -95,6 +96,18 @@ fn work(report: &ResumeReport, page: &mut Page) {
                 doubt.id.clone(),
                 doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
                 doubt.status.to_string(),
+            ]
+        });
+        page.table(4, &rows.collect::<Vec<_>>());
+    }
+    if !report.left_undone.is_empty() {
+        page.line("  left undone");
+        let rows = report.left_undone.iter().map(|left| {
+            vec![
+                left.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
+                left.id.clone().unwrap_or_else(|| "-".to_owned()),
+                left.phase.to_string(),
+                left.status.to_string(),
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());
@@ -142,7 +155,7 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
             vec![
                 other.run_id.to_string(),
                 other.workflow.to_string(),
-                other.status.to_string(),
+                status(other),
                 other.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
             ]
         });
@@ -153,6 +166,10 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
         let rows = report.unreadable.iter().map(|run| vec![run.run_id.clone(), run.reason.clone()]);
         page.table(4, &rows.collect::<Vec<_>>());
     }
+}
+
+fn status(run: &RunHead) -> String {
+    run.doing.map_or(run.status.as_str(), Doing::as_str).to_owned()
 }
 
 fn files(n: usize) -> String {

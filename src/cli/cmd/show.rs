@@ -35,7 +35,8 @@ fn plain(value: &Value) -> Option<String> {
 fn page(shown: &ShowReport) -> String {
     let mut page = Page::clipping();
     let status = text(shown, "state", "status").unwrap_or_default();
-    page.head(page::STRONG, &status, &text(shown, "metadata", "id").unwrap_or_default());
+    let doing = shown.doing.map_or_else(|| status.clone(), |doing| doing.as_str().to_owned());
+    page.head(page::STRONG, &doing, &text(shown, "metadata", "id").unwrap_or_default());
     for (label, section, key) in [
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
@@ -70,6 +71,18 @@ fn page(shown: &ShowReport) -> String {
         head.into_iter().chain([activity.status.to_string(), summary.unwrap_or_default()]).collect()
     });
     table("activities", activities, &mut page);
+    let left = shown.left_undone.iter().map(|left| {
+        let number = left.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        vec![number, left.id.clone().unwrap_or_else(|| "-".to_owned()), left.phase.to_string(), left.status.to_string()]
+    });
+    table("left undone", left, &mut page);
+    let approvals = shown.approvals.iter().map(|one| {
+        let verdict = if one.approved { "approved" } else { "rejected" };
+        let phase = one.phase.as_ref().map(ToString::to_string).unwrap_or_default();
+        let by = format!("by {} {}, who had seen event {}", one.approval.by, one.approval.how, one.approval.seen);
+        vec![one.number.to_string(), phase, verdict.to_owned(), by, one.reason.clone().unwrap_or_default()]
+    });
+    table("decisions", approvals, &mut page);
     let artifacts = shown.artifacts.iter().map(|artifact| {
         let said = |key: &str| artifact.data.get(key).and_then(plain).unwrap_or_default();
         let step = artifact.step.as_ref().map(ToString::to_string);

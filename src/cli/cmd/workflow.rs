@@ -125,7 +125,7 @@ fn shown(report: &WorkflowReport) -> String {
     let rows = report.states.iter().map(|state| {
         vec![
             state.name.to_string(),
-            next(&state.name),
+            format!("{}{}", next(&state.name), if report.gates.contains(&state.name) { " (a person)" } else { "" }),
             state.description.clone().or_else(|| state.label.clone()).unwrap_or_default(),
         ]
     });

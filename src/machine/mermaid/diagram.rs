@@ -262,8 +262,16 @@ impl Diagram {
             at += 1;
             known.get(&state.name.text).is_some_and(|(last, _)| *last == at - 1)
         });
-        let source =
-            MachineSource { id, version: 1, notation: Notation::Mermaid, states, initial, terminal, transitions };
+        let source = MachineSource {
+            id,
+            version: 1,
+            notation: Notation::Mermaid,
+            states,
+            initial,
+            terminal,
+            gates: Vec::new(),
+            transitions,
+        };
         (source, diagnostics)
     }
 }

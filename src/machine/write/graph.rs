@@ -77,6 +77,9 @@ fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<St
     if state.label.is_some() && state.description.is_some() {
         losses.push(format!("the label of `{}`", state.name));
     }
+    if machine.gates().contains(&state.name) {
+        body.insert("gate".into(), "person".into());
+    }
     if kind != "terminal" {
         body.insert("transition".into(), json!({ "next": next }));
     }

@@ -3,13 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+use serde_json::json;
+
 use crate::machine::mermaid::{is_id, is_keyword, written};
 use crate::machine::write::{Written, counted};
 use crate::machine::{Machine, State};
 use crate::model::StateName;
 
 pub(super) fn write(machine: &Machine) -> Written {
-    write_with(machine, &HashMap::new())
+    let mut written = write_with(machine, &HashMap::new());
+    if !machine.gates().is_empty() {
+        let gates = machine.gates().iter().map(|gate| json!(gate).to_string()).collect::<Vec<_>>().join(", ");
+        written.text.insert_str(0, &format!("---\nflow: {{gates: [{gates}]}}\n---\n"));
+    }
+    written
 }
 
 /// As [`write`], with the names of classes of states. A state has its class where a transition first names it: the

@@ -48,6 +48,9 @@ fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut V
     if let Some(description) = &state.description {
         phase.insert("description".into(), json!(description));
     }
+    if machine.gates().contains(&state.name) {
+        phase.insert("gate".into(), "person".into());
+    }
     let next = machine.next_of(&state.name);
     let usual: Vec<_> = below.map(|below| below.name.clone()).into_iter().collect();
     let is_terminal = machine.is_terminal(&state.name);

@@ -19,8 +19,9 @@ pub fn picture(machine: &Machine) -> String {
         }
         let below = order.get(row + 1).copied();
         let label = machine.state(name).and_then(|state| state.label.as_deref().or(state.description.as_deref()));
-        let _ =
-            writeln!(text, "  {name}{}", label.map(|label| format!("   {}", in_one_line(label))).unwrap_or_default());
+        let label = label.map(|label| format!("   {}", in_one_line(label))).unwrap_or_default();
+        let gate = if machine.gates().contains(name) { "   (a person lets it go on)" } else { "" };
+        let _ = writeln!(text, "  {name}{gate}{label}");
         let (down, beside): (Vec<&Transition>, Vec<_>) =
             machine.successors(name).partition(|one| Some(&one.to) == below);
         for one in beside {

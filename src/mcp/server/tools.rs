@@ -137,6 +137,7 @@ const ROWS: [Row; 11] = [
             "files",
             "exit_code",
             "advance",
+            "settles",
             "skip_reason",
             "session",
             "epoch",

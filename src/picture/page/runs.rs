@@ -142,7 +142,7 @@ pub(crate) fn hint(group: CardGroup) -> Option<&'static str> {
 /// How the state is marked in which a run is.
 pub(super) fn tone(card: &Card) -> Tone {
     match card.group {
-        _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound | Need::Failed)) => Tone::Damaged,
+        _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound | Need::Failing)) => Tone::Damaged,
         group => tone_of_group(group),
     }
 }

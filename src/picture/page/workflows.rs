@@ -132,6 +132,7 @@ fn states(view: &WorkflowPage<'_>) -> Markup {
                             (state.name)
                             @if workflow.initial.contains(&state.name) { span.dim { " begins" } }
                             @if workflow.terminal.contains(&state.name) { span.dim { " can end" } }
+                            @if workflow.gates.contains(&state.name) { span.dim { " a person lets it go on" } }
                         }))
                         (cell("Open runs", html! { @if let Some(here) = runs.phases.get(&state.name) { (count(*here)) } }))
                         (cell("Leads to", html! {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Completed, InDoubt, Verdict};
+use crate::engine::{Completed, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -35,6 +35,8 @@ pub struct RunPosition {
     pub phases: Option<usize>,
     /// The verdict, as `resume` gives it.
     pub verdict: Verdict,
+    /// How many things the run left behind without settling them.
+    pub undone: usize,
     /// When it last changed.
     pub updated_at: Option<Timestamp>,
 }
@@ -55,6 +57,8 @@ pub struct BriefReport {
     pub blocked_reason: Option<String>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
     /// The session that holds the run.
     pub session: Option<SessionId>,
     /// How many activities are completed.
@@ -91,6 +95,7 @@ pub(in crate::runs) fn brief_of(
         phase: report.phase,
         phases: machine.map(|machine| machine.states().len()),
         verdict: report.verdict,
+        undone: report.left_undone.len(),
         updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),
     };
     let report = BriefReport {
@@ -101,6 +106,7 @@ pub(in crate::runs) fn brief_of(
         next_description: report.next.description,
         blocked_reason: report.blocked_reason,
         in_doubt: report.in_doubt,
+        left_undone: report.left_undone,
         completed_activities: report.completed_activities,
         completed: report.completed,
         others: report.candidates.len(),

@@ -11,7 +11,7 @@ use crate::runs::error::Result;
 use crate::runs::hosts::{bound_process, is_dead};
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::view::{View, for_listing, for_reading};
+use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::store::{Project, StoredRun};
 
 /// A run, and what has to be done about it.
@@ -137,8 +137,10 @@ pub enum Need {
     Blocked,
     /// A limit is reached.
     Limit,
-    /// The current step failed, and no living session holds the run.
-    Failed,
+    /// A step or an activity failed, and no living session holds the run.
+    Failing,
+    /// A gate waits for a person's decision.
+    Approval,
     /// The workflow changed at the run's current phase.
     Drifted,
     /// Events are missing from its log.
@@ -165,7 +167,8 @@ impl Need {
             Self::Question => "question",
             Self::Blocked => "blocked",
             Self::Limit => "limit",
-            Self::Failed => "failed",
+            Self::Failing => "failing",
+            Self::Approval => "approval",
             Self::Drifted => "drifted",
             Self::Damaged => "damaged",
             Self::Joined => "joined",
@@ -242,7 +245,7 @@ fn conclude(
             (outlook, plan) = (free, for_anyone);
         }
     }
-    let summary = RunSummary::from(view.history.state().document());
+    let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
         let last_seq = summary.last_seq;
@@ -309,6 +312,7 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
         Verdict::NeedsHuman => waits(match plan.next.action {
             Action::Answer => Need::Question,
             Action::RaiseLimit => Need::Limit,
+            Action::Decide => Need::Approval,
             _ => Need::Blocked,
         }),
         Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
@@ -320,8 +324,8 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
             let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
             if let Some(unit) = unit_with(view, StepStatus::Running) {
                 because(CardGroup::InDoubt, Need::Units, format!("{unit} was begun and its outcome is unknown"))
-            } else if run.head.doing == Some(Doing::Failed) || plan.next.action == Action::RetryPhase {
-                waits(Need::Failed)
+            } else if run.head.doing == Some(Doing::Failing) || plan.next.action == Action::RetryPhase {
+                waits(Need::Failing)
             } else if holder == Some(HolderLife::Dead) {
                 let reason = format!("the process of session {session} is gone");
                 because(CardGroup::LeftBehind, Need::Dead, reason)

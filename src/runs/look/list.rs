@@ -68,19 +68,18 @@ pub enum ListStatus {
     Run(RunStatus),
     /// The activity of an active run.
     Doing(Doing),
-    /// The run or its current step failed.
-    AnyFailed,
 }
 
 impl ListStatus {
     /// All statuses that have a name.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Run(RunStatus::Active),
         Self::Run(RunStatus::Blocked),
         Self::Doing(Doing::Asking),
         Self::Doing(Doing::Waiting),
         Self::Doing(Doing::Conflict),
-        Self::AnyFailed,
+        Self::Doing(Doing::Failing),
+        Self::Run(RunStatus::Failed),
         Self::Run(RunStatus::Completed),
         Self::Run(RunStatus::Cancelled),
     ];
@@ -91,7 +90,6 @@ impl ListStatus {
         match self {
             Self::Run(status) => status.as_str(),
             Self::Doing(doing) => doing.as_str(),
-            Self::AnyFailed => RunStatus::Failed.as_str(),
         }
     }
 
@@ -99,7 +97,6 @@ impl ListStatus {
         match self {
             Self::Run(status) => run.head.status == status,
             Self::Doing(doing) => run.head.doing == Some(doing),
-            Self::AnyFailed => run.head.status == RunStatus::Failed || run.head.doing == Some(Doing::Failed),
         }
     }
 }
@@ -134,7 +131,7 @@ impl JsonSchema for ListStatus {
         json_schema!({
             "type": "string",
             "enum": Self::ALL.map(Self::as_str),
-            "description": "A run's own status, or what an active run is doing. `failed`: the run failed, or the step where it stands did.",
+            "description": "A run's own status, or what an active run is doing. `failed`: the run failed. `failing`: a step or an activity of it did.",
         })
     }
 }

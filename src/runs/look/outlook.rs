@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
-use crate::machine::Machine;
-use crate::model::{LostRange, RunDocument, Seq, StateName, Suggestion, WorkflowId};
+use crate::machine::{Difference, Machine};
+use crate::model::{LostRange, RunDocument, RunId, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, unknown_driver};
 use crate::runs::context::Context;
 use crate::runs::here::{named_here, place_from, place_of_caller};
@@ -86,11 +86,12 @@ pub(in crate::runs) fn steps(
     }
     let mut advice = advice.in_project(place_of_caller(cx, project).as_deref());
     let mut notes = plan.notes.clone();
+    notes.extend(new_gates(run.id(), &outlook.drift));
     notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
     if let Some(document) = asked_in(&view.history, plan) {
         let command = interview_command(cx, project, run.id().as_str(), document, &mut notes);
         let when = format!("the person is there to go on with {document}");
-        advice.alternatives = command.map(|command| Alternative { when, command }).into_iter().collect();
+        advice.alternatives = command.map(|command| Alternative::new(when, command)).into_iter().collect();
     }
     notes.extend(view.notes.iter().cloned());
     let description = match (&view.machine, &plan.next.phase) {
@@ -106,6 +107,22 @@ pub(in crate::runs) fn steps(
         alternatives: advice.alternatives,
     };
     Steps { next, notes }
+}
+
+/// That today's definition has gates which the run does not have, because it began before them.
+fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
+    let (Drift::Elsewhere(differences) | Drift::AtPosition(differences)) = drift else { return None };
+    let mut gates = Vec::new();
+    for difference in differences {
+        if let Difference::Gate { state, is: true } = difference {
+            gates.push(format!("`{state}`"));
+        }
+    }
+    if gates.is_empty() {
+        return None;
+    }
+    let command = adopt(run, None).command;
+    Some(format!("in today's definition a person decides in {}; `{command}` moves the run to it", gates.join(", ")))
 }
 
 /// The path in the project of the document whose interview has an open question.
@@ -142,7 +159,7 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
     let driver = driver_from_here(cx, project, state);
     let older = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
-    let begin = older.command.map(|command| Alternative { when: "it is to be begun".to_owned(), command });
+    let begin = older.command.map(|command| Alternative::new("it is to be begun", command));
     let under = |way: Alternative| {
         let when = format!("the run goes on under the definition it started with, and {}", way.when);
         Alternative { when, ..way }

@@ -5,9 +5,11 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Completed, InDoubt, Plan, Verdict, joined};
+use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, Verdict, joined};
 use crate::host::WorkingTree;
-use crate::model::{RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, WorkflowId};
+use crate::model::{
+    Doing, RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, WorkflowId,
+};
 use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
@@ -16,7 +18,7 @@ use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::select::open_run;
-use crate::runs::open::view::{View, for_listing, for_reading};
+use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
@@ -56,6 +58,8 @@ pub struct ResumeReport {
     pub status: Option<RunStatus>,
     /// The current phase.
     pub phase: Option<StateName>,
+    /// What an active run is doing, if that says more than its status.
+    pub doing: Option<Doing>,
     /// The reason for the verdict.
     pub reason: String,
     /// The next action.
@@ -66,6 +70,8 @@ pub struct ResumeReport {
     pub completed: Vec<Completed>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
     /// Uncommitted changes outside flow's own files.
@@ -181,7 +187,7 @@ pub(in crate::runs) fn resume_here(
         Look::Whole => working_tree(cx, &project, document, &runs, &mut notes),
         Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
     };
-    let Plan { verdict, reason, mut completed, in_doubt, .. } = plan;
+    let Plan { verdict, reason, mut completed, in_doubt, left_undone, .. } = plan;
     let completed_activities = completed.len();
     if !request.all {
         completed.drain(..completed_activities.saturating_sub(COMPLETED));
@@ -192,11 +198,13 @@ pub(in crate::runs) fn resume_here(
         workflow: Some(document.workflow.clone()),
         status: Some(document.state.status),
         phase: document.state.current_phase.clone(),
+        doing: head_of(&view).doing,
         reason,
         next,
         completed_activities,
         completed,
         in_doubt,
+        left_undone,
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(&runs, run.id().as_str()),
@@ -295,7 +303,7 @@ fn candidates(runs: &Runs, but: &str) -> Vec<RunHead> {
 /// The alternative to resume in another worktree, or in the project of the repository around this one.
 fn in_place(path: &Path) -> Alternative {
     let command = Suggestion::flow("resume").in_project(Some(&path_argument(path)));
-    Alternative { when: format!("the work in {} is meant", quoted_path(path)), command }
+    Alternative::new(format!("the work in {} is meant", quoted_path(path)), command)
 }
 
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
@@ -323,11 +331,13 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         workflow: None,
         status: None,
         phase: None,
+        doing: None,
         reason,
         next,
         completed_activities: 0,
         completed: Vec::new(),
         in_doubt: Vec::new(),
+        left_undone: Vec::new(),
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates: Vec::new(),

@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::{Attempt, History, reconcile};
-use crate::model::{ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
+use crate::engine::{Attempt, History, LeftUndone, approval_title, reconcile};
+use crate::model::{
+    Approval, Doing, Number, ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit,
+};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run;
-use crate::runs::open::view::{View, for_reading};
+use crate::runs::open::view::{View, for_reading, head_of};
 
 /// The report of `show`: the run's document, and what its log adds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -28,10 +30,34 @@ pub struct ShowReport {
     pub artifacts: Vec<ShownArtifact>,
     /// Phases that were left although their work was not done.
     pub skipped: Vec<ShownSkip>,
+    /// The decisions of people at gates, oldest first.
+    pub approvals: Vec<ShownApproval>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
+    /// What an active run is doing, if that says more than its status.
+    pub doing: Option<Doing>,
     /// The features that its artifacts belong to.
     pub features: BTreeSet<String>,
     /// Notes for people.
     pub notes: Vec<String>,
+}
+
+/// A person's decision at a gate.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShownApproval {
+    /// The gate.
+    pub phase: Option<StateName>,
+    /// The number of its record.
+    pub number: Number,
+    /// Whether the person approved.
+    pub approved: bool,
+    /// Who decided, where, and what they had seen.
+    #[serde(flatten)]
+    pub approval: Approval,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Why, in the person's words.
+    pub reason: Option<String>,
 }
 
 /// A phase, and the status of its work.
@@ -132,13 +158,19 @@ fn report(view: View) -> ShowReport {
         _ => Map::new(),
     };
     // A person's own keys may have the names of these fields, and an object must not have a name twice.
-    without(&mut document, &["steps", "activities", "artifacts", "skipped", "features", "notes"]);
+    without(
+        &mut document,
+        &["steps", "activities", "artifacts", "skipped", "approvals", "left_undone", "doing", "features", "notes"],
+    );
     ShowReport {
         document,
         steps: steps(&view),
         activities: view.history.attempts().to_vec(),
         artifacts: artifacts(&view),
         skipped: skipped(&view.history),
+        approvals: approvals(&view.history),
+        left_undone: view.history.left_undone(),
+        doing: head_of(&view).doing,
         features: features(&view.history),
         notes: view.notes,
     }
@@ -147,6 +179,25 @@ fn report(view: View) -> ShowReport {
 pub(in crate::runs) fn skipped(history: &History) -> Vec<ShownSkip> {
     let skips = history.skips().iter();
     skips.map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq }).collect()
+}
+
+/// The decisions of people at gates, oldest first.
+pub(in crate::runs) fn approvals(history: &History) -> Vec<ShownApproval> {
+    let mut approvals = Vec::new();
+    for attempt in history.attempts() {
+        let Some(approval) = &attempt.approval else { continue };
+        let approved = attempt.status.is_completed();
+        approvals.push(ShownApproval {
+            phase: attempt.phase.clone(),
+            number: attempt.number,
+            approved,
+            approval: approval.clone(),
+            at: attempt.at,
+            // Without a reason the record has only its title.
+            reason: attempt.summary.clone().filter(|words| *words != approval_title(approved, approval)),
+        });
+    }
+    approvals
 }
 
 pub(in crate::runs) fn features(history: &History) -> BTreeSet<String> {

@@ -70,5 +70,5 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
             (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
         }
     };
-    Alternative { when, command: Suggestion::Shell(command) }
+    Alternative::new(when, Suggestion::Shell(command))
 }

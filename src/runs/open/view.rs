@@ -1,9 +1,9 @@
 //! Reads runs without a lock and without writing; gives the state that recovery would produce.
 
 use crate::codec::digest;
-use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile, reconcile_end};
+use crate::engine::{Attempt, Fault, History, held_by, is_free, pinned, read_run, reconcile, reconcile_end};
 use crate::machine::Machine;
-use crate::model::{Activity, Doing, EventKind, RunSummary, Seq, limits};
+use crate::model::{Activity, Doing, EventKind, GateStatus, Owned, RunHead, RunStatus, RunSummary, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
@@ -78,6 +78,8 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
                 status: activity.status(),
                 summary: activity.summary().or(activity.name()).map(str::to_owned),
                 evidence: activity.evidence().map(str::to_owned).collect(),
+                settles: Vec::new(),
+                approval: None,
                 at: None,
                 seq: None,
             });
@@ -129,24 +131,54 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
     let (false, Some(shown)) = (summary.head.status.is_terminal(), summary.last_seq) else {
         return Ok(Listed { summary, from_text_alone: true });
     };
+    if may_wait_for_a_person(&text.document().state) {
+        return careful_summary(cx, project, run).map(Listed::with_log);
+    }
     let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run).map(Listed::with_log) };
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
         return Ok(Listed::with_log(summary));
     }
     let summary = match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
-        Ok(Some(current)) => current.state.document().into(),
+        Ok(Some(current)) if !may_wait_for_a_person(&current.state.document().state) => current.state.document().into(),
         // The file was edited, or does not match the log: read everything.
         _ => careful_summary(cx, project, run)?,
     };
     Ok(Listed::with_log(summary))
 }
 
-/// The summary from everything that can be read; tells whether a merge joined two histories.
+/// The summary from everything that can be read.
 fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
     let view = for_reading(cx, project, run)?;
-    let mut summary = RunSummary::from(view.history.state().document());
+    Ok(RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) })
+}
+
+/// Which run it is and where it is. Tells what `run.yaml` alone does not show: that a merge joined two histories, and that a
+/// gate waits for a person.
+pub(in crate::runs) fn head_of(view: &View) -> RunHead {
+    let state = view.history.state();
+    let mut head = RunHead::from(state.document());
     if view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_))) {
-        summary.head.doing = Some(Doing::Conflict);
+        head.doing = Some(Doing::Conflict);
+        return head;
     }
-    Ok(summary)
+    if head.status != RunStatus::Active || head.doing == Some(Doing::Asking) {
+        return head;
+    }
+    let machine = view.machine.as_ref();
+    let waits = state.document().state.positions().any(|here| view.history.waits_for_a_person(machine, here));
+    if waits || !held_by(state, machine).is_empty() {
+        head.doing = Some(Doing::Waiting);
+    }
+    head
+}
+
+/// Whether only the log tells if the run waits for a person.
+fn may_wait_for_a_person(run: &Owned) -> bool {
+    if run.status != RunStatus::Active {
+        return false;
+    }
+    run.gates.iter().any(|gate| {
+        let is_here = run.positions().any(|here| *here == gate.phase);
+        gate.status.is_doubtful() || gate.status == GateStatus::Closed && is_here
+    })
 }

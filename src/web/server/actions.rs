@@ -1,4 +1,5 @@
-//! What a page may do, if the server was started with `--allow-actions`: cancel and unblock runs, and answer questions.
+//! What a page may do, if the server was started with `--allow-actions`: cancel and unblock runs, decide at gates, and answer
+//! questions.
 //! The verbs of the command line do it, for a person without a session, and not if something happened that the person
 //! has not seen.
 
@@ -12,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{EventId, Kind, Problem, Seq, StateName, Unit, WorkflowId};
-use crate::runs::{self, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
+use crate::model::{DecidedAt, EventId, Kind, Problem, Seq, StateName, Unit, WorkflowId};
+use crate::runs::{self, ApproveRequest, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
 use crate::web::server::answer::{Found, failed};
 use crate::web::server::live::{Live, Served};
 use crate::web::server::pages::{Answer, project_of, report_apart, with_run};
@@ -68,6 +69,25 @@ pub(super) async fn cancel(State(live): State<Arc<Live>>, Path(run): Path<(Strin
 
 pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
     change(live, StatusVerb::Unblock, run, body).await
+}
+
+async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String), body: Bytes) -> Answer {
+    report_apart(live, move |live| {
+        let (project, _) = found(live, &project, &run)?;
+        let Change { id, seen, reason } = content(&body)?;
+        let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+        let request = ApproveRequest { run: Some(run), approves, reason, id: Some(id), seen, how: DecidedAt::Page };
+        runs::approve(&project.cx.for_a_person(WAIT), &request).map_err(failed)
+    })
+    .await
+}
+
+pub(super) async fn approve(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+    decide(live, true, run, body).await
+}
+
+pub(super) async fn reject(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+    decide(live, false, run, body).await
 }
 
 /// An answer to a question of a run.

@@ -35,6 +35,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     if !serving.listen.is_loopback() && !serving.allow_remote {
         return Err(Error::Remote(serving.listen));
     }
+    let cx = &cx.remembering_who_began_it();
     let (sender, hints) = mpsc::unbounded_channel();
     let live = Arc::new(Live::open(cx, serving, &sender)?);
     let mut memory = Memory::recall(cx, &live.roots());

@@ -46,6 +46,8 @@ pub(super) fn router(live: Arc<Live>) -> Router {
         .route("/api/v1/interviews", get(places::interviews))
         .route("/api/v1/{project}/runs/{run}/cancel", post(actions::cancel))
         .route("/api/v1/{project}/runs/{run}/unblock", post(actions::unblock))
+        .route("/api/v1/{project}/runs/{run}/approve", post(actions::approve))
+        .route("/api/v1/{project}/runs/{run}/reject", post(actions::reject))
         .route("/api/v1/{project}/runs/{run}/answer", post(actions::answer))
         .route("/api/v1/{project}/interview/answer", post(actions::answer_interview))
         .route("/ws", get(socket::open))

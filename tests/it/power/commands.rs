@@ -67,7 +67,7 @@ pub const FIRST_START: Case =
 /// A run that ends.
 pub const COMPLETE: Case = Case {
     name: "complete",
-    commands: &[&["complete", RUN]],
+    commands: &[&["complete", RUN, "--skip-reason", "enough"]],
     again: Some(|flow, run, _| status(flow, run, StatusVerb::Complete, "")),
     by_id: false,
     ..ONE_RECORD

@@ -63,6 +63,8 @@ fn wishes(old: &Owned) -> Vec<Owned> {
         steps: Steps::default(),
         other_phases: Vec::new(),
         questions: Vec::new(),
+        unsettled: Vec::new(),
+        gates: Vec::new(),
         last_number: old.last_number,
         last_seq: None,
         updated_at: None,

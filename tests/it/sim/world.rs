@@ -149,7 +149,11 @@ impl World {
             }
             Deed::Block => runs::change_status(&flow, &status(StatusVerb::Block)).map(drop),
             Deed::Unblock => runs::change_status(&flow, &status(StatusVerb::Unblock)).map(drop),
-            Deed::Complete => runs::change_status(&flow, &status(StatusVerb::Complete)).map(drop),
+            Deed::Complete => {
+                let skip_reason = Some("enough".to_owned());
+                let request = StatusRequest { skip_reason, ..status(StatusVerb::Complete) };
+                runs::change_status(&flow, &request).map(drop)
+            }
             Deed::Cancel => runs::change_status(&flow, &status(StatusVerb::Cancel)).map(drop),
             Deed::Claim(id) => {
                 let (run, claim) = (Some(RUN.to_owned()), Some(ClaimRequest::TakeOver));

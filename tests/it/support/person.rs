@@ -70,6 +70,18 @@ impl Person {
         Self { child, terminal, seen, at: 0, reader }
     }
 
+    /// Starts `command` at a terminal as if nobody but a person had begun it: its ancestors are not those of this test,
+    /// which an agent may run. Its exit status is shown at the end.
+    pub fn alone(command: &Command) -> Self {
+        let mut shell = Command::new("sh");
+        // The inner shell ends at once, so the program is left to the first process.
+        let script = "( ( \"$@\" </dev/tty >/dev/tty 2>&1; echo \"it ended: $?\" >/dev/tty ) & ); sleep 60";
+        shell.args(["-c", script, "sh"]).arg(command.get_program()).args(command.get_args());
+        shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.current_dir(command.get_current_dir().unwrap());
+        Self::before(&shell)
+    }
+
     /// What was on the screen so far.
     pub fn seen(&self) -> String {
         self.seen.lock().unwrap().clone()

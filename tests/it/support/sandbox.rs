@@ -193,6 +193,17 @@ impl Sandbox {
         self.flow(["start", workflow, "--issue", "42", "--another"]).ok().line().to_owned()
     }
 
+    /// Shadows the shipped workflows that wait for a person by the same ones without gates.
+    pub fn without_gates(&self) {
+        self.flow(["init"]).ok();
+        for name in ["merge-pr", "release"] {
+            let file = format!("{name}.workflow.yaml");
+            let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows").join(&file);
+            let text = std::fs::read_to_string(shipped).unwrap().replace("gate: person", "gate: blocking");
+            std::fs::write(self.path(".flow/workflows").join(file), text).unwrap();
+        }
+    }
+
     /// Records a passed activity.
     #[track_caller]
     pub fn record(&self, run: &str, phase: &str, id: &str) -> Value {

@@ -1,0 +1,106 @@
+//! `approve` and `reject`.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use crate::cli::args::ApproveArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{self, Page};
+use crate::model::{DecidedAt, GateStatus, Seq};
+use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
+
+pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Exit {
+    match decide(cx, approves, args, out) {
+        Ok(Some(report)) => {
+            out.committed(format!("the decision is recorded as event {} ({})", report.seq, report.number));
+            out.warnings(&report.warnings);
+            out.answer(&report, || said(&report))
+        }
+        Ok(None) => {
+            out.aside("nothing is decided\n");
+            Exit::NeedsHuman
+        }
+        Err(error) => out.error(&error),
+    }
+}
+
+/// Shows what is decided on, and records the decision; `None` if the person does not go through with it.
+fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<ApproveReport>, Error> {
+    runs::refuse_agents(cx)?;
+    if !io::stdin().is_terminal() {
+        return Err(Error::NoTerminal { what: "standard input" });
+    }
+    if !io::stderr().is_terminal() {
+        return Err(Error::NoTerminal { what: "standard error" });
+    }
+    let run = args.run.name();
+    let mut request =
+        ApproveRequest { run, approves, reason: args.reason, id: args.id, seen: Seq(0), how: DecidedAt::Terminal };
+    // Without a reason nothing can be rejected, so do not ask first.
+    if !approves && request.reason.is_none() {
+        return Err(Error::Usage("say why with --reason TEXT: whoever goes on has to know what is missing".to_owned()));
+    }
+    // A retry finds no gate that waits, and is answered with the record.
+    let gate = match runs::gate(cx, request.run.as_deref()) {
+        Err(error) if request.id.is_some() => return runs::approve(cx, &request).map(Some).map_err(|_| error),
+        gate => gate?,
+    };
+    out.aside(&shown(&gate));
+    request.seen = args.seen.map_or(gate.last_seq, Seq);
+    request.run = Some(gate.run_id.to_string());
+    if args.seen.is_none() && !confirmed(&gate, approves, out)? {
+        return Ok(None);
+    }
+    runs::approve(cx, &request).map(Some)
+}
+
+fn confirmed(gate: &GateReport, approves: bool, out: &Out) -> Result<bool, Error> {
+    let verb = if approves { "Approve" } else { "Reject" };
+    out.aside(&format!("{verb} `{}` of {}? Type yes: ", gate.phase, gate.run_id));
+    let mut answer = String::new();
+    let fault = |source| Error::Input { origin: "standard input".to_owned(), source };
+    io::stdin().lock().read_line(&mut answer).map_err(fault)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+fn shown(gate: &GateReport) -> String {
+    let mut page = Page::default();
+    page.head(page::STRONG, gate.phase.as_str(), &format!("{}  {}", gate.run_id, gate.workflow));
+    if let Some(goal) = &gate.goal {
+        page.field("goal", goal);
+    }
+    if let Some(description) = &gate.description {
+        page.field("decide", description);
+    }
+    match gate.status {
+        GateStatus::PassedOver | GateStatus::Unproved => {
+            page.field("note", "the run is past this gate already, without a decision");
+        }
+        GateStatus::Dropped => page.field("note", "the definition that the run follows now does not have this gate"),
+        GateStatus::Rejected => page.field("note", "it was rejected before"),
+        GateStatus::Closed | GateStatus::Approved => {}
+    }
+    let rows = gate.records.iter().map(|record| {
+        let status = record.status.to_string();
+        vec![record.number.to_string(), record.id.clone(), status, record.summary.clone().unwrap_or_default()]
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        page.line("  nothing is recorded in it");
+    } else {
+        page.line("  latest records");
+        page.table(4, &rows);
+    }
+    page.finish()
+}
+
+fn said(report: &ApproveReport) -> String {
+    let mut page = Page::default();
+    let already = if report.repeated { "already " } else { "" };
+    let (verb, then) = match report.approved {
+        true => ("approved", "the run may go on"),
+        false => ("rejected", "the run goes back to work"),
+    };
+    page.line(&format!("{already}{verb} {} as {} {}; {then}", report.phase, report.number, report.activity));
+    page.finish()
+}

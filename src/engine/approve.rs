@@ -1,0 +1,73 @@
+//! A person's decision at a gate: on which gate it is, and its record.
+
+use serde_json::{Value, json};
+
+use crate::engine::decide::needed;
+use crate::engine::{Decide, Decision, History, Refusal, RunState, Trail, gates};
+use crate::machine::Machine;
+use crate::model::{APPROVAL, Activity, ActivityRecorded, ActivityStatus, Approval, EventKind, GateStatus, StateName};
+
+type Result<T = Decision> = std::result::Result<T, Refusal>;
+
+/// Decides on a person's decision. It belongs to the gate that the run is past without one, otherwise to the one in which
+/// the run waits; a rejected gate may be approved without new work.
+pub(super) fn decide_at_gate(
+    state: &RunState,
+    machine: Option<&Machine>,
+    decision: Decide,
+    trail: &dyn Trail,
+) -> Result {
+    let Decide { approves, reason, approval, request, number, now } = decision;
+    let reason = if approves { reason } else { Some(needed(reason)?) };
+    let phase = gate_to_decide(state, machine, trail.history())?;
+    let name = title(approves, &approval);
+    let status = if approves { ActivityStatus::Passed } else { ActivityStatus::Failed };
+    let run = state.document();
+    let document = json!({
+        "apiVersion": "flow.synapti.ai/v1",
+        "kind": "FlowActivity",
+        "metadata": { "id": APPROVAL, "run_id": run.id, "workflow": run.workflow, "phase": phase },
+        "activity": { "type": "gate", "name": name, "status": status.as_str(), "completed_at": now.to_string() },
+    });
+    let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
+    if let Some(reason) = reason {
+        document.insert("result".to_owned(), json!({ "summary": reason }));
+    }
+    let activity = Activity::new(document).expect("BUG: `approval` is an activity id");
+    let mut record = ActivityRecorded::new(number, phase, activity);
+    record.beside.clone_from(&run.state.other_phases);
+    if Some(&record.phase) != state.phase() {
+        // The decision is about a phase beside or behind the run, which it does not move.
+        record.late = true;
+        record.advanced_to = state.phase().cloned();
+    }
+    record.approval = Some(approval);
+    record.request = request;
+    Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(record))))
+}
+
+/// The title of the record of a decision.
+pub fn title(approves: bool, approval: &Approval) -> String {
+    format!("{} by {} {}", if approves { "approved" } else { "rejected" }, approval.by, approval.how)
+}
+
+/// The gate that a person can decide on.
+///
+/// # Errors
+/// [`Refusal::NothingToApprove`].
+pub fn gate_to_decide(state: &RunState, machine: Option<&Machine>, history: Option<&History>) -> Result<StateName> {
+    if let Some(held) = gates::held_by(state, machine).into_iter().next() {
+        return Ok(held);
+    }
+    let run = &state.document().state;
+    let mut in_gate = None;
+    for here in run.positions() {
+        let Some(gate) = run.gates.iter().find(|gate| gate.phase == *here) else { continue };
+        in_gate = Some(here.clone());
+        let waits = history.is_some_and(|history| history.waits_for_a_person(machine, here));
+        if waits || gate.status == GateStatus::Rejected {
+            return Ok(here.clone());
+        }
+    }
+    Err(Refusal::NothingToApprove { phase: in_gate })
+}

@@ -1,0 +1,220 @@
+//! Gates: how they follow a run, whether one waits for a person, and what a run may do before a person decides.
+//!
+//! A gate is passed by a person's decision and by nothing else. So an edit, a repair, an adopted definition and whatever
+//! else moves a run without its transitions leaves the gates [doubtful](GateStatus::is_doubtful), and a doubtful gate that
+//! the run turns out to be past [holds](held_by) every writer until a person decides.
+
+use serde_json::Value;
+
+use crate::engine::{Attempt, History, Refusal, RunState};
+use crate::machine::Machine;
+use crate::model::{
+    APPROVAL, ActivityRecorded, ActivityStatus, Event, EventKind, Gate, GateStatus, Owned, StateName, StepReport,
+    StepStatus,
+};
+
+/// The type of a phase that waits for a person from its beginning.
+const GATE: &str = "gate";
+
+/// The gates of a pinned workflow, before the run does anything.
+pub(super) fn of_machine(machine: &Value) -> Vec<Gate> {
+    let names = machine.get("gates").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let names = names.iter().filter_map(|name| StateName::new(name.as_str()?).ok());
+    names.map(|phase| Gate { phase, status: GateStatus::Closed }).collect()
+}
+
+/// The gates of a run that something else than its own transitions brought to where it is: those that are known, and those
+/// of its workflow.
+pub(super) fn unproved(known: &[Gate], machine: Option<&Value>) -> Vec<Gate> {
+    let mut gates: Vec<Gate> = Vec::new();
+    let of_workflow = machine.map(of_machine).unwrap_or_default();
+    for gate in known.iter().chain(&of_workflow) {
+        if gates.iter().all(|seen| seen.phase != gate.phase) {
+            let status = if gate.status == GateStatus::Dropped { gate.status } else { GateStatus::Unproved };
+            gates.push(Gate { phase: gate.phase.clone(), status });
+        }
+    }
+    gates
+}
+
+/// Follows an event: `before` are the places of the run and its gates before it.
+pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName], gates: &[Gate]) {
+    match &event.kind {
+        EventKind::LogRepaired(_) => state.gates = unproved(&[gates, &state.gates].concat(), None),
+        EventKind::WorkflowAdopted(adopted) => adopt(state, &adopted.machine),
+        EventKind::ActivityRecorded(record) => decide_or_void(state, record),
+        EventKind::Emitted(emitted) => void_by_reports(&mut state.gates, &emitted.reports),
+        _ => {}
+    }
+    let here: Vec<StateName> = state.positions().cloned().collect();
+    for gate in &mut state.gates {
+        let (was, is) = (before.contains(&gate.phase), here.contains(&gate.phase));
+        gate.status = match gate.status {
+            GateStatus::Dropped => continue,
+            _ if is && !was => GateStatus::Closed,
+            GateStatus::Unproved | GateStatus::PassedOver if is => GateStatus::Closed,
+            GateStatus::Closed | GateStatus::Rejected if was && !is => GateStatus::PassedOver,
+            status => status,
+        };
+    }
+}
+
+/// Follows an edit of the position: what was decided before does not prove how the run came to its new place.
+pub(super) fn moved_by_hand(gates: &mut [Gate], before: &[StateName]) {
+    for gate in gates {
+        gate.status = match gate.status {
+            GateStatus::Dropped | GateStatus::PassedOver => continue,
+            GateStatus::Closed | GateStatus::Rejected if before.contains(&gate.phase) => GateStatus::PassedOver,
+            _ => GateStatus::Unproved,
+        };
+    }
+}
+
+/// A definition may bring new gates. It does not open one: what it drops stays until a person agrees.
+fn adopt(state: &mut Owned, machine: &Value) {
+    let mut gates = of_machine(machine);
+    for gate in &mut gates {
+        let known = state.gates.iter().find(|known| known.phase == gate.phase);
+        gate.status = known.map_or(GateStatus::Unproved, |known| known.status);
+        if gate.status == GateStatus::Dropped {
+            gate.status = GateStatus::Unproved;
+        }
+    }
+    for old in &state.gates {
+        let is_kept = gates.iter().any(|gate| gate.phase == old.phase);
+        if !is_kept && old.status != GateStatus::Approved {
+            gates.push(Gate { phase: old.phase.clone(), status: GateStatus::Dropped });
+        }
+    }
+    state.gates = gates;
+}
+
+/// A record in a gate's phase is a decision, or voids one: the person had not seen it.
+fn decide_or_void(state: &mut Owned, record: &ActivityRecorded) {
+    let Some(at) = state.gates.iter().position(|gate| gate.phase == record.phase) else { return };
+    let status = state.gates[at].status;
+    let approves = record.activity.status().is_completed();
+    state.gates[at].status = match (&record.approval, approves) {
+        (Some(_), true) if status == GateStatus::Dropped => {
+            state.gates.remove(at);
+            return;
+        }
+        (Some(_), true) => GateStatus::Approved,
+        (Some(_), false) if !status.is_doubtful() => GateStatus::Rejected,
+        (None, _) if !status.is_doubtful() => GateStatus::Closed,
+        _ => status,
+    };
+}
+
+/// Reports on the step of a gate void a decision, as records do.
+pub(super) fn void_by_reports(gates: &mut [Gate], reports: &[StepReport]) {
+    for report in reports.iter().filter(|report| !report.auto) {
+        let Some(gate) = gates.iter_mut().find(|gate| report.step.as_ref() == Some(&gate.phase)) else { continue };
+        if report.status().is_some() && matches!(gate.status, GateStatus::Approved | GateStatus::Rejected) {
+            gate.status = GateStatus::Closed;
+        }
+    }
+}
+
+/// The gates that the run may be past without a decision. Nothing goes on before a person decides.
+#[must_use]
+pub fn held_by(state: &RunState, machine: Option<&Machine>) -> Vec<StateName> {
+    let run = &state.document().state;
+    let holds = |gate: &&Gate| match (gate.status, machine) {
+        (GateStatus::Dropped, _) | (GateStatus::PassedOver | GateStatus::Unproved, None) => true,
+        (GateStatus::PassedOver, Some(machine)) => !run.positions().all(|here| is_in_front(machine, here, &gate.phase)),
+        (GateStatus::Unproved, Some(machine)) => run.positions().any(|here| machine.is_behind(here, &gate.phase)),
+        (GateStatus::Closed | GateStatus::Approved | GateStatus::Rejected, _) => false,
+    };
+    run.gates.iter().filter(holds).map(|gate| gate.phase.clone()).collect()
+}
+
+/// Whether what is done in `here` is done before the gate is passed.
+fn is_in_front(machine: &Machine, here: &StateName, gate: &StateName) -> bool {
+    here == gate || machine.leads_back(gate, here) || machine.is_before(here, gate)
+}
+
+/// Whether a gate of the run may hold it, so that its workflow is needed to know.
+#[must_use]
+pub fn is_doubtful(state: &RunState) -> bool {
+    state.document().state.gates.iter().any(|gate| gate.status.is_doubtful())
+}
+
+/// Refuses a caller who wants to leave the gate `from` for `to`, or to complete the run there (`to` is `None`), without a
+/// person's decision. A gate that does not wait yet lets the run go back for another round, and so does one that a person
+/// rejected.
+///
+/// # Errors
+/// [`Refusal::NeedsApproval`].
+pub(super) fn refuse_leaving(
+    gates: &[Gate],
+    machine: Option<&Machine>,
+    from: &StateName,
+    to: Option<&StateName>,
+    history: Option<&History>,
+) -> Result<(), Refusal> {
+    let Some(gate) = gates.iter().find(|gate| gate.phase == *from) else { return Ok(()) };
+    if gate.status == GateStatus::Approved {
+        return Ok(());
+    }
+    let goes_back = match (machine, to) {
+        (Some(machine), Some(to)) => is_in_front(machine, to, from),
+        _ => false,
+    };
+    let waits = history.is_some_and(|history| history.waits_for_a_person(machine, from));
+    if goes_back && !waits {
+        return Ok(());
+    }
+    Err(Refusal::NeedsApproval { phases: vec![from.clone()] })
+}
+
+impl History {
+    /// How the gate of `phase` stands; `None` if it is not a gate.
+    #[must_use]
+    pub fn gate(&self, phase: &StateName) -> Option<GateStatus> {
+        let gates = &self.state().document().state.gates;
+        gates.iter().find(|gate| gate.phase == *phase).map(|gate| gate.status)
+    }
+
+    /// Why a person rejected what was done in `phase`, the last time.
+    pub(super) fn rejection(&self, phase: &StateName) -> Option<&str> {
+        let is_rejection = |attempt: &&Attempt| {
+            attempt.approval.is_some()
+                && attempt.phase.as_ref() == Some(phase)
+                && attempt.status == ActivityStatus::Failed
+        };
+        self.attempts().iter().rev().find(is_rejection)?.summary.as_deref()
+    }
+
+    /// Whether the run stands in the gate `phase` and only a person can let it go on. A phase of the type `gate` waits from
+    /// its beginning, another one as soon as something in it passed and nothing runs or failed.
+    #[must_use]
+    pub fn waits_for_a_person(&self, machine: Option<&Machine>, phase: &StateName) -> bool {
+        let run = &self.state().document().state;
+        let status = self.gate(phase);
+        if !run.positions().any(|here| here == phase) || status == Some(GateStatus::Approved) || status.is_none() {
+            return false;
+        }
+        let records = self.records_here(phase);
+        // The newest decision at the beginning of the list: what came before it has been judged.
+        let decided = records.iter().rposition(|attempt| attempt.id == APPROVAL);
+        let since_rejected = match (status, decided) {
+            (Some(GateStatus::Rejected), _) => return false,
+            (_, Some(at)) if records[at].status == ActivityStatus::Failed => &records[at + 1..],
+            _ => &records[..],
+        };
+        let is_gate = machine.and_then(|machine| machine.state(phase)?.kind.as_deref()) == Some(GATE);
+        if is_gate && decided.is_none() {
+            return true;
+        }
+        let is_open = |id: &str| {
+            let latest = records.iter().rev().find(|attempt| attempt.id == id);
+            latest.is_some_and(|attempt| !attempt.status.is_completed())
+        };
+        let mut ids = records.iter().map(|attempt| attempt.id.as_str()).filter(|id| *id != APPROVAL);
+        if ids.any(is_open) || matches!(run.steps.get(phase), Some(StepStatus::Running | StepStatus::Failed)) {
+            return false;
+        }
+        since_rejected.iter().any(|attempt| attempt.status.is_completed() && attempt.id != APPROVAL)
+    }
+}

@@ -1,0 +1,72 @@
+//! How far a run is, for answers to reports on its steps.
+
+use crate::engine::RunState;
+use crate::model::{Number, RunStatus, StepStatus};
+
+/// How far a run is, in rp1's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// No work was reported or recorded.
+    NotStarted,
+    /// Work is in progress, or continues with the next step.
+    Running,
+    /// A person has to answer or resolve something.
+    Waiting,
+    /// The run is completed.
+    Completed,
+    /// The current step failed, or the run did.
+    Failed,
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl Progress {
+    /// The name, as in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// How far a run is. `children` are the latest statuses of sub-agents and their units. They matter only until a step of
+/// the run's own workflow is reported, since a step includes the work of its sub-agents.
+#[must_use]
+pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) -> Progress {
+    let run = &state.document().state;
+    match run.status {
+        RunStatus::Completed => return Progress::Completed,
+        RunStatus::Failed => return Progress::Failed,
+        RunStatus::Cancelled => return Progress::Cancelled,
+        RunStatus::Blocked => return Progress::Waiting,
+        RunStatus::Active if !run.questions.is_empty() => return Progress::Waiting,
+        RunStatus::Active => {}
+    }
+    let began = if run.last_number > Number(0) { Progress::Running } else { Progress::NotStarted };
+    if run.steps.is_empty() {
+        let children = children();
+        let any = |wanted: StepStatus| children.contains(&wanted);
+        return match () {
+            () if any(StepStatus::Failed) => Progress::Failed,
+            () if any(StepStatus::Running) => Progress::Running,
+            () if any(StepStatus::Waiting) => Progress::Waiting,
+            () if children.iter().any(|status| status.is_done()) => Progress::Completed,
+            () => began,
+        };
+    }
+    let here: Vec<_> = run.positions().filter_map(|step| run.steps.get(step)).collect();
+    let any = |wanted: StepStatus| run.steps.iter().any(|(_, status)| status == wanted);
+    match () {
+        () if here.contains(&StepStatus::Failed) => Progress::Failed,
+        () if any(StepStatus::Running) => Progress::Running,
+        () if any(StepStatus::Waiting) => Progress::Waiting,
+        () if here.iter().any(|status| status.is_done()) => Progress::Running,
+        () => began,
+    }
+}

@@ -1,0 +1,54 @@
+//! Which activities failed or are blocked, as `run.yaml` shows it, so that a list need not read the log.
+
+use crate::engine::apply::STEP_ID;
+use crate::model::{
+    ActivityRecorded, ActivityStatus, Event, EventKind, Owned, StateName, StepReport, StepStatus, Unsettled, slug,
+};
+
+/// Follows an event; `before` are the places of the run before it. What failed in a phase is told until it is settled, or
+/// until the run leaves the phase; then it is left undone, which the log tells. An outcome that came after the run had left
+/// is told until it is settled.
+pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
+    if let EventKind::Emitted(emitted) = &event.kind {
+        // Within one batch the run may leave a step and come back.
+        emitted.reports.iter().for_each(|report| follow_report(&mut state.unsettled, report));
+        return;
+    }
+    let here: Vec<StateName> = state.positions().cloned().collect();
+    state.unsettled.retain(|one| before.contains(&one.phase) == here.contains(&one.phase));
+    for record in event.kind.records() {
+        note(state, record, &here);
+    }
+}
+
+fn note(state: &mut Owned, record: &ActivityRecorded, here: &[StateName]) {
+    let id = record.id();
+    state
+        .unsettled
+        .retain(|one| one.id != id.as_str() && record.settles.iter().all(|settled| settled.as_str() != one.id));
+    let blocked = match record.activity.status() {
+        ActivityStatus::Blocked => true,
+        ActivityStatus::Failed => false,
+        _ => return,
+    };
+    if record.late || here.contains(&record.phase) {
+        state.unsettled.push(Unsettled { id: id.to_string(), phase: record.phase.clone(), blocked });
+    }
+}
+
+/// Follows a report on a step, which stands for the activity that is recorded with it.
+fn follow_report(unsettled: &mut Vec<Unsettled>, report: &StepReport) {
+    let Some((step, status)) = report.own_step() else { return };
+    if let Some(from) = report.from.as_ref().filter(|from| *from != step) {
+        unsettled.retain(|one| one.phase != *from && one.phase != *step);
+    }
+    let id = slug(step.as_str(), STEP_ID).unwrap_or_else(|| "step".to_owned());
+    let blocked = match status {
+        StepStatus::Waiting => true,
+        StepStatus::Failed => false,
+        StepStatus::Completed | StepStatus::Skipped => return unsettled.retain(|one| one.id != id),
+        StepStatus::Running | StepStatus::NotStarted => return,
+    };
+    unsettled.retain(|one| one.id != id);
+    unsettled.push(Unsettled { id, phase: step.clone(), blocked });
+}

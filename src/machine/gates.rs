@@ -1,0 +1,152 @@
+//! The gates of a state diagram: `flow: {gates: [confirm]}` in the front matter of its file.
+
+use crate::codec::{self, Node, Place, Tree};
+use crate::machine::lines::Line;
+use crate::machine::{Diagnostic, Name};
+
+/// The key in front matter, and the only one below it.
+const FLOW: &str = "flow";
+const GATES: &str = "gates";
+
+/// The states that only a person lets a run leave, as the front matter of a document or of a bare diagram names them.
+/// Other front matter is not flow's and may be anything, but where it names gates it has to be read: a gate that is
+/// overlooked would be open.
+pub(super) fn find(text: &str) -> (Vec<Name>, Vec<Diagnostic>) {
+    let lines = Line::all(text);
+    let Some(matter) = front_matter(&lines) else { return (Vec::new(), Vec::new()) };
+    let Some(key) = matter.iter().find(|line| is_key(line.text)) else { return (Vec::new(), Vec::new()) };
+    let (Some(first), Some(last)) = (matter.first(), matter.last()) else { return (Vec::new(), Vec::new()) };
+    let root = match codec::parse(&text[first.offset..last.offset + last.text.len()]) {
+        Ok(root) => root,
+        Err(error) => {
+            let message = format!("the front matter names gates and is not valid YAML: {error}");
+            return (Vec::new(), vec![Diagnostic::error("yaml_syntax", &key.whole(), message)]);
+        }
+    };
+    let mut reader = Reader { first: *first, diagnostics: Vec::new() };
+    let gates = root.get(FLOW).map(|flow| reader.gates(flow)).unwrap_or_default();
+    (gates, reader.diagnostics)
+}
+
+fn is_key(line: &str) -> bool {
+    let line = line.trim_start_matches(['"', '\'', '{', ' ']);
+    line.strip_prefix(FLOW).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+}
+
+/// The lines between two lines of hyphens. Blank lines and comments of Mermaid may be above them.
+fn front_matter<'l, 'a>(lines: &'l [Line<'a>]) -> Option<&'l [Line<'a>]> {
+    let is_above = |line: &Line<'_>| line.text.trim().is_empty() || line.text.trim_start().starts_with("%%");
+    let begin = lines.iter().position(|line| !is_above(line))?;
+    if lines[begin].text.trim_end() != "---" {
+        return None;
+    }
+    let rest = &lines[begin + 1..];
+    let end = rest.iter().position(|line| ["---", "..."].contains(&line.text.trim_end()))?;
+    Some(&rest[..end])
+}
+
+struct Reader<'a> {
+    /// The line in which the YAML begins.
+    first: Line<'a>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn gates(&mut self, flow: &Node) -> Vec<Name> {
+        if !matches!(flow.tree, Tree::Mapping(_)) {
+            self.error(flow, "`flow` must hold `gates:` with the names of states");
+            return Vec::new();
+        }
+        for (key, _) in flow.entries() {
+            if key.text() != Some(GATES) {
+                self.error(key, "`flow` has one key, `gates`");
+            }
+        }
+        let Some(gates) = flow.get(GATES) else { return Vec::new() };
+        let names: Vec<&Node> = match &gates.tree {
+            Tree::Null => Vec::new(),
+            Tree::Sequence(items) => items.iter().collect(),
+            _ => vec![gates],
+        };
+        let mut found = Vec::new();
+        for name in names {
+            if name.text().is_some() {
+                found.push(self.named(name));
+            } else {
+                self.error(name, "`gates` lists the names of states");
+            }
+        }
+        found
+    }
+
+    /// The name in a node, with its place in the whole file.
+    fn named(&self, node: &Node) -> Name {
+        let name = Name::of_node(node);
+        Name {
+            span: self.first.offset + name.span.start..self.first.offset + name.span.end,
+            place: Place { line: self.first.place.line + name.place.line - 1, column: name.place.column },
+            ..name
+        }
+    }
+
+    fn error(&mut self, node: &Node, message: &str) {
+        let help = "write `flow: {gates: [STATE]}`";
+        self.diagnostics.push(Diagnostic::error("gate_invalid", &self.named(node), message).with_help(help));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::machine::{Checked, Form, StateTypes, compile_text};
+
+    const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> confirm\nconfirm --> [*]\n";
+
+    fn check(form: Form, matter: &str) -> Checked {
+        let text = match form {
+            Form::Markdown => format!("---\n{matter}\n---\n# T\n\n## STATE-MACHINE\n\n```mermaid\n{DIAGRAM}```\n"),
+            _ => format!("---\n{matter}\n---\n{DIAGRAM}"),
+        };
+        compile_text(form, &text, "w", &StateTypes::default())
+    }
+
+    #[test]
+    fn the_gates_of_a_diagram_stand_in_the_front_matter_of_its_file() {
+        for form in [Form::Markdown, Form::Mermaid] {
+            for matter in [
+                "name: x\nflow: {gates: [confirm]}",
+                "flow:\n  gates:\n    - confirm\n    - confirm",
+                "flow: {gates: confirm}",
+                "\"flow\": {gates: [confirm]}",
+            ] {
+                let checked = check(form, matter);
+                assert_eq!(checked.diagnostics, [], "{matter}");
+                let gates = checked.machine.unwrap();
+                let gates = gates.gates().iter().map(|gate| gate.as_str()).collect::<Vec<_>>();
+                assert_eq!(gates, ["confirm"], "{matter}");
+            }
+            for none in ["name: x", "description: a: b", "flow: {gates: []}", "workflow: {gates: [confirm]}"] {
+                assert_eq!(check(form, none).machine.unwrap().gates(), [], "{none}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gate_that_is_misspelt_is_an_error_and_never_open() {
+        for form in [Form::Markdown, Form::Mermaid] {
+            for (matter, code, line, help) in [
+                ("flow: {gates: [confrim]}", "gate_unknown", 2, "did you mean `confirm`?"),
+                ("name: x\nflow:\n  gates: [scan, nope]", "gate_unknown", 4, ""),
+                ("flow: {gate: [confirm]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
+                ("flow: [confirm]", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
+                ("flow: {gates: [{a: b}]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
+                ("flow: {gates: [confirm]}\nb: c: d", "yaml_syntax", 2, ""),
+            ] {
+                let checked = check(form, matter);
+                assert!(checked.machine.is_none(), "{matter}");
+                let one = &checked.diagnostics[0];
+                assert_eq!((one.code, one.place.line), (code, line), "{matter}");
+                assert_eq!(one.help.as_deref().unwrap_or_default(), help, "{matter}");
+            }
+        }
+    }
+}

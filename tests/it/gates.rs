@@ -1,0 +1,359 @@
+//! Gates: what only a person lets a run pass, whoever else tries.
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Person, Sandbox, has_terminals};
+
+/// A run of merge-pr that waits in `confirm`.
+fn waiting() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    for phase in ["preflight", "verify", "confirm"] {
+        sandbox.record(&id, phase, phase);
+    }
+    (sandbox, id)
+}
+
+fn resume(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.flow(["resume", id, "--json"]).json()
+}
+
+/// A person runs this at a terminal of their own, and types that. Gives what was shown.
+#[track_caller]
+fn at_a_terminal(sandbox: &Sandbox, args: &[&str], typed: &str, ends: i32) -> String {
+    let mut command = sandbox.flow_command();
+    command.args(args).env("LOGNAME", "ada");
+    let mut person = Person::alone(&command);
+    person.types(typed).shows(&format!("it ended: {ends}"));
+    person.seen()
+}
+
+#[track_caller]
+fn needs_approval(answer: &Answer, way: &str) {
+    assert_eq!(answer.code, Some(4), "{way}: {answer:?}");
+    let said = format!("{}{}", answer.stdout, answer.stderr);
+    assert!(said.contains("person"), "{way}: {said}");
+}
+
+#[test]
+fn no_command_of_an_agent_leaves_a_gate() {
+    let (sandbox, id) = waiting();
+    let before = sandbox.events(&id);
+    let status = |step: &str, status: &str| {
+        let data = json!({ "status": status }).to_string();
+        ["emit", "--workflow", "merge-pr", "--run-id", &id, "--type", "status_change", "--step", step, "--data", &data]
+            .map(str::to_owned)
+            .to_vec()
+    };
+    let batch = |reports: Value| {
+        let reports = reports.to_string();
+        ["emit", "--workflow", "merge-pr", "--run-id", &id, "--batch", &reports].map(str::to_owned).to_vec()
+    };
+    let own = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
+    let report =
+        |step: &str, status: &str| json!({ "type": "status_change", "step": step, "data": { "status": status } });
+    let ways = [
+        own(&["record-activity", "--phase", "merge", "--id", "m"]),
+        own(&["record-activity", "--phase", "merge", "--id", "m", "--skip-reason", "it was agreed"]),
+        own(&["record-activity", "--phase", "verify", "--id", "m"]),
+        own(&["record-activity", "--id", "c2", "--advance"]),
+        own(&["record-activity", "--id", "c2", "--advance", "merge", "--skip-reason", "w"]),
+        own(&["record-activity", "--id", "c2", "--advance", "verify"]),
+        own(&["record-activity", "--id", "c2", "--status", "skipped", "--advance"]),
+        own(&["record-activity", "--id", "approval"]),
+        own(&["record-activity", "--id", "approval", "--advance"]),
+        own(&["advance"]),
+        own(&["advance", "--to", "merge"]),
+        own(&["advance", "--to", "merge", "--summary", "Ada agreed"]),
+        own(&["advance", "--to", "verify"]),
+        own(&["complete"]),
+        own(&["complete", "--skip-reason", "it was agreed"]),
+        own(&["complete", "--reason", "Ada agreed"]),
+        own(&["approve"]),
+        own(&["approve", &id]),
+        own(&["approve", &id, "--seen", "4"]),
+        own(&["approve", &id, "--reason", "Ada agreed", "--id", "k"]),
+        own(&["reject", &id, "--reason", "no"]),
+        status("merge", "running"),
+        status("merge", "completed"),
+        status("merge", "skipped"),
+        status("merge", "failed"),
+        status("merge", "waiting"),
+        status("merge", "not_started"),
+        status("verify", "running"),
+        batch(json!([report("confirm", "completed"), report("merge", "running")])),
+        batch(json!([report("confirm", "running"), report("confirm", "completed"), report("merge", "completed")])),
+        batch(json!([report("merge", "running"), report("merge", "completed")])),
+    ];
+    for way in &ways {
+        needs_approval(&sandbox.flow(way), &way.join(" "));
+        let session = [&way[..], &own(&["--session", "s1"])].concat();
+        if !["approve", "reject"].contains(&way[0].as_str()) {
+            needs_approval(&sandbox.flow(&session), &session.join(" "));
+        }
+    }
+    assert_eq!(sandbox.events(&id), before, "nothing of it is in the log");
+    // Work in the gate is recorded as ever.
+    sandbox.record(&id, "confirm", "note");
+    assert_eq!(sandbox.flow(status("confirm", "completed")).ok().json()["data"]["runStatus"], "running");
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["verdict"], &report["phase"]), (&json!("needs_human"), &json!("confirm")));
+}
+
+#[test]
+fn every_reader_says_that_a_person_decides() {
+    let (sandbox, id) = waiting();
+    let report = sandbox.flow(["resume", &id, "--json"]).exits(4).json();
+    assert_eq!(report["reason"], "`confirm` waits for a person's decision");
+    assert_eq!((&report["next"]["action"], &report["next"]["command"]), (&json!("decide"), &json!(null)));
+    let ways = &report["next"]["alternatives"];
+    assert_eq!(ways[0]["command"], format!("flow approve {id} --seen 4"));
+    assert_eq!(ways[1]["command"], format!("flow reject {id} --seen 4 --reason 'what is missing'"));
+    assert!(ways.as_array().unwrap().iter().all(|way| way["by"] == "person"), "{ways}");
+    let page = sandbox.flow(["resume", &id]).exits(4).stdout;
+    assert!(page.contains("if a person agrees (a person, in their own terminal):"), "{page}");
+    let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
+    assert_eq!(
+        (&card["group"], &card["need"], &card["doing"]),
+        (&json!("waits"), &json!("approval"), &json!("waiting"))
+    );
+    for args in [&["list", "--json"][..], &["list", "--json", "--status", "waiting"]] {
+        assert_eq!(sandbox.flow(args).ok().json()["runs"][0]["doing"], "waiting");
+    }
+    assert_eq!(report["doing"], "waiting");
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!((&shown["doing"], &shown["approvals"]), (&json!("waiting"), &json!([])));
+    assert!(sandbox.flow(["show", &id]).ok().stdout.starts_with("waiting "));
+}
+
+#[test]
+fn a_gate_waits_from_its_beginning_and_another_phase_when_something_passed_and_nothing_runs_or_failed() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    sandbox.record(&id, "preflight", "preflight");
+    sandbox.record(&id, "verify", "verify");
+    sandbox.flow(["record-activity", "--phase", "confirm", "--id", "ask", "--status", "running"]).ok();
+    assert_eq!(resume(&sandbox, &id)["next"]["action"], "decide");
+
+    let id = sandbox.start("release");
+    let verdict = || resume(&sandbox, &id)["next"]["action"].clone();
+    let record = |name: &str, status: &str| {
+        let args = ["record-activity", "--run-id", &id, "--phase", "tag", "--id", name, "--status", status];
+        sandbox.flow(args).ok();
+    };
+    sandbox.record(&id, "preflight", "preflight");
+    sandbox.record(&id, "bump", "bump");
+    record("tag", "running");
+    assert_eq!(verdict(), "reconcile");
+    needs_approval(&sandbox.flow(["record-activity", "--run-id", &id, "--phase", "push", "--id", "p"]), "push");
+    record("tag", "failed");
+    assert_eq!(verdict(), "retry_phase");
+    record("note", "passed");
+    assert_eq!(verdict(), "retry_phase", "something failed");
+    record("tag", "passed");
+    assert_eq!(verdict(), "decide");
+    record("more", "running");
+    assert_eq!(verdict(), "reconcile");
+    record("more", "passed");
+    assert_eq!(verdict(), "decide");
+}
+
+#[test]
+fn a_person_approves_at_a_terminal_and_a_record_after_it_voids_that() {
+    if !has_terminals("a_person_approves_at_a_terminal_and_a_record_after_it_voids_that") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    let shown = at_a_terminal(&sandbox, &["approve", &id], "no\r", 4);
+    assert!(shown.contains("A person has agreed to merge") && shown.contains("003  confirm"), "{shown}");
+    assert_eq!(sandbox.events(&id).len(), 4);
+    let shown = at_a_terminal(&sandbox, &["approve", &id, "--id", "k1"], "yes\r", 0);
+    assert!(shown.contains("approved confirm as 004 approval; the run may go on"), "{shown}");
+    // A retry is answered with the record.
+    let again = at_a_terminal(&sandbox, &["approve", &id, "--id", "k1"], "", 0);
+    assert!(again.contains("already approved confirm as 004 approval"), "{again}");
+    let report = resume(&sandbox, &id);
+    assert_eq!((&report["verdict"], &report["next"]["phase"]), (&json!("continue"), &json!("merge")));
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(
+        shown["approvals"],
+        json!([{ "phase": "confirm", "number": "004", "approved": true, "by": "ada", "how": "terminal", "seen": 4,
+                 "at": shown["approvals"][0]["at"], "reason": null }])
+    );
+    assert_eq!(shown["state"]["gates"], json!({ "confirm": "approved" }));
+    // Whatever comes after it was not seen by the person.
+    sandbox.record(&id, "confirm", "later");
+    needs_approval(&sandbox.flow(["record-activity", "--phase", "merge", "--id", "m"]), "after a record");
+    let late = at_a_terminal(&sandbox, &["approve", &id, "--seen", "4"], "", 5);
+    assert!(late.contains("it moved on"), "{late}");
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", "6"], "", 0);
+    sandbox.record(&id, "merge", "merge");
+    sandbox.flow(["complete", &id]).ok();
+    sandbox.flow(["verify", &id]).ok();
+    sandbox.flow(["validate", &id]).ok();
+}
+
+#[test]
+fn what_a_person_rejects_goes_back_to_work_and_waits_again() {
+    if !has_terminals("what_a_person_rejects_goes_back_to_work_and_waits_again") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    at_a_terminal(&sandbox, &["reject", &id], "", 2);
+    at_a_terminal(&sandbox, &["reject", &id, "--reason", "the tests are red"], "y\r", 0);
+    let report = resume(&sandbox, &id);
+    assert_eq!(report["verdict"], "continue");
+    assert!(report["reason"].as_str().unwrap().ends_with(": the tests are red"), "{report}");
+    let ways = report["next"]["alternatives"].to_string();
+    assert!(ways.contains("`confirm` shows that `verify` needs more work"), "{ways}");
+    needs_approval(&sandbox.flow(["record-activity", "--phase", "merge", "--id", "m"]), "after a rejection");
+    sandbox.record(&id, "verify", "verify-2");
+    sandbox.record(&id, "confirm", "confirm-2");
+    assert_eq!(resume(&sandbox, &id)["next"]["action"], "decide");
+    // Without going back as well.
+    at_a_terminal(&sandbox, &["reject", &id, "--seen", &last(&sandbox, &id), "--reason", "still red"], "", 0);
+    sandbox.record(&id, "confirm", "explained");
+    assert_eq!(resume(&sandbox, &id)["next"]["action"], "decide");
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", &last(&sandbox, &id)], "", 0);
+    sandbox.record(&id, "merge", "merge");
+    assert_eq!(resume(&sandbox, &id)["left_undone"], json!([]));
+    sandbox.flow(["complete", &id]).ok();
+}
+
+fn last(sandbox: &Sandbox, id: &str) -> String {
+    sandbox.events(id).last().unwrap()["seq"].to_string()
+}
+
+#[test]
+fn an_agent_is_refused_at_a_terminal_too_by_the_variable_or_process_that_shows_it() {
+    if !has_terminals("an_agent_is_refused_at_a_terminal_too_by_the_variable_or_process_that_shows_it") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    for variable in ["CLAUDECODE", "GEMINI_CLI", "AI_AGENT", "FLOW_SESSION"] {
+        let mut command = sandbox.flow_command();
+        command.args(["approve", &id, "--seen", "4"]).env(variable, "1");
+        let mut person = Person::alone(&command);
+        person.shows(&format!("{variable} shows that an agent began this")).shows("it ended: 4");
+    }
+    // A program of this name above it.
+    let agent = sandbox.path("claude");
+    std::fs::write(&agent, "#!/bin/sh\n\"$@\"\nexit $?\n").unwrap();
+    let mut shell = sandbox.command("sh");
+    shell.args(["-c", "sh ./claude \"$@\"", "sh", env!("CARGO_BIN_EXE_flow"), "approve", &id, "--seen", "4"]);
+    Person::alone(&shell).shows("claude (process ").shows("it ended: 4");
+    assert_eq!(sandbox.events(&id).len(), 4);
+    // Without a terminal nobody can be asked.
+    needs_approval(&sandbox.flow(["approve", &id, "--seen", "4"]), "in a pipe");
+}
+
+#[test]
+fn neither_an_edit_nor_a_new_definition_nor_a_reopened_run_passes_a_gate() {
+    if !has_terminals("neither_an_edit_nor_a_new_definition_nor_a_reopened_run_passes_a_gate") {
+        return;
+    }
+    let held = |sandbox: &Sandbox, id: &str, phase: &str, way: &str| {
+        let report = resume(sandbox, id);
+        assert_eq!((&report["verdict"], &report["phase"]), (&json!("needs_human"), &json!(phase)), "{way}: {report:#}");
+        for args in [
+            &["record-activity", "--run-id", id, "--id", "more"][..],
+            &["record-activity", "--run-id", id, "--id", "more", "--skip-reason", "w"],
+            &["advance", "--run-id", id],
+            &["complete", id, "--skip-reason", "w"],
+        ] {
+            needs_approval(&sandbox.flow(args), way);
+        }
+        // The first command adopted what was changed by hand.
+        at_a_terminal(sandbox, &["approve", id, "--seen", &last(sandbox, id)], "", 0);
+        assert_eq!(resume(sandbox, id)["verdict"], "continue", "{way}");
+        sandbox.flow(["record-activity", "--run-id", id, "--id", "more"]).ok();
+        sandbox.flow(["verify", id]).ok();
+    };
+    // The position is adopted, and nothing goes on from it.
+    let (sandbox, id) = waiting();
+    sandbox.edit(&id, "current_phase: confirm", "current_phase: merge");
+    held(&sandbox, &id, "merge", "an edit out of the gate");
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    sandbox.record(&id, "preflight", "preflight");
+    sandbox.edit(&id, "current_phase: preflight", "current_phase: merge");
+    held(&sandbox, &id, "merge", "an edit over the gate");
+    // What flow keeps there is put right.
+    let (sandbox, id) = waiting();
+    sandbox.edit(&id, "confirm: closed", "confirm: approved");
+    assert_eq!(resume(&sandbox, &id)["verdict"], "needs_human");
+    needs_approval(&sandbox.flow(["record-activity", "--phase", "merge", "--id", "m"]), "an edit of the gate");
+    // A definition without the gate, or without its phase.
+    for (old, new) in [("gate: person", "gate: blocking"), ("id: confirm", "id: confirmed")] {
+        let (sandbox, id) = waiting();
+        let shipped = include_str!("../../workflows/merge-pr.workflow.yaml");
+        std::fs::write(sandbox.path(".flow/workflows/merge-pr.workflow.yaml"), shipped.replace(old, new)).unwrap();
+        if old == "gate: person" {
+            sandbox.flow(["workflow", "adopt", &id]).ok();
+            held(&sandbox, &id, "confirm", new);
+        } else {
+            assert_eq!(sandbox.flow(["workflow", "adopt", &id, "--json"]).exits(1).error()["code"], "position_gone");
+        }
+    }
+    let (sandbox, id) = waiting();
+    sandbox.flow(["cancel", &id]).ok();
+    sandbox.flow(["reopen", &id, "--reason", "again"]).ok();
+    needs_approval(&sandbox.flow(["record-activity", "--phase", "merge", "--id", "m"]), "reopened");
+}
+
+#[test]
+fn a_run_from_before_the_gate_keeps_its_definition_and_is_told_of_the_new_one() {
+    let sandbox = Sandbox::new();
+    sandbox.without_gates();
+    let id = sandbox.start("merge-pr");
+    std::fs::remove_file(sandbox.path(".flow/workflows/merge-pr.workflow.yaml")).unwrap();
+    let notes = resume(&sandbox, &id)["notes"].to_string();
+    let told =
+        format!("in today's definition a person decides in `confirm`; `flow workflow adopt {id}` moves the run to it");
+    assert!(notes.contains(&told), "{notes}");
+    for phase in ["preflight", "verify", "confirm", "merge"] {
+        sandbox.record(&id, phase, phase);
+    }
+    sandbox.flow(["complete", &id]).ok();
+}
+
+#[test]
+fn diagrams_and_graphs_have_gates_as_well() {
+    if !has_terminals("diagrams_and_graphs_have_gates_as_well") {
+        return;
+    }
+    let diagram = "---\nflow: {gates: [ask]}\n---\nstateDiagram-v2\n[*] --> work\nwork --> ask\nask --> ship\nask --> fix\n\
+                   fix --> ask\nship --> [*]\n";
+    let graph = "initial: work\nstates:\n  work: {type: agent, transition: {next: [ask]}}\n  \
+                 ask: {type: agent, gate: person, transition: {next: [ship, fix]}}\n  \
+                 fix: {type: agent, transition: {next: [ask]}}\n  ship: {type: agent, transition: {next: []}}\n";
+    for (file, text) in [("own.mmd", diagram), ("own.yaml", graph)] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["init"]).ok();
+        std::fs::write(sandbox.path(".flow/workflows").join(file), text).unwrap();
+        assert_eq!(sandbox.flow(["workflow", "show", "own", "--json"]).ok().json()["gates"], json!(["ask"]));
+        let report = |step: &str, status: &str| {
+            let data = json!({ "status": status }).to_string();
+            let args =
+                ["emit", "--workflow", "own", "--run-id", "r1", "--type", "status_change", "--step", step, "--data"];
+            sandbox.flow(args.iter().copied().chain([data.as_str()]))
+        };
+        report("work", "running").ok();
+        report("ask", "running").ok();
+        needs_approval(&report("ship", "running"), file);
+        report("ask", "completed").ok();
+        assert_eq!(resume(&sandbox, "r1")["next"]["action"], "decide", "{file}");
+        needs_approval(&report("ship", "completed"), file);
+        needs_approval(&report("fix", "running"), file);
+        needs_approval(&sandbox.flow(["advance", "--run-id", "r1", "--to", "ship"]), file);
+        // Whoever rejects sends the run back to where it comes to the gate again.
+        at_a_terminal(&sandbox, &["reject", "r1", "--seen", &last(&sandbox, "r1"), "--reason", "red"], "", 0);
+        needs_approval(&report("ship", "running"), file);
+        report("fix", "running").ok();
+        report("ask", "completed").ok();
+        at_a_terminal(&sandbox, &["approve", "r1", "--seen", &last(&sandbox, "r1")], "", 0);
+        report("ship", "completed").ok();
+        assert_eq!(resume(&sandbox, "r1")["verdict"], "done", "{file}");
+        sandbox.flow(["verify", "r1"]).ok();
+    }
+}
