@@ -24,6 +24,8 @@ pub struct Attempt {
     pub phase: Option<StateName>,
     /// The status that was recorded.
     pub status: ActivityStatus,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
     /// Its title or summary.
     pub summary: Option<String>,
     /// What it refers to as evidence.
@@ -43,6 +45,7 @@ impl Attempt {
             id: record.id().to_string(),
             phase: Some(record.phase.clone()),
             status: record.activity.status(),
+            exit_code: record.activity.exit_code(),
             summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
             evidence: record.activity.evidence().map(str::to_owned).collect(),
             at: event.map(|event| event.at),

@@ -117,6 +117,8 @@ pub struct Completed {
     pub phase: Option<StateName>,
     /// How it ended.
     pub status: Option<ActivityStatus>,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
 }
 
 /// Work that began and whose outcome is unknown.
@@ -130,6 +132,8 @@ pub struct InDoubt {
     pub phase: Option<StateName>,
     /// Its status.
     pub status: ActivityStatus,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
     /// When the status was recorded.
     pub at: Option<Timestamp>,
     /// A summary of the work.
@@ -250,6 +254,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
             id,
             phase: attempt.and_then(|attempt| attempt.phase.clone()),
             status: attempt.map(|attempt| attempt.status),
+            exit_code: attempt.and_then(|attempt| attempt.exit_code),
         })
         .collect();
     Plan { verdict, reason, next, completed, in_doubt, limit, notes: notes(history, outlook) }
@@ -432,6 +437,7 @@ pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
         id: attempt.id.clone(),
         phase: attempt.phase.clone(),
         status: attempt.status,
+        exit_code: attempt.exit_code,
         at: attempt.at,
         summary: attempt.summary.clone(),
     });
@@ -443,6 +449,7 @@ pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
         id: step.to_string(),
         phase: Some(step.clone()),
         status: ActivityStatus::Running,
+        exit_code: None,
         at: history.reported_at(step),
         summary: history.message(step).map(str::to_owned),
     });

@@ -24,6 +24,7 @@ mod look;
 mod next;
 mod observe;
 pub(crate) mod open;
+mod outcome;
 mod payload;
 mod record;
 mod refused;

@@ -13,6 +13,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::outcome::{doubts, refuse_contradiction};
 use crate::runs::transaction::{Transaction, transact};
 
 /// The activity to record.
@@ -31,7 +32,8 @@ pub struct RecordRequest {
     /// The kind of work; `task` if the document does not have one.
     #[serde(rename = "type")]
     pub kind: Option<ActivityType>,
-    /// The status; `passed` if the document does not have one.
+    /// The status; otherwise the document's, or what the exit code says: `failed` unless it is 0. One that the exit code
+    /// contradicts needs a summary.
     pub status: Option<ActivityStatus>,
     /// A title for people.
     pub name: Option<String>,
@@ -84,6 +86,8 @@ pub struct RecordReport {
     pub phase: StateName,
     /// The status of the activity.
     pub status: ActivityStatus,
+    /// The exit code of the command that the activity was.
+    pub exit_code: Option<i64>,
     /// How many activities of the run are completed.
     pub completed_activities: usize,
     /// Whether the request is a retry, so that nothing was written.
@@ -121,6 +125,8 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 Retry::Another => {}
             }
         }
+        refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
+        tx.warnings.extend(doubts(&record.activity, request));
         record.number = tx.next_number(&id)?;
         match tx.decide(Command::Record(Box::new(record)))? {
             Decision::Commit(kind) => {
@@ -223,8 +229,9 @@ fn fill_defaults(
         let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
         fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
         fill("activity", "type", ActivityType::Task.as_str().into());
-        fill("activity", "status", ActivityStatus::Passed.as_str().into());
-        if request.status.unwrap_or(ActivityStatus::Passed).is_settled() {
+        let status = request.status.unwrap_or_else(|| ActivityStatus::by_exit_code(request.exit_code));
+        fill("activity", "status", status.as_str().into());
+        if status.is_settled() {
             fill("activity", "completed_at", now.to_string().into());
         } else {
             fill("activity", "started_at", now.to_string().into());
@@ -270,6 +277,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeat
         path: tx.path_of(recorded),
         phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
         status: recorded.activity.status(),
+        exit_code: recorded.activity.exit_code(),
         completed_activities: state.state.completed_activities.len(),
         repeated,
         warnings: tx.warnings.clone(),

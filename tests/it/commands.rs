@@ -112,7 +112,7 @@ fn a_record_is_one_file_one_event_and_a_line_in_the_run() {
         .json();
     let wanted = json!({
         "run_id": run, "seq": 2, "number": "001", "activity": "run-tests",
-        "path": format!(".flow/runs/{run}/activities/001-run-tests.yaml"), "phase": "explore", "status": "passed",
+        "path": format!(".flow/runs/{run}/activities/001-run-tests.yaml"), "phase": "explore", "status": "passed", "exit_code": 0,
         "completed_activities": 1, "repeated": false, "warnings": [],
     });
     assert_eq!(report, wanted);

@@ -48,6 +48,7 @@ mod modes;
 mod next;
 mod old_runs;
 mod open_runs;
+mod outcomes;
 mod plugin;
 mod power;
 mod properties;

@@ -94,7 +94,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
                 doubt.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 doubt.id.clone(),
                 doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                doubt.status.to_string(),
+                doubt.status.with_exit_code(doubt.exit_code),
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());
@@ -110,7 +110,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
                 done.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 done.id.clone(),
                 done.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                done.status.map(|status| status.to_string()).unwrap_or_default(),
+                done.status.map(|status| status.with_exit_code(done.exit_code)).unwrap_or_default(),
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());

@@ -165,10 +165,11 @@ fn timeline(run: &RunReport, width: usize) -> Vec<Line> {
 }
 
 fn activity(activity: &Activity) -> Line {
-    let (symbol, class, word) = look_of_activity(activity.status);
+    let (symbol, class, words) = look_of_activity(activity.status, activity.exit_code);
+    let status = format!("{symbol} {words}");
     Line::new()
         .dim(format!("  {:>4}  ", activity.number))
-        .with(Look::of_class(class), cell(&format!("{symbol} {word}"), 10))
+        .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
         .plain(" ")
         .with(Look::Strong, &activity.id)
         .dim(format!("  {}  ", activity.phase))

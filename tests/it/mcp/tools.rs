@@ -149,11 +149,18 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
       "activity": "look",
       "phase": "reproduce",
       "status": "passed",
+      "exit_code": 0,
       "completed_activities": 1,
       "repeated": false,
       "warnings": []
     }
     "#);
+    let failed = json!({ "id": "tests", "exit_code": 2 });
+    assert_eq!(client.data("flow_record", failed)["status"], "failed");
+    let contradicted = json!({ "id": "tests", "status": "passed", "exit_code": 2 });
+    assert_eq!(client.error("flow_record", contradicted)["code"], "exit_code_contradicts");
+    let explained = json!({ "id": "tests", "status": "passed", "exit_code": 2, "summary": "They have to fail" });
+    assert_eq!(client.data("flow_record", explained)["status"], "passed");
     let advanced = client.data("flow_advance", json!({ "summary": "Why it happens is known" }));
     assert_eq!((&advanced["run_id"], &advanced["repeated"]), (&json!("r1"), &json!(false)));
     let blocked = client.data("flow_block", json!({ "reason": "Which one?" }));
@@ -162,7 +169,7 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
       "run_id": "r1",
       "status": "blocked",
       "phase": "diagnose",
-      "seq": 4,
+      "seq": 6,
       "changed": true,
       "blocked_reason": "Which one?",
       "warnings": []
