@@ -264,6 +264,7 @@ fn record_activity(
         late,
         skipped,
         session,
+        by: Vec::new(),
         request,
         activity,
     }))))

@@ -19,6 +19,7 @@ mod refusal;
 mod resume;
 mod state;
 mod timeline;
+mod workers;
 
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
@@ -31,7 +32,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
-pub(crate) use history::{Attempt, Hold};
+pub(crate) use history::{Attempt, Hold, UnitWork};
 pub use history::{History, NoTrail, Trail};
 #[doc(hidden)]
 pub use join::{Histories, join};
@@ -44,8 +45,11 @@ pub(crate) use reconcile::{
 };
 pub use refusal::Refusal;
 pub(crate) use refusal::{StepFault, Unanswered, Undone};
+pub(crate) use resume::in_doubt;
 pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, SessionSpan, Span, SpanState, Timekeeper, Timeline};
+pub(crate) use workers::Beginning;
+pub use workers::Lives;

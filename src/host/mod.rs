@@ -20,6 +20,7 @@ mod signal;
 mod stream;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
+mod workers;
 
 #[doc(hidden)]
 pub use child::Job;

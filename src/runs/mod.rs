@@ -4,6 +4,7 @@
 mod adopt;
 pub(crate) mod advice;
 pub(crate) mod answer;
+mod begun;
 mod claim;
 pub(crate) mod context;
 

@@ -6,6 +6,7 @@ mod support;
 
 mod actions;
 mod attention;
+mod begun;
 mod commands;
 mod concurrency;
 mod conformance;

@@ -16,7 +16,7 @@ use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
-use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
+use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened};
 use crate::runs::{
     EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownQuestion, ShownStep,
 };
@@ -114,9 +114,11 @@ fn next(view: &RunPage<'_>) -> Markup {
     let (run, place) = (view.run, view.place());
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
+    let now = if run.at.is_some() { run.as_of } else { view.now };
+    let reason = reason_now(&run.card.reason, run.card.begun_at, now);
     html! {
         section.next.(class) data-key="next" aria-labelledby="verdict" {
-            p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&run.card.reason, 1000)) }
+            p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&reason, 1000)) }
             @if let Some(description) = &next.description {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
             }

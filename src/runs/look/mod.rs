@@ -4,6 +4,7 @@ pub(in crate::runs) mod attention;
 pub(in crate::runs) mod brief;
 pub(in crate::runs) mod card;
 pub(in crate::runs) mod evidence;
+pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;
 pub(in crate::runs) mod outlook;

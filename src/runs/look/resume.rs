@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Completed, InDoubt, Plan, Verdict, joined};
 use crate::host::WorkingTree;
-use crate::model::{RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, WorkflowId};
+use crate::model::{
+    RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+};
 use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
@@ -66,6 +68,8 @@ pub struct ResumeReport {
     pub completed: Vec<Completed>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// When the work began that the verdict is about, if the process that began it still runs.
+    pub begun_at: Option<Timestamp>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
     /// Uncommitted changes outside flow's own files.
@@ -181,7 +185,7 @@ pub(in crate::runs) fn resume_here(
         Look::Whole => working_tree(cx, &project, document, &runs, &mut notes),
         Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
     };
-    let Plan { verdict, reason, mut completed, in_doubt, .. } = plan;
+    let Plan { verdict, reason, mut completed, in_doubt, begun_at, .. } = plan;
     let completed_activities = completed.len();
     if !request.all {
         completed.drain(..completed_activities.saturating_sub(COMPLETED));
@@ -197,6 +201,7 @@ pub(in crate::runs) fn resume_here(
         completed_activities,
         completed,
         in_doubt,
+        begun_at,
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(&runs, run.id().as_str()),
@@ -328,6 +333,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         completed_activities: 0,
         completed: Vec::new(),
         in_doubt: Vec::new(),
+        begun_at: None,
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates: Vec::new(),
