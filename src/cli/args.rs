@@ -301,7 +301,7 @@ pub(super) struct RecordArgs {
     /// How sure the result is
     #[arg(long, value_name = "LEVEL")]
     pub(super) confidence: Option<ConfidenceArg>,
-    /// A reference to evidence; may be repeated
+    /// Evidence: a file of the run's evidence/ or of the project, a web address or other text; may be repeated
     #[arg(long, value_name = "REF")]
     pub(super) evidence: Vec<String>,
     /// A changed file; may be repeated

@@ -21,6 +21,7 @@ pub(crate) mod init;
 mod journal;
 mod keeper;
 mod look;
+mod missing;
 
 mod next;
 mod observe;

@@ -12,6 +12,7 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::missing::missing;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::outcome::{doubts, refuse_contradiction};
 use crate::runs::transaction::{Transaction, transact};
@@ -41,7 +42,8 @@ pub struct RecordRequest {
     pub summary: Option<String>,
     /// How sure the result is.
     pub confidence: Option<Confidence>,
-    /// References to evidence.
+    /// References to evidence: files of the run's `evidence/` or of the project, web addresses, or other text. A path at
+    /// which nothing is is warned of.
     pub evidence: Vec<String>,
     /// Changed files.
     pub files: Vec<String>,
@@ -112,11 +114,14 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
-    let (activity, key) = (Activity::new(document)?, request.id.as_ref().map(ActivityId::as_str));
+    let activity = Activity::new(document)?;
+    let missing = missing(cx, &project, &*run, &activity);
+    let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let record = Record { activity, advance, skip, request: asked, number: Number(0) };
     transact(cx, &project, &*run, caller, now, |tx| {
         let mut record = record.clone();
+        tx.warnings.extend(missing.iter().cloned());
         if key.is_some() {
             let before = recorded_before(tx, &id)?;
             let verdict = retry(before.iter().map(|(_, record)| record), &record);

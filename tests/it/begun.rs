@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::runs::{CardGroup, Context, Feed, Options};
 use serde_json::{Value, json};
 
 use crate::support::server::Server;
@@ -118,7 +120,8 @@ fn steps_and_units_that_are_reported_go_on_in_the_same_way() {
     // Where several pieces of work were begun, the one is told of which nothing shows that it goes on.
     sandbox.flow(emit("units", &["--unit", "T2", "--data", RUNNING])).ok();
     assert_eq!(card(&sandbox, "units")["reason"], "unit T2 of `requirements` was begun and its outcome is unknown");
-    (of_step.kill(), of_unit.kill());
+    of_step.kill();
+    of_unit.kill();
     assert_eq!(
         (card(&sandbox, "new")["group"].clone(), card(&sandbox, "units")["group"].clone()),
         (json!("in_doubt"), json!("in_doubt"))
@@ -141,6 +144,24 @@ fn work_of_a_session_and_work_without_a_note_are_judged_as_before() {
     // An outcome is noted with nobody.
     script.flow(&sandbox, &["record-activity", "--run-id", "r1", "--id", "done", "--json"]);
     assert!(!sandbox.read("r1", "events.jsonl").contains("\"by\""));
+}
+
+#[test]
+fn a_list_that_is_kept_up_to_date_notices_that_the_process_is_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let mut script = Script::sleeping(&sandbox);
+    script.flow(&sandbox, &["record-activity", "--run-id", "r1", "--id", "work", "--status", "running", "--json"]);
+    let options = Options { project: Some(sandbox.root()), ..Options::default() };
+    let clock = Clock::fixed("2026-05-20T15:00:00Z".parse().unwrap());
+    let cx = Context::new(clock, Ids::seeded("ids"), Env::default(), Git::new("no\0git"), options);
+    let mut feed = Feed::open(&cx).unwrap();
+    let id = "r1".parse().unwrap();
+    assert_eq!(feed.card(&id).unwrap().group, CardGroup::AtWork);
+    assert_eq!(feed.look().unwrap(), []);
+    script.kill();
+    assert_eq!(feed.look().unwrap(), std::slice::from_ref(&id));
+    assert_eq!(feed.card(&id).unwrap().group, CardGroup::InDoubt);
 }
 
 /// A command that runs `flow` as on any other day: with the machine's clock, and without what tests tell it.

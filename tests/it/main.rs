@@ -20,6 +20,7 @@ mod drive_known;
 mod drive_people;
 mod emit;
 mod engine;
+mod evidence;
 mod export;
 mod faults;
 mod flowrun_session;

@@ -8,5 +8,6 @@ pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;
 pub(in crate::runs) mod outlook;
+pub(in crate::runs) mod reference;
 pub(in crate::runs) mod resume;
 pub(in crate::runs) mod show;
