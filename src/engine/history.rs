@@ -384,6 +384,12 @@ impl History {
         self.losses.iter().map(Loss::in_words).collect()
     }
 
+    /// Whether processes were noted with work that began.
+    #[must_use]
+    pub(crate) fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
     /// The processes that were noted when the record `number` said that its work began.
     pub(super) fn began_activity(&self, number: Number) -> &[String] {
         self.workers.of_activity(number)

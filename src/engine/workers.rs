@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ActivityStatus, Event, EventKind, Number, StateName, StepStatus, Timestamp, Unit};
+use crate::model::{Event, EventKind, Number, StateName, StepStatus, Timestamp, Unit};
 
 /// A step, or a unit of it.
 type Place = (StateName, Option<Unit>);
@@ -24,19 +24,28 @@ pub(super) struct Workers {
 impl Workers {
     pub(super) fn note(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::ActivityRecorded(record) if record.activity.status() == ActivityStatus::Running => {
+            EventKind::ActivityRecorded(record) if !record.by.is_empty() => {
                 self.activities.insert(record.number, record.by.clone());
             }
             EventKind::Emitted(emitted) => {
                 let running = emitted.reports.iter().filter(|report| report.status() == Some(StepStatus::Running));
                 for report in running {
                     let Some(step) = &report.step else { continue };
-                    let beginning = Beginning { at: Some(event.at), by: emitted.by.clone() };
-                    self.steps.insert((step.clone(), report.unit.clone()), beginning);
+                    let place = (step.clone(), report.unit.clone());
+                    if emitted.by.is_empty() {
+                        self.steps.remove(&place);
+                        continue;
+                    }
+                    self.steps.insert(place, Beginning { at: Some(event.at), by: emitted.by.clone() });
                 }
             }
             _ => {}
         }
+    }
+
+    /// Whether no process was noted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.activities.is_empty() && self.steps.is_empty()
     }
 
     pub(super) fn of_activity(&self, number: Number) -> &[String] {

@@ -76,7 +76,7 @@ pub(in crate::runs) fn reason_of_over(run: &ListedRun) -> String {
 pub enum CardGroup {
     /// It cannot go on without a person.
     Waits,
-    /// Work began, its outcome is unknown, and no living session holds the run.
+    /// Work began, its outcome is unknown, and neither a living session nor a living process shows that it goes on.
     InDoubt,
     /// The session that worked on it is over.
     LeftBehind,

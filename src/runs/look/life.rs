@@ -26,6 +26,10 @@ pub(in crate::runs) fn lives_then(history: &History) -> Lives {
 }
 
 fn noted(history: &History) -> BTreeSet<String> {
+    // Most runs are those of sessions, and what follows looks at the whole history.
+    if !history.has_workers() {
+        return BTreeSet::new();
+    }
     let of_units = running_units(history).flat_map(|(_, beginning)| beginning.by);
     in_doubt(history).into_iter().flat_map(|doubt| doubt.by).chain(of_units).collect()
 }
