@@ -295,7 +295,7 @@ pub(super) struct RecordArgs {
     /// What kind of work it was [default: task]
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) kind: Option<KindArg>,
-    /// The status [default: passed]
+    /// The status [default: what the exit code says: failed unless it is 0; passed without one]
     #[arg(long, value_name = "STATUS")]
     pub(super) status: Option<ActivityStatusArg>,
     /// A title for people
@@ -307,13 +307,13 @@ pub(super) struct RecordArgs {
     /// How sure the result is
     #[arg(long, value_name = "LEVEL")]
     pub(super) confidence: Option<ConfidenceArg>,
-    /// A reference to evidence; may be repeated
+    /// Evidence: a file of the run's evidence/ or of the project, a web address or other text; may be repeated
     #[arg(long, value_name = "REF")]
     pub(super) evidence: Vec<String>,
     /// A changed file; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(super) file: Vec<String>,
-    /// The exit status of a command
+    /// The exit status of a command. A status that it contradicts needs --summary
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = exit_status)]
     pub(super) exit_code: Option<i64>,
     /// When the work began (RFC 3339)

@@ -285,6 +285,7 @@ fn record_activity(
         settles,
         approval: None,
         session,
+        by: Vec::new(),
         request,
         activity,
     }))))

@@ -171,6 +171,7 @@ impl<'a> Draft<'a> {
             records: self.records.clone(),
             ends: self.ends,
             session: None,
+            by: Vec::new(),
             request: None,
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
+use crate::engine::workers::{Beginning, Workers};
 use crate::model::{
     ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Question,
     ReportType, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
@@ -24,6 +25,8 @@ pub struct Attempt {
     pub phase: Option<StateName>,
     /// The status that was recorded.
     pub status: ActivityStatus,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
     /// Its title or summary.
     pub summary: Option<String>,
     /// What it refers to as evidence.
@@ -50,6 +53,7 @@ impl Attempt {
             id: record.id().to_string(),
             phase: Some(record.phase.clone()),
             status: record.activity.status(),
+            exit_code: record.activity.exit_code(),
             summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
             evidence: record.activity.evidence().map(str::to_owned).collect(),
             settles: record.settles.iter().map(ToString::to_string).collect(),
@@ -109,6 +113,8 @@ pub struct History {
     losses: Vec<Loss>,
     /// All reports on steps.
     reports: Vec<StepReport>,
+    /// Who began work without a session.
+    workers: Workers,
 }
 
 impl Loss {
@@ -192,11 +198,13 @@ impl History {
             end_reason: None,
             losses: Vec::new(),
             reports: Vec::new(),
+            workers: Workers::default(),
         }
     }
 
     /// Notes the records and reports of another branch's event. The repair after it says where the run is.
     fn note_replayed(&mut self, event: &Event) {
+        self.workers.note(event);
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
@@ -221,6 +229,7 @@ impl History {
     /// before them.
     fn note_from(&mut self, event: &Event, entered: Option<Number>) {
         let before = self.latest_number();
+        self.workers.note(event);
         self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
@@ -382,6 +391,22 @@ impl History {
     #[must_use]
     pub fn losses(&self) -> Vec<String> {
         self.losses.iter().map(Loss::in_words).collect()
+    }
+
+    /// Whether processes were noted with work that began.
+    #[must_use]
+    pub(crate) fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
+    /// The processes that were noted when the record `number` said that its work began.
+    pub(super) fn began_activity(&self, number: Number) -> &[String] {
+        self.workers.of_activity(number)
+    }
+
+    /// When the work in a step or its unit was last reported as begun, and the processes that were noted then.
+    pub(crate) fn began_step(&self, step: &StateName, unit: Option<&Unit>) -> Beginning {
+        self.workers.of_step(step, unit)
     }
 
     /// Who holds the run.

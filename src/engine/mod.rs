@@ -23,6 +23,7 @@ mod resume;
 mod state;
 mod timeline;
 mod unsettled;
+mod workers;
 
 pub(crate) use approve::{gate_to_decide, title as approval_title};
 pub(crate) use choices::Forced;
@@ -37,7 +38,7 @@ pub(crate) use edit::with_edit;
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Report, Supply, decide_emit};
 pub(crate) use gates::held_by;
-pub(crate) use history::{Attempt, Hold};
+pub(crate) use history::{Attempt, Hold, UnitWork};
 pub use history::{History, NoTrail, Trail};
 #[doc(hidden)]
 pub use join::{Histories, join};
@@ -52,8 +53,11 @@ pub(crate) use reconcile::{
 };
 pub use refusal::Refusal;
 pub(crate) use refusal::{StepFault, Unanswered, Undone};
+pub(crate) use resume::in_doubt;
 pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, SessionSpan, Span, SpanState, Timekeeper, Timeline};
+pub(crate) use workers::Beginning;
+pub use workers::Lives;

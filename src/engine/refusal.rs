@@ -179,6 +179,14 @@ pub enum Refusal {
         /// The status of that record.
         status: ActivityStatus,
     },
+    /// The exit code says the opposite of the status, and nothing says why.
+    #[error("the status is {status}, and the exit code {exit_code} says the opposite")]
+    ExitCode {
+        /// The status.
+        status: ActivityStatus,
+        /// The exit code.
+        exit_code: i64,
+    },
     /// The step is not in the workflow.
     #[error("{}", .0.unknown())]
     UnknownStep(Box<StepFault>),

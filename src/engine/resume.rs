@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Attempt, History, LeftUndone, PhaseWork, Undone, held_by};
+use crate::engine::{Attempt, History, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, Notation, in_words};
 use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
@@ -119,6 +119,8 @@ pub struct Completed {
     pub phase: Option<StateName>,
     /// How it ended.
     pub status: Option<ActivityStatus>,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
 }
 
 /// Work that began and whose outcome is unknown.
@@ -132,10 +134,18 @@ pub struct InDoubt {
     pub phase: Option<StateName>,
     /// Its status.
     pub status: ActivityStatus,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
     /// When the status was recorded.
     pub at: Option<Timestamp>,
     /// A summary of the work.
     pub summary: Option<String>,
+    /// Whether a process still runs that was noted when the work began without a session; none if none was noted, or if it
+    /// cannot be seen from here.
+    pub alive: Option<bool>,
+    /// The noted processes.
+    #[serde(skip)]
+    pub(crate) by: Vec<String>,
 }
 
 /// How the pinned workflow differs from today's definition.
@@ -196,6 +206,8 @@ pub struct Outlook<'a> {
     pub presence: Presence,
     /// The current time.
     pub now: Timestamp,
+    /// Which of the processes live that began work without a session.
+    pub lives: Lives,
 }
 
 /// Damage of the log that prevents continuing, with a description.
@@ -224,6 +236,8 @@ pub struct Plan {
     pub in_doubt: Vec<InDoubt>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
+    /// When the work began that the verdict is about, if its process still runs.
+    pub begun_at: Option<Timestamp>,
     /// The limit that is reached, if any.
     pub limit: Option<Limit>,
     /// Notes that do not affect the verdict.
@@ -243,7 +257,8 @@ pub struct Limit {
 /// Finds the next safe action. Pure: the same arguments give the same plan.
 #[must_use]
 pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
-    let in_doubt = in_doubt(history);
+    let mut in_doubt = in_doubt(history);
+    in_doubt.iter_mut().for_each(|doubt| doubt.alive = outlook.lives.of(&doubt.by));
     let limit = limit_reached(history, outlook.now);
     let (verdict, reason, next) = judge(history, outlook, &in_doubt, limit.as_ref());
     let completed = history
@@ -254,10 +269,25 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
             id,
             phase: attempt.and_then(|attempt| attempt.phase.clone()),
             status: attempt.map(|attempt| attempt.status),
+            exit_code: attempt.and_then(|attempt| attempt.exit_code),
         })
         .collect();
     let left_undone = history.left_undone();
-    Plan { verdict, reason, next, completed, in_doubt, left_undone, limit, notes: notes(history, outlook) }
+    let goes_on = most_doubtful(history, &in_doubt).filter(|doubt| doubt.alive == Some(true));
+    let begun_at = goes_on.filter(|_| verdict == Verdict::Reconcile).and_then(|doubt| doubt.at);
+    let notes = notes(history, outlook);
+    Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, notes }
+}
+
+/// The begun work to look at first: in steps that the run has not left, and of which nothing shows that it goes on.
+fn most_doubtful<'d>(history: &History, in_doubt: &'d [InDoubt]) -> Option<&'d InDoubt> {
+    in_doubt.iter().min_by_key(|doubt| (is_left(history, doubt), doubt.alive == Some(true)))
+}
+
+/// Whether it is a step that the run left while it was running. That prevents completing the run, but not continuing it.
+fn is_left(history: &History, doubt: &InDoubt) -> bool {
+    let mut here = history.state().document().state.positions();
+    doubt.number.is_none() && !here.any(|here| doubt.id == here.as_str())
 }
 
 fn judge(
@@ -311,10 +341,9 @@ fn judge(
         let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
-    // A step that the run left while it was running prevents completing the run, but not continuing it.
-    let is_left = |doubt: &&InDoubt| doubt.number.is_none() && !state.positions().any(|here| doubt.id == here.as_str());
-    if let Some(first) = in_doubt.iter().find(|doubt| !is_left(doubt)) {
-        return reconcile(first, phase, choices);
+    let doubtful = most_doubtful(history, in_doubt);
+    if let Some(doubt) = doubtful.filter(|doubt| !is_left(history, doubt)) {
+        return reconcile(doubt, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
@@ -335,7 +364,7 @@ fn judge(
         return (verdict, reason, next);
     }
     // Do not propose what `complete` would refuse.
-    match (in_doubt.first(), history.unsettled().first()) {
+    match (doubtful, history.unsettled().first()) {
         (Some(left), _) => reconcile(left, next.phase, next.choices),
         (None, Some((behind, work))) if next.choices.is_empty() || next.action == Action::Complete => {
             to_do(history, outlook.machine, behind, work)
@@ -360,7 +389,10 @@ fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>)
         Some(number) => format!("{number} {}", doubt.id),
         None => format!("`{}`", doubt.id),
     };
-    let reason = format!("{what} was begun and its outcome is unknown");
+    let reason = match doubt.alive {
+        Some(true) => format!("the process that began {what} still runs"),
+        Some(false) | None => format!("{what} was begun and its outcome is unknown"),
+    };
     (Verdict::Reconcile, reason, Next { action: Action::Reconcile, phase: doubt.phase.clone().or(phase), choices })
 }
 
@@ -444,15 +476,18 @@ fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateNam
 
 /// Work whose outcome is not recorded: running activities, and steps that were reported as running. Steps that the run
 /// is in come before those that it left.
-pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
+pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
     let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
     let activities = history.latest().into_iter().filter(doubtful).map(|attempt| InDoubt {
         number: Some(attempt.number),
         id: attempt.id.clone(),
         phase: attempt.phase.clone(),
         status: attempt.status,
+        exit_code: attempt.exit_code,
         at: attempt.at,
         summary: attempt.summary.clone(),
+        alive: None,
+        by: history.began_activity(attempt.number).to_vec(),
     });
     let run = &history.state().document().state;
     let is_here = |step: &&StateName| run.positions().any(|here| here == *step);
@@ -462,8 +497,11 @@ pub(super) fn in_doubt(history: &History) -> Vec<InDoubt> {
         id: step.to_string(),
         phase: Some(step.clone()),
         status: ActivityStatus::Running,
+        exit_code: None,
         at: history.reported_at(step),
         summary: history.message(step).map(str::to_owned),
+        alive: None,
+        by: history.began_step(step, None).by,
     });
     activities.chain(steps).collect()
 }

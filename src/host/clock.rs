@@ -63,6 +63,11 @@ impl Clock {
         }
     }
 
+    /// Whether the time is that of a test.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.fixed.is_some()
+    }
+
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {

@@ -21,6 +21,7 @@ mod signal;
 mod stream;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
+mod workers;
 
 pub(crate) use agents::ancestor as agent_above;
 #[doc(hidden)]

@@ -11,10 +11,17 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Programs that start other programs. They may end before the session or outlive it.
+use crate::host::workers::workers;
+
+/// Shells. They may end before the session or outlive it.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "mksh", "csh", "tcsh", "nu", "elvish", "xonsh",
+    "pwsh",
+];
+/// Other programs that start programs.
 const LAUNCHERS: &[&str] = &[
-    "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "csh", "tcsh", "env", "timeout", "nohup", "nice",
-    "setsid", "stdbuf", "sudo", "doas", "xargs", "make", "just", "flow",
+    "env", "timeout", "nohup", "nice", "ionice", "setsid", "stdbuf", "sudo", "doas", "su", "runuser", "xargs",
+    "parallel", "make", "just", "npm", "npx", "pnpm", "yarn", "uv", "uvx", "direnv", "mise", "flow",
 ];
 
 /// How many generations of ancestors to search.
@@ -91,18 +98,22 @@ impl Holder {
         Some(Self { host, boot, namespace, pid, started })
     }
 
+    /// The process `pid`, if it runs.
+    pub(crate) fn running(pid: u32) -> Option<Self> {
+        let stat = Stat::read(pid).ok().filter(|stat| !stat.is_over())?;
+        holders_of([stat]).pop()
+    }
+
+    /// The processes whose life shows that the work of this one goes on: scripts, builds and agents that run it. Empty if
+    /// there are none, or if they cannot be determined.
+    pub(crate) fn workers() -> Vec<Self> {
+        workers()
+    }
+
     /// The ancestors of this process, nearest first; empty if they cannot be determined.
     #[must_use]
     pub fn ancestors() -> Vec<Self> {
-        let Some(Machine { host, boot, namespace }) = Machine::read() else { return Vec::new() };
-        let holder = |Stat { pid, started, .. }| Self {
-            host: host.clone(),
-            boot: boot.clone(),
-            namespace: namespace.clone(),
-            pid,
-            started,
-        };
-        ancestors().map(holder).collect()
+        holders_of(ancestors())
     }
 
     /// Whether the process is still alive, as far as this process can see.
@@ -127,6 +138,19 @@ impl Holder {
             Err(_) => Liveness::Unknown,
         }
     }
+}
+
+/// Processes of this machine as holders; empty if the machine cannot be identified.
+pub(super) fn holders_of(processes: impl IntoIterator<Item = Stat>) -> Vec<Holder> {
+    let Some(Machine { host, boot, namespace }) = Machine::read() else { return Vec::new() };
+    let holder = |Stat { pid, started, .. }| Holder {
+        host: host.clone(),
+        boot: boot.clone(),
+        namespace: namespace.clone(),
+        pid,
+        started,
+    };
+    processes.into_iter().map(holder).collect()
 }
 
 /// The kernel's id of the current boot; `None` if unknown.
@@ -170,11 +194,13 @@ fn plain(text: &str) -> String {
 
 /// The contents of `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stat {
-    pid: u32,
+pub(super) struct Stat {
+    pub(super) pid: u32,
     name: String,
     state: char,
     parent: u32,
+    /// The number of its terminal; 0 without one.
+    terminal: i64,
     started: u64,
 }
 
@@ -194,6 +220,7 @@ impl Stat {
             name: name.to_owned(),
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
+            terminal: fields.get(4)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
         })
     }
@@ -203,9 +230,24 @@ impl Stat {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
-    fn is_launcher(&self) -> bool {
-        // The name of a login shell begins with a dash.
-        LAUNCHERS.contains(&self.name.trim_start_matches('-'))
+    /// The name of its program. That of a login shell begins with a dash, and some programs say after theirs what they do:
+    /// `tmux: server`, `npm run build`.
+    pub(super) fn program(&self) -> &str {
+        let name = self.name.trim_start_matches('-');
+        name.split([':', ' ']).next().unwrap_or(name)
+    }
+
+    pub(super) fn is_shell(&self) -> bool {
+        SHELLS.contains(&self.program())
+    }
+
+    /// Whether it only starts other programs.
+    pub(super) fn is_launcher(&self) -> bool {
+        self.is_shell() || LAUNCHERS.contains(&self.program())
+    }
+
+    pub(super) fn has_terminal(&self) -> bool {
+        self.terminal != 0
     }
 }
 
@@ -244,7 +286,7 @@ fn nearest_worker() -> Option<Stat> {
 }
 
 /// The ancestors of this process, nearest first.
-fn ancestors() -> impl Iterator<Item = Stat> {
+pub(super) fn ancestors() -> impl Iterator<Item = Stat> {
     let above = |stat: &Stat| {
         // Stop at init: it adopts orphans and so says nothing about the session.
         Some(stat.parent).filter(|&parent| parent > 1).and_then(|parent| Stat::read(parent).ok())
@@ -344,7 +386,8 @@ mod tests {
 
     #[test]
     fn shells_are_passed_over() {
-        let named = |name: &str| Stat { pid: 2, name: name.to_owned(), state: 'S', parent: 1, started: 0 };
+        let named = |name: &str| Stat { pid: 2, name: name.to_owned(), state: 'S', parent: 1, terminal: 0, started: 0 };
+        assert!(named("npm run build").is_launcher() && named("tmux: server").program() == "tmux");
         assert!(named("bash").is_launcher() && named("-zsh").is_launcher() && named("flow").is_launcher());
         assert!(!named("node").is_launcher());
         if let Some(holder) = Holder::current(None) {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{ActivityId, BadName, StateName};
+use crate::model::{ActivityId, BadName, StateName, Timestamp};
 
 /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +54,37 @@ impl ActivityStatus {
     #[must_use]
     pub fn is_settled(self) -> bool {
         !matches!(self, Self::Pending | Self::Running)
+    }
+
+    /// The status of work whose caller names none: the exit code decides.
+    #[must_use]
+    pub fn by_exit_code(exit_code: Option<i64>) -> Self {
+        if exit_code.is_some_and(|code| code != 0) { Self::Failed } else { Self::Passed }
+    }
+
+    /// Whether the exit code of a command says the opposite. `skipped` says nothing about a command that was tried.
+    #[must_use]
+    pub fn contradicts(self, exit_code: i64) -> bool {
+        match self {
+            Self::Passed => exit_code != 0,
+            Self::Failed | Self::Blocked => exit_code == 0,
+            Self::Pending | Self::Running | Self::Skipped => false,
+        }
+    }
+
+    /// The status with the exit code of its command, as every face shows it: `passed, exit 101`.
+    #[must_use]
+    pub fn with_exit_code(self, exit_code: Option<i64>) -> String {
+        self.word_with_exit_code(self.as_str(), exit_code)
+    }
+
+    /// The same for a face that has a word of its own for the status. An exit code that only repeats the word is left out.
+    #[must_use]
+    pub(crate) fn word_with_exit_code(self, word: &str, exit_code: Option<i64>) -> String {
+        match exit_code {
+            Some(code) if code != 0 || self.contradicts(code) => format!("{word}, exit {code}"),
+            _ => word.to_owned(),
+        }
     }
 }
 
@@ -226,6 +257,26 @@ impl Activity {
     pub fn evidence(&self) -> impl Iterator<Item = &str> {
         let refs = self.document.get("outputs").and_then(|outputs| outputs.get("evidence_refs"));
         refs.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// `outputs.files_changed`.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let files = self.document.get("outputs").and_then(|outputs| outputs.get("files_changed"));
+        files.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// `outputs.command_exit_code`.
+    #[must_use]
+    pub fn exit_code(&self) -> Option<i64> {
+        self.document.get("outputs")?.get("command_exit_code")?.as_i64()
+    }
+
+    /// `activity.started_at` and `activity.completed_at`, if both are there and the work ends before it began.
+    #[must_use]
+    pub fn ends_before_it_began(&self) -> Option<(&str, &str)> {
+        let (started, completed) = (self.text("activity", "started_at")?, self.text("activity", "completed_at")?);
+        let is_before = completed.parse::<Timestamp>().ok()? < started.parse().ok()?;
+        is_before.then_some((started, completed))
     }
 
     /// The whole document.

@@ -143,6 +143,9 @@ pub struct ActivityRecorded {
     /// The session that recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
+    /// If work begins without a session: the processes whose life shows that it goes on, as holders.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub by: Vec<String>,
     /// The digest of the caller's request before flow filled in defaults. It distinguishes a retry from another record.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<TextDigest>,
@@ -164,6 +167,7 @@ impl ActivityRecorded {
             settles: Vec::new(),
             approval: None,
             session: None,
+            by: Vec::new(),
             request: None,
             activity,
         }

@@ -259,6 +259,9 @@ pub struct Emitted {
     /// The session that reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
+    /// If work begins without a session: the processes whose life shows that it goes on, as holders.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub by: Vec<String>,
     /// The digest of the caller's request, if it has an operation id.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<TextDigest>,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::answer_in;
+use crate::model::{ActivityStatus, answer_in};
 
 /// A text of an event as it is in the log; empty if there is none.
 pub(super) fn text_in<'e>(event: &'e Map<String, Value>, key: &str) -> &'e str {
@@ -30,7 +30,7 @@ pub fn event_in_words(event: &Map<String, Value>) -> String {
                 "" => String::new(),
                 phase => format!(", on to {phase}"),
             };
-            let (id, status) = (inner("activity", "metadata", "id"), inner("activity", "activity", "status"));
+            let (id, status) = (inner("activity", "metadata", "id"), outcome(event));
             format!("{} {id} {status} in {}{advanced}{}", text("number"), text("phase"), skipped(event))
         }
         "session_end" => text("session").to_owned(),
@@ -54,6 +54,14 @@ pub fn event_in_words(event: &Map<String, Value>) -> String {
         }
         _ => format!("{}{}", text("reason"), skipped(event)),
     }
+}
+
+/// The status of a recorded activity, with the exit code of its command.
+fn outcome(event: &Map<String, Value>) -> String {
+    let inner = |section: &str, key: &str| event.get("activity")?.get(section)?.get(key);
+    let text = inner("activity", "status").and_then(Value::as_str).unwrap_or_default();
+    let exit_code = inner("outputs", "command_exit_code").and_then(Value::as_i64);
+    text.parse().map_or_else(|()| text.to_owned(), |status: ActivityStatus| status.with_exit_code(exit_code))
 }
 
 /// Reports on steps, in one line.

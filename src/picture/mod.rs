@@ -24,4 +24,4 @@ pub(crate) use text::{columns, shortened as cut};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::{LaneText, timeline_text};
 pub use tone::Tone;
-pub(crate) use words::{age, clean, count, day_and_time, duration};
+pub(crate) use words::{age, clean, count, day_and_time, duration, reason_now};

@@ -30,6 +30,14 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     duration(at.milliseconds_until(now))
 }
 
+/// Why a run is where it is, with how long work has been going on that the reason is about.
+pub(crate) fn reason_now(reason: &str, begun_at: Option<Timestamp>, now: Timestamp) -> Cow<'_, str> {
+    match begun_at {
+        Some(at) => format!("begun {} ago; {reason}", age(at, now)).into(),
+        None => reason.into(),
+    }
+}
+
 /// A time of day in UTC, `14:30`.
 pub(super) fn time_of_day(at: Timestamp) -> String {
     let at = at.as_datetime();

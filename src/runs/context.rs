@@ -324,6 +324,20 @@ impl Context {
         Ok(Holder::current(pid))
     }
 
+    /// The processes whose life shows that work goes on which this caller begins without a session: the one that the caller
+    /// or the environment names, or those that run this process. A fixed clock is that of a test, and what runs a test does
+    /// not belong to it.
+    pub(crate) fn workers(&self) -> Result<Vec<Holder>> {
+        let pid = match self.options.holder_pid {
+            Some(pid) => Some(pid),
+            None => self.env.holder()?,
+        };
+        if let Some(holder) = pid.and_then(Holder::running) {
+            return Ok(vec![holder]);
+        }
+        Ok(if self.clock.is_fixed() { Vec::new() } else { Holder::workers() })
+    }
+
     /// The process that the caller or `FLOW_HOLDER_PID` names as the holder.
     pub(crate) fn holder_given_to_flow(&self) -> Result<Option<u32>> {
         match self.options.holder_pid {

@@ -239,8 +239,8 @@ impl Feed {
         self.definitions = Definitions::default();
         dirty.extend(self.holders_that_changed());
         dirty.extend(self.prove());
-        let judged: Vec<RunId> =
-            self.open_runs().filter(|id| !dirty.contains(*id) && is_turn(id, self.turn, JUDGED_IN)).cloned().collect();
+        let is_due = |id: &RunId| is_turn(id, self.turn, JUDGED_IN) || self.depends_on_processes(id);
+        let judged: Vec<RunId> = self.open_runs().filter(|id| !dirty.contains(*id) && is_due(id)).cloned().collect();
         let mut changed: Vec<RunId> = dirty.into_iter().filter(|id| self.read(id)).collect();
         changed.extend(judged.into_iter().filter(|id| self.judge(id)));
         Ok(changed)
@@ -437,6 +437,11 @@ impl Feed {
         });
         let changed = held.filter(|(card, hold)| card.holder != Some(life(&self.project, hold)));
         changed.map(|(card, _)| card.run.head.run_id.clone()).collect()
+    }
+
+    /// Whether a run is at work only as long as the process lives that began the work.
+    fn depends_on_processes(&self, id: &RunId) -> bool {
+        matches!(self.rows.get(id), Some(Row::Open(row)) if row.card.begun_at.is_some())
     }
 
     /// The card of a run; none if it does not exist or cannot be read.

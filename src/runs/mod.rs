@@ -5,6 +5,7 @@ mod adopt;
 pub(crate) mod advice;
 pub(crate) mod answer;
 mod approve;
+mod begun;
 mod claim;
 pub(crate) mod context;
 
@@ -21,10 +22,12 @@ pub(crate) mod init;
 mod journal;
 mod keeper;
 mod look;
+mod missing;
 
 mod next;
 mod observe;
 pub(crate) mod open;
+mod outcome;
 mod payload;
 mod record;
 mod refused;

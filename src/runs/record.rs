@@ -12,7 +12,9 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::missing::missing;
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::outcome::{doubts, refuse_contradiction};
 use crate::runs::transaction::{Transaction, transact};
 
 /// The activity to record.
@@ -31,7 +33,8 @@ pub struct RecordRequest {
     /// The kind of work; `task` if the document does not have one.
     #[serde(rename = "type")]
     pub kind: Option<ActivityType>,
-    /// The status; `passed` if the document does not have one.
+    /// The status; otherwise the document's, or what the exit code says: `failed` unless it is 0. One that the exit code
+    /// contradicts needs a summary.
     pub status: Option<ActivityStatus>,
     /// A title for people.
     pub name: Option<String>,
@@ -39,7 +42,8 @@ pub struct RecordRequest {
     pub summary: Option<String>,
     /// How sure the result is.
     pub confidence: Option<Confidence>,
-    /// References to evidence.
+    /// References to evidence: files of the run's `evidence/` or of the project, web addresses, or other text. A path at
+    /// which nothing is is warned of.
     pub evidence: Vec<String>,
     /// Changed files.
     pub files: Vec<String>,
@@ -87,6 +91,8 @@ pub struct RecordReport {
     pub phase: StateName,
     /// The status of the activity.
     pub status: ActivityStatus,
+    /// The exit code of the command that the activity was.
+    pub exit_code: Option<i64>,
     /// How many activities of the run are completed.
     pub completed_activities: usize,
     /// Whether the request is a retry, so that nothing was written.
@@ -112,11 +118,14 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
     let settles = settles_of(&document)?;
-    let (activity, key) = (Activity::new(document)?, request.id.as_ref().map(ActivityId::as_str));
+    let activity = Activity::new(document)?;
+    let missing = missing(cx, &project, &*run, &activity);
+    let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let record = Record { activity, advance, skip, settles, request: asked, number: Number(0) };
     transact(cx, &project, &*run, caller, now, |tx| {
         let mut record = record.clone();
+        tx.warnings.extend(missing.iter().cloned());
         if key.is_some() {
             let before = recorded_before(tx, &id)?;
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
@@ -126,6 +135,8 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 Retry::Another => {}
             }
         }
+        refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
+        tx.warnings.extend(doubts(&record.activity, request));
         record.number = tx.next_number(&id)?;
         match tx.decide(Command::Record(Box::new(record)))? {
             Decision::Commit(kind) => {
@@ -239,8 +250,9 @@ fn fill_defaults(
         let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
         fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
         fill("activity", "type", ActivityType::Task.as_str().into());
-        fill("activity", "status", ActivityStatus::Passed.as_str().into());
-        if request.status.unwrap_or(ActivityStatus::Passed).is_settled() {
+        let status = request.status.unwrap_or_else(|| ActivityStatus::by_exit_code(request.exit_code));
+        fill("activity", "status", status.as_str().into());
+        if status.is_settled() {
             fill("activity", "completed_at", now.to_string().into());
         } else {
             fill("activity", "started_at", now.to_string().into());
@@ -286,6 +298,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeat
         path: tx.path_of(recorded),
         phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
         status: recorded.activity.status(),
+        exit_code: recorded.activity.exit_code(),
         completed_activities: state.state.completed_activities.len(),
         repeated,
         warnings: tx.warnings.clone(),

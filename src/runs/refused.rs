@@ -1,7 +1,7 @@
 //! Messages and help for refusals.
 
 use crate::engine::{Refusal, StepFault, Unanswered, Undone};
-use crate::model::{Help, Kind, RunId, StateName, StepStatus, Suggestion};
+use crate::model::{ActivityStatus, Help, Kind, RunId, StateName, StepStatus, Suggestion};
 use crate::runs::advice::answer;
 
 fn names(names: &[StateName]) -> String {
@@ -88,6 +88,14 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
+        Refusal::ExitCode { exit_code, .. } => {
+            let by_exit_code = ActivityStatus::by_exit_code(Some(*exit_code));
+            let help = format!(
+                "leave out the status, and it is recorded as {by_exit_code}; or say with --summary TEXT why the status is \
+                 right all the same"
+            );
+            (Kind::Refused, "exit_code_contradicts", help.into())
+        }
         Refusal::IdReused { .. } => {
             let help = "a retry gives the same content; record other work under another --id, and work that makes up for \
                         a failed one with --settles ID";

@@ -17,6 +17,7 @@ use crate::machine::Machine;
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
 };
+use crate::runs::begun::note_workers;
 use crate::runs::claim::{claim_of_dead, claim_of_free, judge_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -315,7 +316,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// As [`Self::append`], with `base` instead of the current `run.yaml`.
-    pub(crate) fn append_over(&mut self, base: &RunText, kind: EventKind, key: Option<&str>) -> Result<Seq> {
+    pub(crate) fn append_over(&mut self, base: &RunText, mut kind: EventKind, key: Option<&str>) -> Result<Seq> {
+        note_workers(self.cx, &self.caller, &mut kind)?;
         let shown = self.state.document().state.last_seq.unwrap_or_default();
         let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
         let id = match key {

@@ -37,6 +37,7 @@ pub(super) struct Activity {
     pub(super) id: String,
     pub(super) phase: String,
     pub(super) status: ActivityStatus,
+    pub(super) exit_code: Option<i64>,
     pub(super) summary: String,
 }
 
@@ -50,6 +51,7 @@ impl RunFacts {
             id: attempt.id,
             phase: attempt.phase.map(|phase| phase.to_string()).unwrap_or_default(),
             status: attempt.status,
+            exit_code: attempt.exit_code,
             summary: attempt.summary.unwrap_or_default(),
         });
         let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);

@@ -78,11 +78,11 @@ fn a_second_start_in_the_same_second_gets_the_next_suffix() {
 fn a_record_is_one_file_one_event_and_a_line_in_the_run() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");
+    std::fs::create_dir(sandbox.path("src")).unwrap();
+    std::fs::write(sandbox.path("src/a.rs"), "").unwrap();
     let report = sandbox
         .flow([
             "record-activity",
-            "--run-id",
-            &run,
             "--id",
             "run-tests",
             "--type",
@@ -112,7 +112,7 @@ fn a_record_is_one_file_one_event_and_a_line_in_the_run() {
         .json();
     let wanted = json!({
         "run_id": run, "seq": 2, "number": "001", "activity": "run-tests",
-        "path": format!(".flow/runs/{run}/activities/001-run-tests.yaml"), "phase": "explore", "status": "passed",
+        "path": format!(".flow/runs/{run}/activities/001-run-tests.yaml"), "phase": "explore", "status": "passed", "exit_code": 0,
         "completed_activities": 1, "repeated": false, "warnings": [],
     });
     assert_eq!(report, wanted);

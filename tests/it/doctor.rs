@@ -658,7 +658,8 @@ fn resume_leads_to_the_doctor() {
     let note = "event 3 lost, as the repair of the log at event 5 says; 1 record was found again in its activity file";
     assert_eq!((answer["verdict"].as_str(), &answer["notes"]), (Some("continue"), &json!([note])));
     // What was lost is there again, with its number and phase.
-    let wanted = json!({"number": "002", "id": "explore-done", "phase": "explore", "status": "passed"});
+    let wanted =
+        json!({"number": "002", "id": "explore-done", "phase": "explore", "status": "passed", "exit_code": null});
     assert_eq!(answer["completed"][1], wanted);
     // Another gap is damage again.
     past.go_on();

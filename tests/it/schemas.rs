@@ -477,7 +477,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "limit": 3, "worktrees": true, "attention": true,
     }));
     holds::<AttentionRequest>(&json!({ "all": true }));
-    holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "session": "s1" }));
+    holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "feature": "f", "session": "s1" }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "limit": 5, "session": "s1" }));
     holds::<RunRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
     holds::<CardFilter>(&json!({ "group": "in_doubt", "search": "#42", "workflow": "debug", "skip": 1, "limit": 5 }));

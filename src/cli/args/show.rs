@@ -23,9 +23,12 @@ pub(crate) struct ShowArgs {
 pub(crate) struct EvidenceArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// What all open runs name
+    /// What all runs name, also those that are over
     #[arg(long, conflicts_with_all = ["run", "run_id"])]
     pub(crate) all: bool,
+    /// What all runs about this feature name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "run_id"])]
+    pub(crate) feature: Option<String>,
     /// The session that asks [env: FLOW_SESSION]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,

@@ -7,6 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{CARE, FAINT, Page, age, brief};
 use crate::model::{StateName, Timestamp};
+use crate::picture::reason_now;
 use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need};
 
 pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
@@ -45,12 +46,13 @@ fn heading(page: &mut Page, group: CardGroup, runs: usize) {
 }
 
 fn row(card: &Card, now: Timestamp) -> [Cow<'_, str>; 6] {
+    let reason = reason_now(&card.reason, card.begun_at, now);
     [
         card.need.map_or("", Need::as_str).into(),
         card.run.head.run_id.as_str().into(),
         card.run.head.workflow.as_str().into(),
         card.run.head.phase.as_ref().map_or("", StateName::as_str).into(),
         age(card.run.head.updated_at, now).into(),
-        brief(&card.reason),
+        brief(&reason).into_owned().into(),
     ]
 }

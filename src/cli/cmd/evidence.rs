@@ -7,8 +7,8 @@ use crate::cli::page::{CARE, Page};
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
 pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Exit {
-    let EvidenceArgs { run, all, session } = args;
-    let request = EvidenceRequest { run: run.name(), all, session };
+    let EvidenceArgs { run, all, feature, session } = args;
+    let request = EvidenceRequest { run: run.name(), all, feature, session };
     match runs::evidence(cx, &request) {
         Ok(report) => {
             let exit = out.answer(&report, || page(&report));
@@ -47,6 +47,7 @@ fn row(item: &EvidenceItem) -> [String; 4] {
     let state = match (item.kind, item.exists, item.bytes) {
         (_, Some(false), _) => "missing".to_owned(),
         (_, _, Some(bytes)) => format!("{bytes} bytes"),
+        (EvidenceKind::File, Some(true), None) => "directory".to_owned(),
         (EvidenceKind::File, ..) => "outside of the project".to_owned(),
         (EvidenceKind::Link, ..) => "link".to_owned(),
         (EvidenceKind::Text, ..) => "text".to_owned(),

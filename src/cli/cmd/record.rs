@@ -25,7 +25,8 @@ pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Exit {
 
 fn page(report: &RecordReport) -> String {
     let mut page = Page::default();
-    let RecordReport { number, activity, status, run_id, phase, completed_activities, .. } = report;
+    let RecordReport { number, activity, run_id, phase, completed_activities, .. } = report;
+    let status = report.status.with_exit_code(report.exit_code);
     let verb = if report.repeated { "already recorded:" } else { "recorded" };
     page.line(&format!(
         "{verb} {number} {activity} ({status}); {run_id} is in {phase}, {completed_activities} completed"

@@ -6,7 +6,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::engine::Verdict;
-use crate::model::{Doing, RunHead, StateName};
+use crate::model::{Doing, RunHead, StateName, Timestamp};
+use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
 pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
@@ -29,7 +30,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
                 out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
             }
             worktrees::hint(&report.worktrees, out);
-            match out.answer(&report, || page(&report)) {
+            match out.answer(&report, || page(&report, cx.now())) {
                 Exit::Done => report.verdict.into(),
                 failed => failed,
             }
@@ -41,7 +42,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
 /// The highest number of changed files, and of other runs, that the page shows.
 const SHOWN: usize = 10;
 
-fn page(report: &ResumeReport) -> String {
+fn page(report: &ResumeReport, now: Timestamp) -> String {
     let mut page = Page::default();
     let style = match report.verdict {
         Verdict::Continue | Verdict::Done => page::GOOD,
@@ -52,7 +53,7 @@ fn page(report: &ResumeReport) -> String {
     let run = report.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let workflow = report.workflow.as_ref().map(|name| format!("  {name}")).unwrap_or_default();
     page.head(style, report.verdict.as_str(), &format!("{run}{workflow}"));
-    page.field("why", &report.reason);
+    page.field("why", &reason_now(&report.reason, report.begun_at, now));
     if let Some(phase) = &report.phase {
         page.field("phase", phase.as_str());
     }
@@ -95,7 +96,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
                 doubt.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 doubt.id.clone(),
                 doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                doubt.status.to_string(),
+                doubt.status.with_exit_code(doubt.exit_code),
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());
@@ -123,7 +124,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
                 done.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
                 done.id.clone(),
                 done.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                done.status.map(|status| status.to_string()).unwrap_or_default(),
+                done.status.map(|status| status.with_exit_code(done.exit_code)).unwrap_or_default(),
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());

@@ -68,7 +68,8 @@ fn page(shown: &ShowReport) -> String {
         let phase = activity.phase.as_ref().map(ToString::to_string);
         let summary = activity.summary.clone();
         let head = [activity.number.to_string(), activity.id.clone(), phase.unwrap_or_default()];
-        head.into_iter().chain([activity.status.to_string(), summary.unwrap_or_default()]).collect()
+        let status = activity.status.with_exit_code(activity.exit_code);
+        head.into_iter().chain([status, summary.unwrap_or_default()]).collect()
     });
     table("activities", activities, &mut page);
     let left = shown.left_undone.iter().map(|left| {

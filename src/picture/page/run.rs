@@ -16,7 +16,7 @@ use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
-use crate::picture::words::{age, clean, count, day_and_time, duration, shortened};
+use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened};
 use crate::runs::{
     EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownQuestion, ShownStep,
 };
@@ -114,9 +114,11 @@ fn next(view: &RunPage<'_>) -> Markup {
     let (run, place) = (view.run, view.place());
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
+    let now = if run.at.is_some() { run.as_of } else { view.now };
+    let reason = reason_now(&run.card.reason, run.card.begun_at, now);
     html! {
         section.next.(class) data-key="next" aria-labelledby="verdict" {
-            p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&run.card.reason, 1000)) }
+            p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&reason, 1000)) }
             @if let Some(description) = &next.description {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
             }
@@ -264,7 +266,7 @@ fn activities(view: &RunPage<'_>) -> Markup {
                             td.mono data-name="No." { (attempt.number) }
                             td.mono data-name="Activity" { (clean(&attempt.id)) }
                             td data-name="Phase" { (attempt.phase.as_ref().map_or("", |phase| phase.as_str())) }
-                            td data-name="Status" { (activity_status(attempt.status, is_old)) }
+                            td data-name="Status" { (activity_status(attempt, is_old)) }
                             td data-name="What came out" { (shortened(attempt.summary.as_deref().unwrap_or_default(), 300)) }
                         }
                     }
@@ -278,16 +280,17 @@ fn activities(view: &RunPage<'_>) -> Markup {
     }
 }
 
-/// The shape, the class and the word of an activity's status.
-pub(crate) fn look_of_activity(status: ActivityStatus) -> (&'static str, &'static str, &'static str) {
-    match status {
+/// The shape, the class and the words of an activity's status.
+pub(crate) fn look_of_activity(status: ActivityStatus, exit_code: Option<i64>) -> (&'static str, &'static str, String) {
+    let (symbol, class, word) = match status {
         ActivityStatus::Passed => ("✓", "done", "passed"),
         ActivityStatus::Failed => ("✕", "bad", "failed"),
         ActivityStatus::Skipped => ("–", "dim", "skipped"),
         ActivityStatus::Running => ("◆", "doubt", "begun"),
         ActivityStatus::Blocked => ("▲", "need", "blocked"),
         ActivityStatus::Pending => ("◦", "dim", "planned"),
-    }
+    };
+    (symbol, class, status.word_with_exit_code(word, exit_code))
 }
 
 /// The records, each with whether a later one says how its work went on. `attempts` has the latest first.
@@ -296,10 +299,10 @@ fn overtaken(attempts: &[Attempt]) -> impl Iterator<Item = (&Attempt, bool)> {
     attempts.iter().map(move |attempt| (attempt, !later.insert((&attempt.id, &attempt.phase))))
 }
 
-fn activity_status(status: ActivityStatus, is_old: bool) -> Markup {
-    let (symbol, class, word) = match look_of_activity(status) {
+fn activity_status(attempt: &Attempt, is_old: bool) -> Markup {
+    let (symbol, class, word) = match look_of_activity(attempt.status, attempt.exit_code) {
         // Its outcome is known, so nothing is in doubt any more.
-        (_, _, word) if is_old && status == ActivityStatus::Running => ("·", "dim", word),
+        (_, _, word) if is_old && attempt.status == ActivityStatus::Running => ("·", "dim", word),
         look => look,
     };
     html! { span class={ "tag " (class) } { (symbol) " " (word) } }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::{Page, Part, encoded, run_link};
 use crate::picture::tone::Tone;
-use crate::picture::words::{age, clean, count, shortened};
+use crate::picture::words::{age, clean, count, reason_now, shortened};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
 
 /// The cards of a project, and how its pages are addressed.
@@ -184,14 +184,15 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
 pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
-    let about = if card.group.is_open() { &card.reason } else { run.goal.as_ref().unwrap_or(&card.reason) };
+    let goal = run.goal.as_deref().filter(|_| !card.group.is_open());
+    let about = goal.map_or_else(|| reason_now(&card.reason, card.begun_at, now), Into::into);
     html! {
         li.row data-key={ (project) "/" (run.head.run_id) } data-command=[card.next.command.as_ref()] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
             (run_link(project, &run.head.run_id))
             span { (run.head.workflow) }
             span { (run.head.phase.as_ref().map_or("", StateName::as_str)) }
-            span.reason { (shortened(about, 160)) }
+            span.reason { (shortened(&about, 160)) }
             time.dim datetime=(run.head.updated_at) title=(run.head.updated_at) { (age(run.head.updated_at, now)) }
         }
     }

@@ -312,6 +312,7 @@ pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> E
         records: Vec::new(),
         ends: false,
         session: None,
+        by: Vec::new(),
         request: None,
     }
 }

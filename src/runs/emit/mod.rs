@@ -18,6 +18,7 @@ use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, SessionId,
     TextDigest, Timestamp, WorkflowId,
 };
+use crate::runs::begun::note_workers;
 use crate::runs::context::Context;
 use crate::runs::emit::answer::{Outcome, answer, nothing_new, unanswered_questions};
 use crate::runs::error::{Error, Result};
@@ -308,7 +309,8 @@ fn begin_with(
     let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
     let decision =
         decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply).map_err(refused)?;
-    let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
+    let Decision::Commit(mut kind) = decision else { unreachable!("BUG: a new run has reports") };
+    note_workers(cx, &caller, &mut kind)?;
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
     let emitted = (**emitted).clone();
     let project = cx.project_or_init()?;

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Attempt, Drift, Hold, InDoubt, Outlook, Plan, Presence, Verdict};
+use crate::engine::{self, Action, Attempt, Drift, Hold, InDoubt, Lives, Outlook, Plan, Presence, Verdict};
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{bound_process, is_dead};
+use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
@@ -33,6 +34,8 @@ pub struct Card {
     pub next: NextReport,
     /// Whether the session that holds the run is alive; none if no session holds it.
     pub holder: Option<HolderLife>,
+    /// When the work began that goes on without a session: a process that was noted then still runs.
+    pub begun_at: Option<Timestamp>,
     /// The position of the last event.
     pub last_seq: Option<Seq>,
 }
@@ -55,6 +58,7 @@ impl Card {
             reason: reason_of_over(&run),
             next,
             holder: None,
+            begun_at: None,
             last_seq,
             run,
         }
@@ -72,11 +76,11 @@ pub(in crate::runs) fn reason_of_over(run: &ListedRun) -> String {
 pub enum CardGroup {
     /// It cannot go on without a person.
     Waits,
-    /// Work began, its outcome is unknown, and no living session holds the run.
+    /// Work began, its outcome is unknown, and neither a living session nor a living process shows that it goes on.
     InDoubt,
     /// The session that worked on it is over.
     LeftBehind,
-    /// A session holds it.
+    /// A session holds it, or the process that began work in it still runs.
     AtWork,
     /// The next step is known, and no session holds it.
     CanGoOn,
@@ -251,15 +255,16 @@ fn conclude(
         let last_seq = summary.last_seq;
         return Judged { card: Card::over(summary.into(), last_seq), notes, drift: Drift::None, in_doubt: Vec::new() };
     }
-    let Judgement { group, need, reason } = judge(view, &summary, &plan, holder);
+    let Judgement { group, need, reason, begun_at } = judge(view, &summary, &plan, holder, &outlook.lives);
     let Steps { mut next, notes } = steps(cx, project, run, view, &outlook, &plan);
-    if need == Some(Need::Units) {
+    if need == Some(Need::Units) || begun_at.is_some() {
         // What resume proposes would begin the next work.
         next.command = None;
     }
     let last_seq = summary.last_seq;
     let reason = reason.unwrap_or_else(|| plan.reason.clone());
-    let card = Card { run: summary.into(), group, need, verdict: plan.verdict, reason, next, holder, last_seq };
+    let card =
+        Card { run: summary.into(), group, need, verdict: plan.verdict, reason, next, holder, begun_at, last_seq };
     Judged { card, notes, drift: outlook.drift, in_doubt: plan.in_doubt }
 }
 
@@ -289,7 +294,15 @@ pub(in crate::runs) fn judged_then(
     let holder = view.history.hold().map(|_| HolderLife::Unknown);
     let presence = if holder.is_some() { Presence::HeldByOther } else { Presence::Free };
     let machine = view.machine.as_ref();
-    conclude(cx, project, run, view, Outlook { machine, drift: Drift::None, damage: None, presence, now }, holder)
+    let lives = lives_then(&view.history);
+    conclude(
+        cx,
+        project,
+        run,
+        view,
+        Outlook { machine, drift: Drift::None, damage: None, presence, now, lives },
+        holder,
+    )
 }
 
 /// Where a run belongs, and why; without a reason, the one of its verdict.
@@ -297,11 +310,14 @@ struct Judgement {
     group: CardGroup,
     need: Option<Need>,
     reason: Option<String>,
+    /// When the work began that goes on without a session.
+    begun_at: Option<Timestamp>,
 }
 
-fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>) -> Judgement {
-    let to = |group, need| Judgement { group, need: Some(need), reason: None };
-    let because = |group, need, reason| Judgement { group, need: Some(need), reason: Some(reason) };
+fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>, lives: &Lives) -> Judgement {
+    let none_needed = |group| Judgement { group, need: None, reason: None, begun_at: None };
+    let to = |group, need| Judgement { need: Some(need), ..none_needed(group) };
+    let because = |group, need, reason| Judgement { reason: Some(reason), ..to(group, need) };
     let waits = |need| to(CardGroup::Waits, need);
     let waiting = what_waits(view);
     match plan.verdict {
@@ -318,12 +334,15 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
         Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
             Judgement { reason: waiting, ..waits(Need::Blocked) }
         }
-        Verdict::Held => Judgement { group: CardGroup::AtWork, need: None, reason: None },
+        Verdict::Held => none_needed(CardGroup::AtWork),
+        Verdict::Reconcile if plan.begun_at.is_some() => {
+            Judgement { begun_at: plan.begun_at, ..none_needed(CardGroup::AtWork) }
+        }
         Verdict::Reconcile => to(CardGroup::InDoubt, Need::Begun),
         Verdict::Continue => {
             let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
-            if let Some(unit) = unit_with(view, StepStatus::Running) {
-                because(CardGroup::InDoubt, Need::Units, format!("{unit} was begun and its outcome is unknown"))
+            if let Some(unit) = begun_unit(&view.history, lives) {
+                judge_unit(unit)
             } else if run.head.doing == Some(Doing::Failing) || plan.next.action == Action::RetryPhase {
                 waits(Need::Failing)
             } else if holder == Some(HolderLife::Dead) {
@@ -332,11 +351,23 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>)
             } else if run.head.blocked_reason.as_deref() == Some(SESSION_ENDED) {
                 because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
             } else {
-                Judgement { group: CardGroup::CanGoOn, need: None, reason: None }
+                none_needed(CardGroup::CanGoOn)
             }
         }
-        Verdict::Done | Verdict::Unreadable | Verdict::None => {
-            Judgement { group: CardGroup::Over, need: None, reason: None }
+        Verdict::Done | Verdict::Unreadable | Verdict::None => none_needed(CardGroup::Over),
+    }
+}
+
+/// The judgement of a run that could go on but for a unit of work that was begun.
+fn judge_unit(unit: BegunUnit) -> Judgement {
+    match unit {
+        BegunUnit::InDoubt(unit) => {
+            let reason = Some(format!("{unit} was begun and its outcome is unknown"));
+            Judgement { group: CardGroup::InDoubt, need: Some(Need::Units), reason, begun_at: None }
+        }
+        BegunUnit::GoesOn { unit, at } => {
+            let reason = Some(format!("the process that began {unit} still runs"));
+            Judgement { group: CardGroup::AtWork, need: None, reason, begun_at: at }
         }
     }
 }
@@ -360,10 +391,7 @@ fn what_waits(view: &View) -> Option<String> {
 /// A unit of this status, in words.
 fn unit_with(view: &View, status: StepStatus) -> Option<String> {
     let unit = view.history.units().into_iter().find(|unit| unit.status == status)?;
-    Some(match unit.unit {
-        Some(name) => format!("unit {name} of `{}`", unit.step),
-        None => format!("`{}`", unit.step),
-    })
+    Some(unit_in_words(&unit))
 }
 
 /// Whether a session is alive that holds no run, as far as a hook has noted its process.

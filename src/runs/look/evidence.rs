@@ -1,5 +1,6 @@
 //! `evidence`: what runs refer to as evidence and artifacts, and whether it is there; and the content of these files.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
@@ -12,16 +13,13 @@ use crate::engine::Attempt;
 use crate::model::{Number, RunId, SessionId, StateName};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts};
+use crate::runs::look::reference::{DIRECTORY, Named, is_web, named};
+use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::for_reading;
 use crate::store::{Project, StoreError, StoredRun};
 
-/// How FlowRun names a record of evidence with this id.
-const RECORD: &str = ".evidence.yaml";
-/// The directory of a run in which evidence is.
-const DIRECTORY: &str = "evidence/";
 /// How many bytes decide about the type of a content.
 const HEAD: usize = 8192;
 
@@ -32,8 +30,10 @@ pub struct EvidenceRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// Whether to list that of all open runs.
+    /// Whether to list that of all runs, also of those that are over.
     pub all: bool,
+    /// Only that of runs about this feature, of all of them.
+    pub feature: Option<String>,
     /// The session of the caller.
     pub session: Option<SessionId>,
 }
@@ -116,17 +116,8 @@ pub enum EvidenceFile {
 /// [`Error::NoSuchRun`], and those of reading a run.
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
-    if request.all {
-        let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
-        let (found, unreadable) = read_runs(&project, &open.ids, |run| {
-            let view = for_reading(cx, &project, run)?;
-            let is_over = view.history.state().status().is_terminal();
-            Ok((!is_over).then(|| {
-                evidence_of(cx, &project, run, &view.history.attempts().iter().collect::<Vec<_>>(), &artifacts(&view))
-            }))
-        })?;
-        let evidence = found.into_iter().collect::<Result<Vec<_>>>()?.concat();
-        return Ok(EvidenceReport { evidence, unreadable });
+    if request.all || request.feature.is_some() {
+        return evidence_of_all(cx, &project, request.feature.as_deref());
     }
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
@@ -134,6 +125,24 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let activities: Vec<_> = view.history.attempts().iter().collect();
     let evidence = evidence_of(cx, &project, &*run, &activities, &artifacts(&view))?;
     Ok(EvidenceReport { evidence, unreadable: Vec::new() })
+}
+
+/// What all runs refer to, or those about a feature; the run that was started last comes first.
+fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Result<EvidenceReport> {
+    let (mut found, unreadable) = read_runs(project, &project.runs().ids()?, |run| {
+        let view = for_reading(cx, project, run)?;
+        let document = view.history.state().document();
+        let is_about =
+            |feature| document.context_text("feature") == Some(feature) || features(&view.history).contains(feature);
+        if !feature.is_none_or(is_about) {
+            return Ok(None);
+        }
+        let activities: Vec<_> = view.history.attempts().iter().collect();
+        let evidence = evidence_of(cx, project, run, &activities, &artifacts(&view))?;
+        Ok(Some((Reverse((document.created_at, document.id.clone())), evidence)))
+    })?;
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(EvidenceReport { evidence: found.into_iter().flat_map(|(_, evidence)| evidence).collect(), unreadable })
 }
 
 /// What a run with these activities and artifacts refers to.
@@ -150,7 +159,7 @@ pub(in crate::runs) fn evidence_of(
     for attempt in activities {
         for reference in &attempt.evidence {
             let origin = EvidenceOrigin::Activity { number: attempt.number, id: attempt.id.clone() };
-            let item = item_of_activity(run.id(), origin, reference, &files);
+            let item = item_of_activity(run.id(), origin, reference, named(cx, project, run, reference, &files));
             if let Some(EvidenceFile::Evidence(name)) = &item.file {
                 unnamed.remove(name);
             }
@@ -171,41 +180,19 @@ pub(in crate::runs) fn evidence_of(
     Ok(found)
 }
 
-fn is_web(text: &str) -> bool {
-    text.starts_with("https://") || text.starts_with("http://")
-}
-
-fn item_of_activity(
-    run: &RunId,
-    origin: EvidenceOrigin,
-    reference: &str,
-    files: &BTreeMap<String, u64>,
-) -> EvidenceItem {
-    let plain = reference.trim_start_matches("./");
-    let inside = plain.strip_prefix(DIRECTORY);
-    let name = inside.unwrap_or(plain);
-    let is_there = |name: &String| files.contains_key(name);
-    let known = [name.to_owned(), format!("{name}{RECORD}")].into_iter().find(is_there);
-    // Only what names the directory is sure to be a file; it may be missing.
-    let named = || inside.filter(|name| !name.contains('/')).map(str::to_owned);
-    let kind = match (&known, inside) {
-        (Some(_), _) | (None, Some(_)) => EvidenceKind::File,
-        (None, None) if is_web(plain) => EvidenceKind::Link,
-        (None, None) => EvidenceKind::Text,
+fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named: Named) -> EvidenceItem {
+    let (kind, file, exists, bytes) = match named {
+        Named::Evidence { name, bytes } => {
+            (EvidenceKind::File, Some(EvidenceFile::Evidence(name)), Some(bytes.is_some()), bytes)
+        }
+        Named::InProject { bytes } => (EvidenceKind::File, None, Some(true), bytes),
+        Named::Missing => (EvidenceKind::File, None, Some(false), None),
+        Named::Outside => (EvidenceKind::File, None, None, None),
+        Named::Link => (EvidenceKind::Link, None, None, None),
+        Named::Text => (EvidenceKind::Text, None, None, None),
     };
-    let bytes = known.as_ref().and_then(|name| files.get(name).copied());
-    let exists = (kind == EvidenceKind::File).then_some(known.is_some());
-    let file = known.or_else(named).map(EvidenceFile::Evidence);
-    EvidenceItem {
-        run_id: run.clone(),
-        origin,
-        reference: reference.to_owned(),
-        label: None,
-        kind,
-        file,
-        exists,
-        bytes,
-    }
+    let reference = reference.to_owned();
+    EvidenceItem { run_id: run.clone(), origin, reference, label: None, kind, file, exists, bytes }
 }
 
 fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {

@@ -14,6 +14,7 @@ use crate::model::{LostRange, RunDocument, RunId, Seq, StateName, Suggestion, Wo
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, unknown_driver};
 use crate::runs::context::Context;
 use crate::runs::here::{named_here, place_from, place_of_caller};
+use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{ends_at, places_of_log, places_with, ways_back};
 use crate::runs::open::view::View;
 use crate::runs::workflow::names_a_file;
@@ -55,7 +56,7 @@ pub(in crate::runs) fn outlook<'a>(
     let shown = state.document().state.last_seq;
     let is_away = view.log.last_seq() == Seq(0) && !places_of_log(cx, project, run, shown).is_empty();
     let damage = damage(view, is_away);
-    Outlook { machine, drift, damage, presence, now: cx.clock.now() }
+    Outlook { machine, drift, damage, presence, now: cx.clock.now(), lives: lives(&view.history) }
 }
 
 /// The next steps of a run.

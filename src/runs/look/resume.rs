@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, Verdict, joined};
 use crate::host::WorkingTree;
 use crate::model::{
-    Doing, RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, WorkflowId,
+    Doing, RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
 use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
@@ -72,6 +72,8 @@ pub struct ResumeReport {
     pub in_doubt: Vec<InDoubt>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
+    /// When the work began that the verdict is about, if the process that began it still runs.
+    pub begun_at: Option<Timestamp>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
     /// Uncommitted changes outside flow's own files.
@@ -187,7 +189,7 @@ pub(in crate::runs) fn resume_here(
         Look::Whole => working_tree(cx, &project, document, &runs, &mut notes),
         Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
     };
-    let Plan { verdict, reason, mut completed, in_doubt, left_undone, .. } = plan;
+    let Plan { verdict, reason, mut completed, in_doubt, left_undone, begun_at, .. } = plan;
     let completed_activities = completed.len();
     if !request.all {
         completed.drain(..completed_activities.saturating_sub(COMPLETED));
@@ -205,6 +207,7 @@ pub(in crate::runs) fn resume_here(
         completed,
         in_doubt,
         left_undone,
+        begun_at,
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(&runs, run.id().as_str()),
@@ -338,6 +341,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         completed: Vec::new(),
         in_doubt: Vec::new(),
         left_undone: Vec::new(),
+        begun_at: None,
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates: Vec::new(),

@@ -76,6 +76,7 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
                 id: activity.id().to_string(),
                 phase: activity.phase(),
                 status: activity.status(),
+                exit_code: activity.exit_code(),
                 summary: activity.summary().or(activity.name()).map(str::to_owned),
                 evidence: activity.evidence().map(str::to_owned).collect(),
                 settles: Vec::new(),

@@ -1,7 +1,7 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{age, columns, count, hint, look_of, look_of_group, title};
+use crate::picture::{age, columns, count, hint, look_of, look_of_group, reason_now, title};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport};
 use crate::watch::line::{Line, Look, cell};
 
@@ -84,7 +84,7 @@ impl Row {
     fn of(card: &Card, now: Timestamp) -> Self {
         let run = &card.run;
         let (symbol, class, word) = look_of(card);
-        let goal = run.goal.as_ref().filter(|_| !card.group.is_open());
+        let goal = run.goal.clone().filter(|_| !card.group.is_open());
         Self {
             look: Look::of_class(class),
             tag: format!("{symbol} {word}"),
@@ -92,7 +92,7 @@ impl Row {
             workflow: run.head.workflow.to_string(),
             phase: run.head.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
             age: age(run.head.updated_at, now),
-            about: goal.unwrap_or(&card.reason).clone(),
+            about: goal.unwrap_or_else(|| reason_now(&card.reason, card.begun_at, now).into_owned()),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! One run: where it is and why, what to do next, when work happened, and what came out.
 
 use crate::model::{StepStatus, Timestamp};
-use crate::picture::{age, columns, count, duration, look_of_activity, look_of_group, look_of_step, timeline_text};
+use crate::picture::{
+    age, columns, count, duration, look_of_activity, look_of_group, look_of_step, reason_now, timeline_text,
+};
 use crate::runs::{HolderLife, Need, RunReport, ShownStep};
 use crate::watch::line::{Line, Look, cell, wrapped};
 use crate::watch::pages::log;
@@ -18,7 +20,7 @@ pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> V
     let run = &facts.report;
     let mut lines = head(run, now, width);
     lines.push(Line::new());
-    lines.extend(next(run, width));
+    lines.extend(next(run, now, width));
     section(&mut lines, "Steps", "", run.steps.iter().flat_map(step).collect());
     section(&mut lines, "Timeline", &folded(run), timeline(run, width));
     let activities: Vec<_> = facts.activities.iter().map(activity).collect();
@@ -78,11 +80,12 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
 }
 
 /// What it needs, and the next safe action.
-fn next(run: &RunReport, width: usize) -> Vec<Line> {
+fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let (symbol, class) = look_of_group(run.card.group);
     let title = format!("{symbol} {}", run.card.group.title());
     let mut lines = vec![Line::new().with(Look::of_class(class), title)];
-    lines.extend(paragraph(&run.card.reason, width, Look::Plain));
+    let reason = reason_now(&run.card.reason, run.card.begun_at, now);
+    lines.extend(paragraph(&reason, width, Look::Plain));
     let next = &run.card.next;
     lines.extend(next.description.iter().flat_map(|text| paragraph(text, width, Look::Dim)));
     // A command that is broken could not be copied from here.
@@ -165,10 +168,11 @@ fn timeline(run: &RunReport, width: usize) -> Vec<Line> {
 }
 
 fn activity(activity: &Activity) -> Line {
-    let (symbol, class, word) = look_of_activity(activity.status);
+    let (symbol, class, words) = look_of_activity(activity.status, activity.exit_code);
+    let status = format!("{symbol} {words}");
     Line::new()
         .dim(format!("  {:>4}  ", activity.number))
-        .with(Look::of_class(class), cell(&format!("{symbol} {word}"), 10))
+        .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
         .plain(" ")
         .with(Look::Strong, &activity.id)
         .dim(format!("  {}  ", activity.phase))

@@ -149,9 +149,12 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
       "activity": "look",
       "phase": "reproduce",
       "status": "passed",
+      "exit_code": 0,
       "completed_activities": 1,
       "repeated": false,
-      "warnings": []
+      "warnings": [
+        "the changed file a.rs is not there, which is right only if it was removed"
+      ]
     }
     "#);
     let advanced = client.data("flow_advance", json!({ "summary": "Why it happens is known" }));
@@ -180,6 +183,22 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
     );
     let checked = sandbox.flow(["verify", "r1"]).ok();
     assert!(checked.stdout.starts_with("ok"), "{checked:?}");
+}
+
+#[test]
+fn an_exit_code_decides_and_begun_work_has_its_process() {
+    let sandbox = begun();
+    let pid = std::process::id().to_string();
+    let client = Client { variables: &[("FLOW_HOLDER_PID", &pid)], ..Client::of(&sandbox) };
+    let failed = json!({ "id": "tests", "exit_code": 2 });
+    assert_eq!(client.data("flow_record", failed)["status"], "failed");
+    let contradicted = json!({ "id": "tests", "status": "passed", "exit_code": 2 });
+    assert_eq!(client.error("flow_record", contradicted)["code"], "exit_code_contradicts");
+    let explained = json!({ "id": "tests", "status": "passed", "exit_code": 2, "summary": "They have to fail" });
+    assert_eq!(client.data("flow_record", explained)["status"], "passed");
+    client.data("flow_record", json!({ "id": "work", "status": "running" }));
+    let resumed = client.data("flow_resume", json!({}));
+    assert_eq!((&resumed["verdict"], &resumed["in_doubt"][0]["alive"]), (&json!("reconcile"), &json!(true)));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use flowrun::codec::{RunText, seal};
 use flowrun::engine::{
-    Caller, Decision, Drift, Emit, History, Outlook, Presence, Refusal, Report, RunState, Supply, decide_emit, resume,
+    Caller, Decision, Drift, Emit, History, Lives, Outlook, Presence, Refusal, Report, RunState, Supply, decide_emit,
+    resume,
 };
 use flowrun::machine::{Form, Machine, StateTypes, compile_text};
 use flowrun::model::{
@@ -133,8 +134,14 @@ impl<'a> Rehearsal<'a> {
         let read = RunText::parse(text.text()).map(|read| read.document().clone());
         assert_eq!(read.as_ref(), Ok(self.state.document()), "{}", text.text());
         let history = History::fold(&self.events).expect("it began");
-        let outlook =
-            Outlook { machine: self.machine, drift: Drift::None, damage: None, presence: Presence::Free, now: now() };
+        let outlook = Outlook {
+            machine: self.machine,
+            drift: Drift::None,
+            damage: None,
+            presence: Presence::Free,
+            now: now(),
+            lives: Lives::default(),
+        };
         assert!(!resume(&history, &outlook).reason.is_empty());
     }
 

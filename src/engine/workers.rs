@@ -1,0 +1,79 @@
+//! The processes that were noted when work began without a session, and what their life says.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Event, EventKind, Number, StateName, StepStatus, Timestamp, Unit};
+
+/// A step, or a unit of it.
+type Place = (StateName, Option<Unit>);
+
+/// The beginning of work: when, and the processes that were noted with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Beginning {
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) by: Vec<String>,
+}
+
+/// The beginnings of work whose caller had no session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Workers {
+    activities: BTreeMap<Number, Vec<String>>,
+    steps: BTreeMap<Place, Beginning>,
+}
+
+impl Workers {
+    pub(super) fn note(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ActivityRecorded(record) if !record.by.is_empty() => {
+                self.activities.insert(record.number, record.by.clone());
+            }
+            EventKind::Emitted(emitted) => {
+                let running = emitted.reports.iter().filter(|report| report.status() == Some(StepStatus::Running));
+                for report in running {
+                    let Some(step) = &report.step else { continue };
+                    let place = (step.clone(), report.unit.clone());
+                    if emitted.by.is_empty() {
+                        self.steps.remove(&place);
+                        continue;
+                    }
+                    self.steps.insert(place, Beginning { at: Some(event.at), by: emitted.by.clone() });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether no process was noted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.activities.is_empty() && self.steps.is_empty()
+    }
+
+    pub(super) fn of_activity(&self, number: Number) -> &[String] {
+        self.activities.get(&number).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn of_step(&self, step: &StateName, unit: Option<&Unit>) -> Beginning {
+        self.steps.get(&(step.clone(), unit.cloned())).cloned().unwrap_or_default()
+    }
+}
+
+/// Which noted processes live, and which have ended. One that cannot be seen from here is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lives(BTreeMap<String, bool>);
+
+impl FromIterator<(String, bool)> for Lives {
+    fn from_iter<T: IntoIterator<Item = (String, bool)>>(lives: T) -> Self {
+        Self(lives.into_iter().collect())
+    }
+}
+
+impl Lives {
+    /// Whether work goes on that was begun by these processes: one of them lives. `None` if that is not known.
+    pub(crate) fn of(&self, by: &[String]) -> Option<bool> {
+        if by.iter().any(|process| self.0.get(process) == Some(&true)) {
+            return Some(true);
+        }
+        let have_ended = !by.is_empty() && by.iter().all(|process| self.0.get(process) == Some(&false));
+        have_ended.then_some(false)
+    }
+}
