@@ -110,6 +110,9 @@ pub(super) fn splice(
             }
         }
     }
+    // What follows a key comes before what is put at the end, also behind the last key: so the order does not depend on
+    // which of them was added first.
+    added.sort_by_key(|(before, _)| before.is_none());
     edits.extend(added.into_iter().map(|(before, text)| target.place_for(before, text)));
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut spliced = String::with_capacity(text.len() + 64);

@@ -444,7 +444,9 @@ impl History {
         let gone: Vec<&StateName> =
             self.phases.stays.keys().filter(|phase| !self.phases.path.contains(phase)).collect();
         for phase in self.phases.path.iter().chain(gone) {
-            if self.phases.here.contains(phase) {
+            // A phase to which the run comes again in this round is not passed over.
+            let is_ahead = self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken);
+            if is_ahead || self.phases.here.contains(phase) {
                 continue;
             }
             let work = self.work(phase);

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Attempt, Drift, Hold, InDoubt, Lives, Outlook, Plan, Presence, Verdict};
+use crate::engine::{
+    self, Action, Attempt, Drift, Hold, InDoubt, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict,
+};
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
@@ -30,6 +32,8 @@ pub struct Card {
     pub verdict: Verdict,
     /// Why the run is in its group.
     pub reason: String,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
     /// What to do next.
     pub next: NextReport,
     /// Whether the session that holds the run is alive; none if no session holds it.
@@ -56,6 +60,7 @@ impl Card {
             need: None,
             verdict: Verdict::Done,
             reason: reason_of_over(&run),
+            left_undone: Vec::new(),
             next,
             holder: None,
             begun_at: None,
@@ -145,6 +150,8 @@ pub enum Need {
     Failing,
     /// A gate waits for a person's decision.
     Approval,
+    /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
+    Undone,
     /// The workflow changed at the run's current phase.
     Drifted,
     /// Events are missing from its log.
@@ -173,6 +180,7 @@ impl Need {
             Self::Limit => "limit",
             Self::Failing => "failing",
             Self::Approval => "approval",
+            Self::Undone => "undone",
             Self::Drifted => "drifted",
             Self::Damaged => "damaged",
             Self::Joined => "joined",
@@ -263,8 +271,9 @@ fn conclude(
     }
     let last_seq = summary.last_seq;
     let reason = reason.unwrap_or_else(|| plan.reason.clone());
+    let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let card =
-        Card { run: summary.into(), group, need, verdict: plan.verdict, reason, next, holder, begun_at, last_seq };
+        Card { run: summary.into(), group, need, verdict, reason, left_undone, next, holder, begun_at, last_seq };
     Judged { card, notes, drift: outlook.drift, in_doubt: plan.in_doubt }
 }
 
@@ -350,12 +359,25 @@ fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>,
                 because(CardGroup::LeftBehind, Need::Dead, reason)
             } else if run.head.blocked_reason.as_deref() == Some(SESSION_ENDED) {
                 because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
+            } else if let Some(reason) = passed_over(view, plan) {
+                because(CardGroup::Waits, Need::Undone, reason)
             } else {
                 none_needed(CardGroup::CanGoOn)
             }
         }
         Verdict::Done | Verdict::Unreadable | Verdict::None => none_needed(CardGroup::Over),
     }
+}
+
+/// What the run passed over without anyone's reason, in words.
+fn passed_over(view: &View, plan: &Plan) -> Option<String> {
+    for left in &plan.left_undone {
+        let work = view.history.work(&left.phase);
+        if work.skipped.is_none() {
+            return Some(Undone::new(None, &left.phase, &work).to_string());
+        }
+    }
+    None
 }
 
 /// The judgement of a run that could go on but for a unit of work that was begun.

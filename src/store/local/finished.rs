@@ -150,7 +150,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 mod tests {
     use super::*;
 
-    const KNOWN: &str = r#"v4 run-1 1.2.3. [["run-1","debug","cancelled","fix","failed","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"a","j.md","s1",7]
+    const KNOWN: &str = r#"v4 run-1 1.2.3. [["run-1","debug","cancelled","fix","failing","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"a","j.md","s1",7]
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
