@@ -137,7 +137,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
             return Ok(report_of(tx, seq, &record, true));
         }
-        tx.refuse_moved_on(Some(request.seen))?;
+        refuse_unseen(tx, request.seen)?;
         let id = ActivityId::new(APPROVAL)?;
         let decision = Decide {
             approves: request.approves,
@@ -156,6 +156,22 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
         let seq = tx.commit()?;
         Ok(report_of(tx, seq, &record, false))
     })
+}
+
+/// Refuses a decision of a person who had seen the run up to `seen`, if something was recorded or changed since then. Who
+/// holds the run is nothing to decide on.
+fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
+    let last = tx.writer.end().last;
+    if seen > last {
+        return tx.refuse_moved_on(Some(seen));
+    }
+    let is_new = |event: &Event| {
+        event.seq > seen && !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_))
+    };
+    if tx.writer.log()?.events().any(is_new) {
+        return Err(tx.refused(Refusal::MovedOn { seen, last }));
+    }
+    Ok(())
 }
 
 /// Refuses a process that an agent began, or may have begun.
