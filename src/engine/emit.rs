@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
-use crate::engine::{Caller, Decision, History, Refusal, RunState, StepFault, Trail};
+use crate::engine::apply::{STEP_ID, ask_or_answer, concerns};
+use crate::engine::{Caller, Decision, Elsewhere, History, Refusal, RunState, StepFault, Trail};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Number, Question,
@@ -19,6 +19,8 @@ pub struct Emit {
     pub request: Option<TextDigest>,
     /// The time of the reports.
     pub now: Timestamp,
+    /// Whether the caller writes documents of interviews, so that it may answer their questions.
+    pub answers_documents: bool,
 }
 
 /// A report from a caller.
@@ -63,6 +65,7 @@ pub fn decide_emit(
     // Artifacts of a run may be reported after its end.
     let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_of_artifact());
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
+    draft.answers_documents = emit.answers_documents;
     for report in emit.reports {
         draft.take(report)?;
     }
@@ -103,6 +106,7 @@ struct Draft<'a> {
     state: &'a RunState,
     machine: Option<&'a Machine>,
     now: Timestamp,
+    answers_documents: bool,
     trail: &'a dyn Trail,
     supply: &'a mut dyn Supply,
     steps: Steps,
@@ -140,6 +144,7 @@ impl<'a> Draft<'a> {
             state,
             machine,
             now,
+            answers_documents: false,
             trail,
             supply,
             steps: owned.steps.clone(),
@@ -160,6 +165,7 @@ impl<'a> Draft<'a> {
             reports: self.reports.clone(),
             records: self.records.clone(),
             ends: self.ends,
+            keeps_questions: !self.ends && !self.questions.is_empty(),
             session: None,
             request: None,
         }
@@ -167,6 +173,7 @@ impl<'a> Draft<'a> {
 
     fn take(&mut self, mut report: Report) -> Result<(), Refusal> {
         self.place(&mut report)?;
+        self.check_answered_in_place(&report)?;
         let status = report.status();
         if self.ends && status.is_some() {
             return Err(Refusal::Terminal { status: RunStatus::Completed });
@@ -205,7 +212,7 @@ impl<'a> Draft<'a> {
                 return Ok(());
             }
             let said = report.clone().at(self.now);
-            let asked: Vec<_> = self.questions.iter().filter(|question| answers(&said, question)).collect();
+            let asked: Vec<_> = self.questions.iter().filter(|question| concerns(&said, question)).collect();
             return match asked.as_slice() {
                 [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
                 [only] => {
@@ -241,6 +248,20 @@ impl<'a> Draft<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Refuses an answer to a question of an interview: it would be in the log, and the document would still ask.
+    fn check_answered_in_place(&self, report: &Report) -> Result<(), Refusal> {
+        if self.answers_documents || report.kind != ReportType::UserAnswered {
+            return Ok(());
+        }
+        let said = report.clone().at(self.now);
+        let asked = self.questions.iter().find(|question| question.is_of_interview() && concerns(&said, question));
+        let Some((question, history)) = asked.zip(self.trail.history()) else { return Ok(()) };
+        let Some(document) = history.document_of(question) else { return Ok(()) };
+        let number = history.number_of(question);
+        let (question, document) = (question.clone(), document.to_owned());
+        Err(Refusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })))
     }
 
     /// Checks that the machine has the step, whatever the report says about it.
@@ -369,10 +390,6 @@ impl<'a> Draft<'a> {
             }
             Entry::From(left) => {
                 self.here.retain(|here| !left.contains(here));
-                if !left.is_empty() {
-                    // Drop the questions of the places that the run leaves.
-                    self.questions.retain(|question| question.step == *step || self.here.contains(&question.step));
-                }
                 left.first().cloned()
             }
             Entry::Beside(branch) => Some(branch),

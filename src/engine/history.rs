@@ -292,11 +292,22 @@ impl History {
     /// directly.
     #[must_use]
     pub fn document_of(&self, question: &Question) -> Option<&str> {
+        self.asked_in(question)?.text("document")
+    }
+
+    /// The number of `question` in its document. `None` if it has none.
+    #[must_use]
+    pub fn number_of(&self, question: &Question) -> Option<u32> {
+        u32::try_from(self.asked_in(question)?.data.get("question")?.as_u64()?).ok()
+    }
+
+    /// The report that asked `question`.
+    fn asked_in(&self, question: &Question) -> Option<&StepReport> {
         let asks = |report: &&StepReport| {
             report.kind() == Some(ReportType::WaitingForUser)
                 && report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
         };
-        self.reports.iter().rfind(asks)?.text("document")
+        self.reports.iter().rfind(asks)
     }
 
     /// All reports on steps, oldest first.

@@ -20,6 +20,7 @@ mod resume;
 mod state;
 mod timeline;
 
+pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
 pub use command::{Advance, Caller, Claim, Command, Decision, Record};
@@ -43,7 +44,7 @@ pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
 pub use refusal::Refusal;
-pub(crate) use refusal::{StepFault, Unanswered, Undone};
+pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
 pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};

@@ -163,6 +163,9 @@ pub enum Refusal {
     /// Several questions are open, and the answer fits more than one.
     #[error("{} questions are open: {}", .0.len(), .0.join(", "))]
     WhichQuestion(Vec<String>),
+    /// The answer belongs into the document of an interview.
+    #[error("`{}` asks for an interview; the answer belongs into {}", .0.question.step, .0.document)]
+    AnsweredElsewhere(Box<Elsewhere>),
     /// The run is in no step, so a question has to name one.
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
@@ -273,6 +276,17 @@ pub struct Unanswered {
     pub workflow: WorkflowId,
     /// Whether the answer belongs into a document, from which the run learns it.
     pub in_document: bool,
+}
+
+/// A question whose answer belongs into a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The question.
+    pub question: Question,
+    /// The document, as a path in the project, or as the caller can name it.
+    pub document: String,
+    /// The number of the question in the document; `None` if nothing more is asked, or an earlier version asked.
+    pub number: Option<u32>,
 }
 
 /// Why a step cannot be reported. The messages are rp1's.

@@ -51,7 +51,7 @@ pub use run::Owned;
 pub use run::{Doing, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
-pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
+pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus, Steps};
 #[doc(hidden)]
 pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};

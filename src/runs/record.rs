@@ -13,6 +13,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::questions::unanswered;
 use crate::runs::transaction::{Transaction, transact};
 
 /// The activity to record.
@@ -131,7 +132,9 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 }
                 check_size(&recorded)?;
                 tx.claim_for_work()?;
+                let before = tx.state.clone();
                 tx.append(kind, key)?;
+                tx.warnings.extend(unanswered(&before, &tx.state, &[]));
                 let seq = tx.commit()?;
                 Ok(report_of(tx, seq, &recorded, false))
             }

@@ -51,6 +51,7 @@ mod open_runs;
 mod plugin;
 mod power;
 mod properties;
+mod questions;
 mod recovery;
 mod saying;
 mod schemas;

@@ -307,7 +307,7 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     let asks = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "waiting_for_user", "--step", "build"];
     sandbox.flow(asks.iter().chain(&["--unit", "T1", "--data", r#"{"prompt":"may I?"}"#])).ok();
     let failed = emit(&sandbox, "build-fast", "build", "failed", &[]).ok().json();
-    assert_eq!(failed["data"]["warnings"], json!(["`build` (T1) asked before, and got no answer: may I?"]));
+    assert_eq!(failed["data"]["warnings"], json!(["the work goes on, and `build` (T1) got no answer to: may I?"]));
     emit(&sandbox, "build-fast", "review", "completed", &[]).ok();
     let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
     assert!(done.contains("not done when the run ended: T1 (waiting in build), T2 (failed in build)"), "{done}");
