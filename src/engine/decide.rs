@@ -2,6 +2,7 @@
 
 use crate::engine::leave::{is_undone, is_way_back, open_beside, undone};
 use crate::engine::resume::in_doubt;
+use crate::engine::units::UnitsAlone;
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone};
 use crate::machine::{Difference, Machine};
 use crate::model::{
@@ -316,7 +317,7 @@ fn complete(
         return Err(Refusal::InDoubt { ids: in_doubt.into_iter().map(|doubt| doubt.id).collect() });
     }
     if run.completed_activities.is_empty() {
-        return Err(Refusal::NothingRecorded);
+        UnitsAlone::check_done(trail.history())?;
     }
     let mut undone = Vec::new();
     if let Some(history) = trail.history() {

@@ -96,8 +96,17 @@ impl Report {
 
     /// The step of the run's own workflow that a registered subflow belongs to.
     fn parent(&self) -> Option<StateName> {
+        self.named_parent().filter(|parent| parent.agent().is_none())
+    }
+
+    /// The step of a sub-agent that a registered subflow belongs to.
+    pub(crate) fn parent_of_agent(&self) -> Option<StateName> {
+        self.named_parent().filter(|parent| parent.agent().is_some())
+    }
+
+    fn named_parent(&self) -> Option<StateName> {
         let named = self.data.get("parentStepId").filter(|_| self.kind == ReportType::SubflowRegistered)?;
-        StateName::new(named.as_str()?).ok().filter(|parent| parent.agent().is_none())
+        StateName::new(named.as_str()?).ok()
     }
 }
 

@@ -64,6 +64,15 @@ pub struct UnitWork<'h> {
     pub below: &'h StateName,
 }
 
+impl std::fmt::Display for UnitWork<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.unit {
+            Some(unit) => write!(f, "{unit} ({} in {})", self.status, self.step),
+            None => write!(f, "{} ({})", self.step, self.status),
+        }
+    }
+}
+
 /// Who holds the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
@@ -354,12 +363,8 @@ impl History {
     /// Descriptions of the units and sub-agents that are not reported as done.
     #[must_use]
     pub fn open_workers(&self) -> Vec<String> {
-        let open = self.workers().filter(|(.., status)| !status.is_done() && *status != StepStatus::NotStarted);
-        let in_words = open.map(|(unit, step, status)| match unit {
-            Some(unit) => format!("{unit} ({status} in {step})"),
-            None => format!("{step} ({status})"),
-        });
-        in_words.collect()
+        let is_open = |unit: &UnitWork<'_>| !unit.status.is_done() && unit.status != StepStatus::NotStarted;
+        self.units().into_iter().filter(is_open).map(|unit| unit.to_string()).collect()
     }
 
     /// The latest report on a step of the workflow itself.

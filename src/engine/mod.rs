@@ -19,6 +19,7 @@ mod refusal;
 mod resume;
 mod state;
 mod timeline;
+mod units;
 
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use choices::Forced;
@@ -32,7 +33,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Progress, Report, Supply, decide_emit, progress};
-pub(crate) use history::{Attempt, Hold};
+pub(crate) use history::{Attempt, Hold, UnitWork};
 pub use history::{History, NoTrail, Trail};
 #[doc(hidden)]
 pub use join::{Histories, join};

@@ -76,6 +76,12 @@ pub enum Refusal {
     /// The run has no completed activity (a rule of FlowRun).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
+    /// Only units and sub-agents report, and some of them are not done.
+    #[error("these are not done: {}", units.join(", "))]
+    UnitsOpen {
+        /// The units and sub-agents with their states.
+        units: Vec<String>,
+    },
     /// The work of phases that the run would leave or complete is not done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotDone(Vec<Undone>),

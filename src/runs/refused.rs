@@ -37,6 +37,10 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
             let help = Help::from("record what was done, or give up with ") + Suggestion::flow("cancel").value(run);
             (Kind::Refused, "nothing_recorded", help)
         }
+        Refusal::UnitsOpen { .. } => {
+            let help = "report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed";
+            (Kind::Refused, "units_not_done", help.into())
+        }
         Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
         Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
         Refusal::InDoubt { .. } => {

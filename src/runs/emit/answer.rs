@@ -138,7 +138,6 @@ pub(super) fn answer(
         _ => "batch".to_owned(),
     };
     let mut warnings = outcome.warnings;
-    warnings.extend(unknown_children(cx, project, emitted));
     if emitted.ends {
         let left = outcome.state.document().state.running_steps();
         warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
@@ -174,23 +173,6 @@ pub(super) fn answer(
             warnings,
         },
     }
-}
-
-/// Warnings about states of sub-agents that are not in the agents' own definitions. They are not checked against the
-/// run's workflow.
-fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
-        let Some((agent, state)) = step.as_str().split_once(':') else { continue };
-        let Ok(found) = cx.catalog(Some(project)).find(agent) else { continue };
-        let machine = found.machine;
-        if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
-            let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-            warnings
-                .push(format!("step \"{step}\": \"{state}\" is not a state of the agent {agent}, which has [{known}]"));
-        }
-    }
-    warnings
 }
 
 /// Warnings about steps that began beside another successor of the same step that is not done. The definition may mean

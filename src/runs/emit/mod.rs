@@ -1,5 +1,6 @@
 //! `emit`: agents report on the steps of a workflow (rp1). The first report creates the run if it does not exist.
 
+mod agents;
 mod answer;
 
 pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
@@ -19,6 +20,7 @@ use crate::model::{
     TextDigest, Timestamp, WorkflowId,
 };
 use crate::runs::context::Context;
+use crate::runs::emit::agents::{check_steps, with_agent};
 use crate::runs::emit::answer::{Outcome, answer, nothing_new};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
@@ -175,6 +177,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         }
         tx.refuse_moved_on(asked.request.seen)?;
         refuse_reports(tx, &asked.reports)?.map_err(refused)?;
+        check_steps(&cx.catalog(Some(project)), &asked.reports).map_err(refused)?;
         let machine = tx.machine()?;
         let trail = tx.trail();
         let mut supply = Numbers { cx, now: asked.now, tx: Some(tx), last: None, fault: None };
@@ -208,12 +211,12 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     Ok(report)
 }
 
-/// A refusal with names as the caller can give them.
+/// A refusal with what helps this caller: names that it can give, and the agent that has a step.
 fn as_seen_here(tx: &Transaction<'_>, mut refusal: Refusal) -> Refusal {
     if let Refusal::AnsweredElsewhere(elsewhere) = &mut refusal {
         elsewhere.document = named_here(tx.cx, tx.project, Path::new(&elsewhere.document));
     }
-    refusal
+    with_agent(&tx.cx.catalog(Some(tx.project)), refusal)
 }
 
 /// The result of reports in an existing run.
@@ -325,9 +328,11 @@ fn begin_with(
     let first_id = cx.ids.next(asked.now);
     let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
     let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
+    let catalog = cx.catalog(project);
+    check_steps(&catalog, &asked.reports).map_err(refused)?;
     let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
-    let decision =
-        decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply).map_err(refused)?;
+    let decision = decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply)
+        .map_err(|refusal| refused(with_agent(&catalog, refusal)))?;
     let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
     let emitted = (**emitted).clone();

@@ -14,6 +14,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::look::show::ShownUnit;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::select::open_run;
 use crate::runs::open::view::{View, for_listing, for_reading};
@@ -66,6 +67,8 @@ pub struct ResumeReport {
     pub completed: Vec<Completed>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// The units of its work, and the work of sub-agents: each with its latest status and step.
+    pub units: Vec<ShownUnit>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
     /// Uncommitted changes outside flow's own files.
@@ -197,6 +200,7 @@ pub(in crate::runs) fn resume_here(
         completed_activities,
         completed,
         in_doubt,
+        units: view.history.units().iter().map(ShownUnit::of).collect(),
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(&runs, run.id().as_str()),
@@ -328,6 +332,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         completed_activities: 0,
         completed: Vec::new(),
         in_doubt: Vec::new(),
+        units: Vec::new(),
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates: Vec::new(),
