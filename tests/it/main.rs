@@ -57,6 +57,7 @@ mod saying;
 mod schemas;
 mod seen;
 mod serve;
+mod session_end;
 mod signals;
 mod sim;
 mod storm;
