@@ -41,5 +41,5 @@ pub(crate) use signal::Watch as SignalWatch;
 pub(crate) use signal::end_by;
 #[cfg(feature = "watch")]
 pub(crate) use signal::stop;
-pub(crate) use stream::{is_null_device, open_stream};
+pub(crate) use stream::open_stream;
 pub(crate) use watch::Watcher;

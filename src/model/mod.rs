@@ -31,7 +31,7 @@ pub use event::{
     StatusChange, UnknownEvent, WorkflowAdopted,
 };
 pub(crate) use event::{RunEdited, TextDigest};
-pub(crate) use fence::without_fence;
+pub(crate) use fence::bare_reply;
 pub(crate) use flaw::Flaw;
 pub(crate) use front_matter::behind_front_matter;
 pub use help::Help;

@@ -554,7 +554,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         }));
     }
 
-    let interview = json!({ "document": "docs/charter.md", "script": "charter", "run_id": "r1" });
+    let interview = json!({ "document": "docs/charter.md", "script": "charter", "run_id": "r1", "force": true });
     holds::<InterviewRequest>(&interview);
     holds::<TalkRequest>(&json!({
         "interview": interview, "agent": "ask", "timeout": 2.5, "record": "a.jsonl", "replay": "b.jsonl",

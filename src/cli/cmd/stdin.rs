@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::host::is_null_device;
+use crate::cli::terminal::is_null_device;
 use crate::model::limits;
 
 /// How long to wait for the payload: a hook must not hang when its host opens a pipe and writes nothing.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, SessionId,
@@ -327,12 +327,8 @@ fn begin_with(
     };
     let first_id = cx.ids.next(asked.now);
     let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
-    let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
-    let catalog = cx.catalog(project);
-    check_steps(&catalog, &asked.reports).map_err(refused)?;
-    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
-    let decision = decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply)
-        .map_err(|refusal| refused(with_agent(&catalog, refusal)))?;
+    let decision = decide_first(cx, project, asked, &state, machine.as_ref(), &caller);
+    let decision = decision.map_err(|refusal| Error::Refused { run: asked.run.clone(), refusal })?;
     let Decision::Commit(kind) = decision else { unreachable!("BUG: a new run has reports") };
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
     let emitted = (**emitted).clone();
@@ -347,9 +343,9 @@ fn begin_with(
         None => None,
     };
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
-    let (new, state) = begun(begin(started, first_id), second)?;
+    let (new, after) = begun(begin(started, first_id), second)?;
     let history = History::fold(&new.events);
-    let warnings = RunState::begin(&new.events[0]).map(|first| unanswered(&first, &state, &emitted.reports));
+    let warnings = unanswered(&state, &after, &emitted.reports);
     let mut new = Some(new);
     let outside = cx.outside(&project);
     let request = cx.write_request(asked.now, cx.lock_wait()?);
@@ -359,7 +355,7 @@ fn begin_with(
     }
     let outcome = Outcome {
         run: &*run,
-        state: &state,
+        state: &after,
         machine: machine.as_ref(),
         id: asked.id.clone(),
         seq: Seq(2),
@@ -367,9 +363,25 @@ fn begin_with(
         created: true,
         token: token.map(|token| token.text),
         repeated: false,
-        warnings: warnings.unwrap_or_default(),
+        warnings,
     };
     Ok(answer(cx, &project, asked, outcome, || history))
+}
+
+/// Decides on the first reports of a run, which does not exist yet.
+fn decide_first(
+    cx: &Context,
+    project: Option<&Project>,
+    asked: &CheckedRequest<'_>,
+    state: &RunState,
+    machine: Option<&Machine>,
+    caller: &Caller,
+) -> std::result::Result<Decision, Refusal> {
+    let catalog = cx.catalog(project);
+    check_steps(&catalog, &asked.reports)?;
+    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
+    let decision = decide_emit(state, machine, caller, asked.emit(), &NoTrail, &mut supply);
+    decision.map_err(|refusal| with_agent(&catalog, refusal))
 }
 
 /// The files of a new run with these two events, and the state after them.
