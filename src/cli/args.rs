@@ -452,9 +452,12 @@ pub(super) struct HudArgs {
 // Arguments of `session-end`.
 #[derive(Debug, Args)]
 pub(super) struct SessionEndArgs {
-    /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION]
+    /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION or the host's variable]
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
+    /// Without a session, mark the runs that nobody holds; so does standard input from a terminal or /dev/null
+    #[arg(long)]
+    pub(super) unowned: bool,
 }
 
 // Arguments of `resume`.

@@ -67,3 +67,9 @@ fn at_once(modes: &mut Termios, answers: bool) {
 fn set(terminal: &File, modes: &Termios) -> io::Result<()> {
     Ok(tcsetattr(terminal, OptionalActions::Now, modes)?)
 }
+
+/// Whether a stream is the null device.
+pub(super) fn is_null_device(stream: impl AsFd) -> bool {
+    let (Ok(stream), Ok(null)) = (rustix::fs::fstat(stream), rustix::fs::stat("/dev/null")) else { return false };
+    (stream.st_mode, stream.st_rdev) == (null.st_mode, null.st_rdev)
+}

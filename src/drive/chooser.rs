@@ -12,7 +12,7 @@ use crate::drive::drive::{Audience, Drive};
 use crate::drive::http::{ask_endpoint, server};
 use crate::engine::Choices;
 use crate::machine::Machine;
-use crate::model::RunId;
+use crate::model::{RunId, bare_reply};
 
 /// Who chooses among several states that can follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,7 +87,7 @@ impl Chooser for AskCommand<'_> {
         // A script may print just the name of the state.
         let word = reply.trim();
         let is_name = !word.is_empty() && !word.contains(['\n', '`']) && serde_json::from_str::<Value>(word).is_err();
-        let is_name = is_name && !word.starts_with(['{', '[']);
+        let is_name = is_name && !bare_reply(word).starts_with(['{', '[']);
         Ok(if is_name { json!({ "next_state": word }).to_string() } else { reply })
     }
 }

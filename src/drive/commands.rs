@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::drive::DriveRequest;
 use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError};
 use crate::drive::check::missing;
-use crate::drive::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, given_last};
+use crate::drive::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive};
 use crate::engine::Choices;
 use crate::host::Job;
 use crate::machine::Machine;
@@ -51,11 +51,10 @@ pub(super) fn registry<'r>(
         if registry.knows(kind) {
             continue;
         }
-        let (audience, answer) = (Rc::clone(audience), Rc::clone(&answer));
+        let answer = Rc::clone(&answer);
         let make = move |config: StateConfig<'_>| UserState {
             prompt: question_of(config.declared),
             answer: Rc::clone(&answer),
-            audience: Rc::clone(&audience),
         };
         registry.register(kind, make).map_err(missing)?;
     }
@@ -166,16 +165,14 @@ fn question_of(declared: &crate::machine::State) -> String {
 }
 
 /// A state in which a person answers: its type is `user`, or was declared without a command.
-struct UserState<'r> {
+struct UserState {
     prompt: String,
     answer: Rc<RefCell<Option<String>>>,
-    audience: Audience<'r>,
 }
 
-impl State for UserState<'_> {
-    fn run(&mut self, context: &Context) -> std::result::Result<Outcome, StateError> {
-        let ask = || self.audience.borrow_mut().ask(given_last(context).as_ref(), &self.prompt);
-        let answer = self.answer.borrow_mut().take().or_else(ask);
+impl State for UserState {
+    fn run(&mut self, _: &Context) -> std::result::Result<Outcome, StateError> {
+        let answer = self.answer.borrow_mut().take();
         Ok(match answer {
             Some(answer) => Outcome::said(answer),
             None => Outcome::NeedsHuman { prompt: self.prompt.clone() },

@@ -258,13 +258,13 @@ fn go_through(
     person: &mut dyn Person,
 ) -> Result<DriveReport> {
     let audience: Audience<'_> = Rc::new(RefCell::new(person));
-    let Known { machine, standing, context, answer, mut warnings, .. } = known;
+    let Known { machine, standing, context, answer, asks, mut warnings, .. } = known;
     let machine = machine.expect("BUG: a driver without a graph");
     warnings.extend(unused(&machine, request));
     let registry = registry(&machine, request, drive, &audience, answer)?;
     unhandled(&machine, &registry)?;
     let handler = StateHandler::new(machine.clone(), &registry).map_err(missing)?;
-    let notebook = RunNotebook::new(cx, drive, &machine, request, Rc::clone(&audience));
+    let notebook = RunNotebook::new(cx, drive, &machine, request, Rc::clone(&audience), asks);
     let mut agent = match &request.choose {
         Choose::Person => Agent::new(handler, LeaveToPerson { run: drive.run.clone() }, notebook),
         Choose::Command(command) => {

@@ -137,6 +137,8 @@ pub(super) struct Known {
     pub(super) context: agent::Context,
     /// The answer of the user in the run's current state.
     pub(super) answer: Option<String>,
+    /// The run's current state, if it has an open question.
+    pub(super) asks: Option<StateName>,
     /// Warnings for the report.
     pub(super) warnings: Vec<String>,
     /// The file that holds the graph, if the request names one.
@@ -146,7 +148,7 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn new(machine: Option<Machine>) -> Self {
         let (standing, context) = (Position::New, agent::Context::default());
-        Self { machine, standing, context, answer: None, warnings: Vec::new(), file: None }
+        Self { machine, standing, context, answer: None, asks: None, warnings: Vec::new(), file: None }
     }
 
     fn read(&mut self, history: &History) {
@@ -177,6 +179,7 @@ impl Known {
         }
         let Some(here) = run.current_phase.clone() else { return };
         self.answer = answers.0.remove(&here);
+        self.asks = run.questions.iter().any(|question| question.is_of(&here, None)).then(|| here.clone());
         self.standing = match run.steps.get(&here) {
             Some(StepStatus::Running | StepStatus::Waiting) => Position::In(here),
             Some(StepStatus::Completed | StepStatus::Skipped) => {

@@ -120,7 +120,7 @@ impl RunState {
         let mut here: Vec<_> = self.run.state.positions().cloned().collect();
         for report in &emitted.reports {
             self.follow(report, emitted, &mut here);
-            self.report(report);
+            self.report(report, emitted.keeps_questions);
         }
         emitted.records.iter().for_each(|record| self.record(record));
         let state = &mut self.run.state;
@@ -134,8 +134,8 @@ impl RunState {
         }
     }
 
-    /// Follows a report into its step, and drops the questions of places that the run leaves. `here` is where the run
-    /// was before this report.
+    /// Follows a report into its step. `here` is where the run was before this report. In events of earlier versions the
+    /// questions of places that the run leaves are closed.
     fn follow(&mut self, report: &StepReport, emitted: &Emitted, here: &mut Vec<StateName>) {
         let Some((step, _)) = report.own_step().filter(|(step, _)| !here.contains(step) && !report.auto) else {
             return;
@@ -145,14 +145,19 @@ impl RunState {
         if let Some(left) = left {
             let stays = |place: &StateName| emitted.phase.as_ref() == Some(place) || emitted.beside.contains(place);
             here.retain(|place| place == step || place != left && stays(place));
-            self.run.state.questions.retain(|question| here.contains(&question.step));
+            if !emitted.keeps_questions {
+                self.run.state.questions.retain(|question| here.contains(&question.step));
+            }
         }
     }
 
-    fn report(&mut self, report: &StepReport) {
+    fn report(&mut self, report: &StepReport, keeps_questions: bool) {
         let state = &mut self.run.state;
         if let Some((step, status)) = report.own_step() {
             state.steps.set(step, status);
+        }
+        if !keeps_questions && goes_on(report) {
+            state.questions.retain(|question| !concerns(report, question));
         }
         ask_or_answer(&mut state.questions, report);
     }
@@ -217,15 +222,12 @@ impl RunState {
     }
 }
 
-/// Opens or closes questions according to a report.
-pub(super) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) {
+/// Opens or closes questions according to a report. Only an answer closes a question, and another question of the same
+/// asker.
+pub(crate) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) {
     let Some(step) = &report.step else { return };
     match report.kind() {
-        // A waiting step still has its question.
-        Some(ReportType::StatusChange) if report.status() == Some(StepStatus::Waiting) => {}
-        Some(ReportType::StatusChange | ReportType::UserAnswered) => {
-            questions.retain(|question| !answers(report, question));
-        }
+        Some(ReportType::UserAnswered) => questions.retain(|question| !concerns(report, question)),
         Some(ReportType::WaitingForUser) => {
             let prompt = shown(report.text("prompt").unwrap_or_default());
             questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
@@ -233,6 +235,11 @@ pub(super) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) 
         }
         _ => {}
     }
+}
+
+/// Whether the report says that work goes on. A step that is reported as waiting still waits for its answer.
+pub(crate) fn goes_on(report: &StepReport) -> bool {
+    report.status().is_some_and(|status| status != StepStatus::Waiting)
 }
 
 /// The longest question in `run.yaml`, in characters; the log has the whole text.
@@ -245,10 +252,9 @@ fn shown(prompt: &str) -> String {
     }
 }
 
-/// Whether `report` answers `question`, because work continues where the question was asked. A report of a sub-agent
-/// answers for the step that it works for, a report of a step answers for its units, and a unit does not answer for
-/// another unit.
-pub(super) fn answers(report: &StepReport, question: &Question) -> bool {
+/// Whether `report` is about the work that asks `question`, so that an answer in it is the answer to that. A sub-agent
+/// speaks for the step that it works for, and a step for its units, but no unit for another one.
+pub(crate) fn concerns(report: &StepReport, question: &Question) -> bool {
     let Some(step) = &report.step else { return false };
     match (step.agent(), question.step.agent()) {
         (Some(_), None) => question.unit.is_none(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::machine::Machine;
-use crate::model::{StateName, without_fence};
+use crate::model::{StateName, bare_reply};
 
 /// The states that can follow, with their descriptions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -105,7 +105,7 @@ impl Choices {
     /// [`BadReply`], whose message tells a model what to correct.
     pub fn read(&self, reply: &str) -> Result<StateName, BadReply> {
         let shape = |why: &str| BadReply::Shape(why.to_owned());
-        let bare = without_fence(reply);
+        let bare = bare_reply(reply);
         if bare.is_empty() {
             return Err(shape("it is empty"));
         }

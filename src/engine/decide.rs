@@ -4,6 +4,7 @@ use crate::engine::approve::decide_at_gate;
 use crate::engine::gates::refuse_leaving;
 use crate::engine::leave::{is_undone, is_way_back, open_beside, refuse_held, undone};
 use crate::engine::resume::in_doubt;
+use crate::engine::units::UnitsAlone;
 use crate::engine::{
     Advance, Attempt, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, gates,
 };
@@ -390,7 +391,7 @@ fn complete(
         refuse_leaving(&run.gates, machine, here, None, trail.history())?;
     }
     if run.completed_activities.is_empty() {
-        return Err(Refusal::NothingRecorded);
+        UnitsAlone::check_done(trail.history())?;
     }
     let mut undone = Vec::new();
     if let Some(history) = trail.history() {

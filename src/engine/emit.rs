@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::apply::{STEP_ID, answers, ask_or_answer};
+use crate::engine::apply::{STEP_ID, ask_or_answer, concerns};
 use crate::engine::gates::{refuse_leaving, void_by_reports};
 use crate::engine::leave::{is_strict, refuse_held, undone};
 use crate::engine::resume::in_doubt;
-use crate::engine::{Caller, Decision, History, InDoubt, Refusal, RunState, StepFault, Trail};
+use crate::engine::{Caller, Decision, Elsewhere, History, InDoubt, Refusal, RunState, StepFault, Trail};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Gate, GateStatus, Number,
@@ -24,6 +24,8 @@ pub struct Emit {
     pub request: Option<TextDigest>,
     /// The time of the reports.
     pub now: Timestamp,
+    /// Whether the caller writes documents of interviews, so that it may answer their questions.
+    pub answers_documents: bool,
 }
 
 /// A report from a caller.
@@ -71,6 +73,7 @@ pub fn decide_emit(
         refuse_held(state, machine)?;
     }
     let mut draft = Draft::new(state, machine, emit.now, trail, supply);
+    draft.answers_documents = emit.answers_documents;
     for report in emit.reports {
         draft.take(report)?;
     }
@@ -101,8 +104,17 @@ impl Report {
 
     /// The step of the run's own workflow that a registered subflow belongs to.
     fn parent(&self) -> Option<StateName> {
+        self.named_parent().filter(|parent| parent.agent().is_none())
+    }
+
+    /// The step of a sub-agent that a registered subflow belongs to.
+    pub(crate) fn parent_of_agent(&self) -> Option<StateName> {
+        self.named_parent().filter(|parent| parent.agent().is_some())
+    }
+
+    fn named_parent(&self) -> Option<StateName> {
         let named = self.data.get("parentStepId").filter(|_| self.kind == ReportType::SubflowRegistered)?;
-        StateName::new(named.as_str()?).ok().filter(|parent| parent.agent().is_none())
+        StateName::new(named.as_str()?).ok()
     }
 }
 
@@ -111,6 +123,7 @@ struct Draft<'a> {
     state: &'a RunState,
     machine: Option<&'a Machine>,
     now: Timestamp,
+    answers_documents: bool,
     trail: &'a dyn Trail,
     supply: &'a mut dyn Supply,
     steps: Steps,
@@ -149,6 +162,7 @@ impl<'a> Draft<'a> {
             state,
             machine,
             now,
+            answers_documents: false,
             trail,
             supply,
             steps: owned.steps.clone(),
@@ -170,6 +184,7 @@ impl<'a> Draft<'a> {
             reports: self.reports.clone(),
             records: self.records.clone(),
             ends: self.ends,
+            keeps_questions: !self.ends && !self.questions.is_empty(),
             session: None,
             by: Vec::new(),
             request: None,
@@ -178,6 +193,7 @@ impl<'a> Draft<'a> {
 
     fn take(&mut self, mut report: Report) -> Result<(), Refusal> {
         self.place(&mut report)?;
+        self.check_answered_in_place(&report)?;
         let status = report.status();
         if self.ends && status.is_some() {
             return Err(Refusal::Terminal { status: RunStatus::Completed });
@@ -218,7 +234,7 @@ impl<'a> Draft<'a> {
                 return Ok(());
             }
             let said = report.clone().at(self.now);
-            let asked: Vec<_> = self.questions.iter().filter(|question| answers(&said, question)).collect();
+            let asked: Vec<_> = self.questions.iter().filter(|question| concerns(&said, question)).collect();
             return match asked.as_slice() {
                 [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
                 [only] => {
@@ -254,6 +270,20 @@ impl<'a> Draft<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Refuses an answer to a question of an interview: it would be in the log, and the document would still ask.
+    fn check_answered_in_place(&self, report: &Report) -> Result<(), Refusal> {
+        if self.answers_documents || report.kind != ReportType::UserAnswered {
+            return Ok(());
+        }
+        let said = report.clone().at(self.now);
+        let asked = self.questions.iter().find(|question| question.is_of_interview() && concerns(&said, question));
+        let Some((question, history)) = asked.zip(self.trail.history()) else { return Ok(()) };
+        let Some(document) = history.document_of(question) else { return Ok(()) };
+        let number = history.number_of(question);
+        let (question, document) = (question.clone(), document.to_owned());
+        Err(Refusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })))
     }
 
     /// Checks that the machine has the step, whatever the report says about it.
@@ -417,10 +447,6 @@ impl<'a> Draft<'a> {
             }
             Entry::From(left) => {
                 self.here.retain(|here| !left.contains(here));
-                if !left.is_empty() {
-                    // Drop the questions of the places that the run leaves.
-                    self.questions.retain(|question| question.step == *step || self.here.contains(&question.step));
-                }
                 left.first().cloned()
             }
             Entry::Beside(branch) => Some(branch),

@@ -77,6 +77,15 @@ pub struct UnitWork<'h> {
     pub below: &'h StateName,
 }
 
+impl std::fmt::Display for UnitWork<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.unit {
+            Some(unit) => write!(f, "{unit} ({} in {})", self.status, self.step),
+            None => write!(f, "{} ({})", self.step, self.status),
+        }
+    }
+}
+
 /// Who holds the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
@@ -310,11 +319,22 @@ impl History {
     /// directly.
     #[must_use]
     pub fn document_of(&self, question: &Question) -> Option<&str> {
+        self.asked_in(question)?.text("document")
+    }
+
+    /// The number of `question` in its document. `None` if it has none.
+    #[must_use]
+    pub fn number_of(&self, question: &Question) -> Option<u32> {
+        u32::try_from(self.asked_in(question)?.data.get("question")?.as_u64()?).ok()
+    }
+
+    /// The report that asked `question`.
+    fn asked_in(&self, question: &Question) -> Option<&StepReport> {
         let asks = |report: &&StepReport| {
             report.kind() == Some(ReportType::WaitingForUser)
                 && report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
         };
-        self.reports.iter().rfind(asks)?.text("document")
+        self.reports.iter().rfind(asks)
     }
 
     /// All reports on steps, oldest first.
@@ -361,12 +381,8 @@ impl History {
     /// Descriptions of the units and sub-agents that are not reported as done.
     #[must_use]
     pub fn open_workers(&self) -> Vec<String> {
-        let open = self.workers().filter(|(.., status)| !status.is_done() && *status != StepStatus::NotStarted);
-        let in_words = open.map(|(unit, step, status)| match unit {
-            Some(unit) => format!("{unit} ({status} in {step})"),
-            None => format!("{step} ({status})"),
-        });
-        in_words.collect()
+        let is_open = |unit: &UnitWork<'_>| !unit.status.is_done() && unit.status != StepStatus::NotStarted;
+        self.units().into_iter().filter(is_open).map(|unit| unit.to_string()).collect()
     }
 
     /// The latest report on a step of the workflow itself.

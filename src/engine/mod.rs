@@ -22,9 +22,11 @@ mod refusal;
 mod resume;
 mod state;
 mod timeline;
+mod units;
 mod unsettled;
 mod workers;
 
+pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use approve::{gate_to_decide, title as approval_title};
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
@@ -52,7 +54,7 @@ pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
 pub use refusal::Refusal;
-pub(crate) use refusal::{StepFault, Unanswered, Undone};
+pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
 pub(crate) use resume::in_doubt;
 pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]

@@ -76,6 +76,12 @@ pub enum Refusal {
     /// The run has no completed activity (a rule of FlowRun).
     #[error("no activity is completed, so there is nothing to complete")]
     NothingRecorded,
+    /// Only units and sub-agents report, and some of them are not done.
+    #[error("these are not done: {}", units.join(", "))]
+    UnitsOpen {
+        /// The units and sub-agents with their states.
+        units: Vec<String>,
+    },
     /// The work of phases that the run would leave or complete is not done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotDone(Vec<Undone>),
@@ -205,6 +211,9 @@ pub enum Refusal {
     /// Several questions are open, and the answer fits more than one.
     #[error("{} questions are open: {}", .0.len(), .0.join(", "))]
     WhichQuestion(Vec<String>),
+    /// The answer belongs into the document of an interview.
+    #[error("`{}` asks for an interview; the answer belongs into {}", .0.question.step, .0.document)]
+    AnsweredElsewhere(Box<Elsewhere>),
     /// The run is in no step, so a question has to name one.
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
@@ -319,6 +328,17 @@ pub struct Unanswered {
     pub workflow: WorkflowId,
     /// Whether the answer belongs into a document, from which the run learns it.
     pub in_document: bool,
+}
+
+/// A question whose answer belongs into a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The question.
+    pub question: Question,
+    /// The document, as a path in the project, or as the caller can name it.
+    pub document: String,
+    /// The number of the question in the document; `None` if nothing more is asked, or an earlier version asked.
+    pub number: Option<u32>,
 }
 
 /// Why a step cannot be reported. The messages are rp1's.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::engine::units::UnitsAlone;
 use crate::engine::{Attempt, History, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, Notation, in_words};
 use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
@@ -431,9 +432,14 @@ fn go_on(
     choices: Vec<StateName>,
 ) -> (Verdict, String, Next) {
     let Some(here) = phase else {
-        let first = choices.first().cloned();
-        let next = Next { action: Action::StartPhase, phase: first, choices };
-        return (Verdict::Continue, "the run has not entered a phase yet".to_owned(), next);
+        let start = Next { action: Action::StartPhase, phase: choices.first().cloned(), choices };
+        let complete = Next { action: Action::Complete, phase: None, choices: Vec::new() };
+        let (reason, next) = match UnitsAlone::of(history) {
+            UnitsAlone::Done => ("only units report, and all of them are done".to_owned(), complete),
+            UnitsAlone::Open(units) => (format!("only units report; not done: {}", units.join(", ")), start),
+            UnitsAlone::No => ("the run has not entered a phase yet".to_owned(), start),
+        };
+        return (Verdict::Continue, reason, next);
     };
     let work = history.work(&here);
     if history.gate(&here) == Some(GateStatus::Rejected) {

@@ -131,7 +131,7 @@ fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<
         return Ok(String::new());
     }
     let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd: None };
-    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook })?;
+    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook, unowned: true })?;
     if let Some(session) = session {
         logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));
     }

@@ -12,7 +12,7 @@ use crate::host::Job;
 use crate::interviews::document_file::DocumentFile;
 use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
-use crate::model::{limits, without_fence};
+use crate::model::{bare_reply, limits};
 use crate::runs;
 use crate::runs::answer::answer_of;
 
@@ -78,7 +78,7 @@ impl<'r> Agent<'r> {
             most: limits::INTERVIEW_BYTES,
         };
         let text = answer_of(&job, tell).map_err(|why| InterviewFault::Agent { why })?;
-        parse_json(without_fence(&text)).map_err(|error| {
+        parse_json(bare_reply(&text)).map_err(|error| {
             let shown: String = text.trim().chars().take(80).collect();
             InterviewFault::Agent { why: format!("its command did not print a JSON object, but {shown:?} ({error})") }
         })

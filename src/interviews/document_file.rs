@@ -138,38 +138,8 @@ impl DocumentFile {
     }
 }
 
-fn unseen(path: &Path, errno: Errno) -> DocumentFault {
+pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
-}
-
-/// The path of a document for callers that may reach nothing outside of the project; `named` is from its directory. It must
-/// be Markdown, and no part of its path begins with a dot: agents' hosts and git keep their own files there.
-///
-/// # Errors
-/// [`Error::Document`] for anything else.
-#[cfg(feature = "mcp")]
-pub(crate) fn document_in_project(cx: &Context, named: &Path) -> Result<PathBuf> {
-    use std::path::Component;
-
-    let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
-    let is_plain = |part: Component<'_>| match part {
-        Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
-        _ => false,
-    };
-    if !named.components().all(is_plain) {
-        return Err(refuse("is not a path in the project, or a part of it begins with a dot"));
-    }
-    if !named.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
-        return Err(refuse("is not a Markdown file, which ends in .md"));
-    }
-    let root = match cx.project() {
-        Ok(project) => project.root().to_owned(),
-        Err(runs::Error::NoProject { .. }) => cx.root_to_be()?,
-        Err(error) => return Err(error.into()),
-    };
-    let file = DocumentFile::at(cx, &root.join(named))?;
-    let root = cx.disk.canonical(&root).map_err(|errno| unseen(&root, errno))?;
-    if file.root.starts_with(&root) { Ok(file.named) } else { Err(refuse("leads out of the project")) }
 }
 
 /// `path` as an absolute path, relative to the working directory.

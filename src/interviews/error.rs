@@ -72,6 +72,11 @@ impl<E: Into<runs::Error>> From<E> for Error {
 pub enum InterviewFault {
     /// The edit of the scratch pad was refused.
     Edit(EditError),
+    /// No interview begins in such a file, unless the caller insists.
+    NotHere {
+        /// Why.
+        why: &'static str,
+    },
     /// The document does not exist.
     Missing,
     /// Nothing in the scratch pad can be read.

@@ -43,6 +43,10 @@ pub(super) fn explained(path: &Path, fault: &InterviewFault) -> Problem {
     let document = path.display();
     match fault {
         InterviewFault::Edit(error) => edit(path, error),
+        InterviewFault::NotHere { why } => {
+            let message = format!("no interview begins in {document}: it {why}");
+            new(Kind::Refused, "not_a_document", message, "--force begins one there all the same; nothing was written")
+        }
         InterviewFault::Missing => {
             let message = format!("there is no document {document}");
             new(Kind::NotFound, "document_not_found", message, Help::from("begin it with ") + interview("start", path))

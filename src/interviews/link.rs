@@ -14,16 +14,13 @@ use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
-use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, Question, RunId, StateName, Unit, slug};
+use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
 use crate::runs::context::Context;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::select::open_run;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Source, record_activity};
+use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_activity};
 use crate::store::{Project, StoredRun};
-
-/// The prefix of an interview's unit; the document's path in the project follows.
-const UNIT: &str = "interview ";
 
 /// Marks a path that was too long for a unit; its end follows.
 const CUT: char = '…';
@@ -228,11 +225,6 @@ pub(super) fn awaited(history: &History) -> Vec<Awaited> {
     documents.map(of).collect()
 }
 
-/// Whether a question belongs to an interview.
-pub(super) fn is_of_interview(question: &Question) -> bool {
-    question.unit.as_ref().is_some_and(|unit| unit.as_str().starts_with(UNIT))
-}
-
 /// The document's path in the project, and its unit in runs.
 fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
     let path = file.path();
@@ -248,7 +240,7 @@ fn unit_of(document: &str) -> Result<Unit> {
     let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
     let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
     let mark = if cut > 0 { CUT.to_string() } else { String::new() };
-    Ok(Unit::new(format!("{UNIT}{mark}{shown}"))?)
+    Ok(Unit::new(format!("{INTERVIEW}{mark}{shown}"))?)
 }
 
 impl Link {
@@ -278,12 +270,12 @@ impl Link {
     /// Reports each answer that the log does not have yet. The last report also says which question is open now,
     /// because both are visible in the document at the same time.
     fn tell_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
-        let prompt = match &standing.outlook.step {
+        let (next, prompt) = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
-                self.prompt(*number, standing, &question.asked)
+                (Some(*number), self.prompt(*number, standing, &question.asked))
             }
             Step::Complete | Step::Nothing => {
-                format!("all questions about {} are asked; it is to be finished", self.document)
+                (None, format!("all questions about {} are asked; it is to be finished", self.document))
             }
         };
         let mut unknown = Vec::new();
@@ -302,13 +294,13 @@ impl Link {
             let (id, Entry { number, topic, asked, .. }, answer) = unknown.remove(0);
             let mut reports = Vec::new();
             if self.open.is_none() {
-                reports.push(self.waits(&self.prompt(*number, standing, asked)));
+                reports.push(self.waits(Some(*number), &self.prompt(*number, standing, asked)));
             }
             let data = json!({ "question": number, "topic": topic, "asked": asked, "answer": answer });
             reports.push(self.report("user_answered", data));
             self.open = None;
             if unknown.is_empty() && !is_over {
-                reports.push(self.waits(&prompt));
+                reports.push(self.waits(next, &prompt));
                 self.open = Some(prompt.clone());
             }
             self.emit(cx, id, reports)?;
@@ -320,7 +312,7 @@ impl Link {
         // Count the reports for a key of its own: the question can come again when someone removes its answer.
         let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
         let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
-        let reports = vec![self.waits(&prompt)];
+        let reports = vec![self.waits(next, &prompt)];
         self.emit(cx, id, reports)
     }
 
@@ -329,8 +321,12 @@ impl Link {
         format!("question {number} of {total} in {} is open: {asked}", self.document)
     }
 
-    fn waits(&self, prompt: &str) -> ReportRequest {
-        self.report("waiting_for_user", json!({ "prompt": prompt, "document": self.document }))
+    fn waits(&self, number: Option<u32>, prompt: &str) -> ReportRequest {
+        let mut data = json!({ "prompt": prompt, "document": self.document });
+        if let Some(number) = number {
+            data["question"] = number.into();
+        }
+        self.report("waiting_for_user", data)
     }
 
     fn report(&self, kind: &str, data: Value) -> ReportRequest {
@@ -343,16 +339,14 @@ impl Link {
     }
 
     fn emit(&mut self, cx: &Context, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
-        runs::emit(
-            cx,
-            &EmitRequest {
-                workflow: self.workflow.clone(),
-                run: self.run.to_string(),
-                reports,
-                id: Some(id.clone()),
-                ..EmitRequest::default()
-            },
-        )?;
+        let request = EmitRequest {
+            workflow: self.workflow.clone(),
+            run: self.run.to_string(),
+            reports,
+            id: Some(id.clone()),
+            ..EmitRequest::default()
+        };
+        emit_by(cx, &request, &Reporter { answers_documents: true, ..Reporter::default() })?;
         self.known.insert(id);
         Ok(())
     }

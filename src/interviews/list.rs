@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interviews::error::Result;
-use crate::interviews::link::{Awaited, awaited, is_of_interview};
+use crate::interviews::link::{Awaited, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
@@ -96,7 +96,7 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
             let (run_id, workflow) = (run_id.clone(), workflow.clone());
             report.interviews.push(OpenInterview { run_id, workflow, step, document, prompt, next, error, updated_at });
         }
-        let asks = run.state.questions.iter().filter(|question| !is_of_interview(question));
+        let asks = run.state.questions.iter().filter(|question| !question.is_of_interview());
         report.questions.extend(asks.map(|question| OpenQuestion {
             run_id: run_id.clone(),
             workflow: workflow.clone(),

@@ -13,6 +13,7 @@ mod list;
 mod next;
 #[doc(hidden)]
 pub mod pad;
+mod place;
 mod start;
 mod status;
 mod talk;
@@ -21,11 +22,11 @@ pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
 pub(crate) use close::read_content;
 pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
-#[cfg(feature = "mcp")]
-pub(crate) use document_file::document_in_project;
 pub use error::{Error, InterviewFault, Result};
 pub use list::{InterviewListReport, OpenInterview, OpenQuestion, list};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
+#[cfg(feature = "mcp")]
+pub(crate) use place::document_in_project;
 pub use start::{InterviewRequest, InterviewStartReport, start};
 pub use status::{InterviewSection, InterviewStatusReport, status};
 pub use talk::{

@@ -10,6 +10,7 @@ use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::link::{Ending, LateEnd, tell_late_end, tell_run};
 use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
 use crate::interviews::pad::{Metadata, Mode, Pad, Step};
+use crate::interviews::place::why_not_in;
 use crate::model::RunId;
 use crate::runs::context::Context;
 use crate::runs::open::select::open_run;
@@ -25,6 +26,9 @@ pub struct InterviewRequest {
     /// The run that the interview belongs to.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
+    /// Whether it may begin in a file that is not Markdown, or outside of the project.
+    #[serde(default)]
+    pub force: bool,
 }
 
 /// The report of `interview start`.
@@ -75,6 +79,9 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         let (mode, begun) = (Mode::Update, false);
         return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
     }
+    if before.pad().is_none() && !request.force {
+        refuse_elsewhere(cx, &file)?;
+    }
     let mut found = Mode::Create;
     let mut now = String::new();
     // Set if there is nothing to ask, so that no interview begins.
@@ -122,6 +129,12 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     };
     warnings.extend(tell_run(cx, &file, &document));
     Ok(InterviewStartReport { document: file.named, mode: found, script, run_id, begun, next, warnings })
+}
+
+/// Refuses a document in which no interview begins for a caller who does not insist.
+fn refuse_elsewhere(cx: &Context, file: &DocumentFile) -> Result<()> {
+    let why = why_not_in(cx, file)?;
+    why.map_or(Ok(()), |why| Err(file.fault(InterviewFault::NotHere { why })))
 }
 
 /// The id of the run called `run` in the project of a document.

@@ -1,9 +1,12 @@
-//! Removes the code fence that models like to put around their answers.
+//! Removes what models like to put around their answers: a code fence, and words.
 
-/// The text in the only code block of `reply`, whatever is before and after it. If there is not exactly one block, the
-/// whole reply.
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+
+/// The text in the only code block of `reply`, whatever is before and after it. Without a code block, the only JSON
+/// object among its words. If there is not exactly one, the whole reply.
 #[must_use]
-pub fn without_fence(reply: &str) -> &str {
+pub fn bare_reply(reply: &str) -> &str {
     // Some programs begin their output with a byte order mark.
     let reply = reply.trim().trim_start_matches('\u{feff}').trim();
     let mut blocks = Vec::new();
@@ -34,8 +37,32 @@ pub fn without_fence(reply: &str) -> &str {
     }
     match blocks.as_slice() {
         [only] => only.trim(),
+        [] => only_object(reply),
         _ => reply,
     }
+}
+
+/// The only JSON object in a text that is not JSON as a whole; the text if there is another number of them.
+fn only_object(text: &str) -> &str {
+    if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        return text;
+    }
+    let mut only = None;
+    let mut at = 0;
+    while let Some(found) = text[at..].find('{') {
+        let start = at + found;
+        let mut values = Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
+        if !matches!(values.next(), Some(Ok(_))) {
+            // A brace of the prose.
+            at = start + 1;
+            continue;
+        }
+        at = start + values.byte_offset();
+        if only.replace(&text[start..at]).is_some() {
+            return text;
+        }
+    }
+    only.unwrap_or(text)
 }
 
 /// Three or more marks at the beginning of a line.
@@ -74,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_fence_is_taken_off_and_nothing_else() {
+    fn one_fence_or_the_words_around_one_object_are_taken_off_and_nothing_else() {
         for (reply, bare) in [
             ("{}", "{}"),
             (" {} \n", "{}"),
@@ -97,8 +124,18 @@ mod tests {
             ("```\n{}\n```\n```\n{}", "```\n{}\n```\n```\n{}"),
             ("```\n{}", "```\n{}"),
             ("```", "```"),
+            ("Sure! {\"a\": {\"b\": \"}\"}}", "{\"a\": {\"b\": \"}\"}}"),
+            ("Sure:\n\n{\n \"a\": 1\n}\n\nDone.", "{\n \"a\": 1\n}"),
+            ("{\"a\": 1} It is done.", "{\"a\": 1}"),
+            ("I put {x} for {\"a\": 1}", "{\"a\": 1}"),
+            ("Either {\"a\": 1} or {\"a\": 2}", "Either {\"a\": 1} or {\"a\": 2}"),
+            ("[{\"a\": 1}]", "[{\"a\": 1}]"),
+            ("Sure! {\"a\": 1", "Sure! {\"a\": 1"),
+            ("Sure! {a: 1}", "Sure! {a: 1}"),
+            ("\"{}\"", "\"{}\""),
+            ("no object", "no object"),
         ] {
-            assert_eq!(without_fence(reply), bare, "{reply:?}");
+            assert_eq!(bare_reply(reply), bare, "{reply:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub use event::{
     StatusChange, UnknownEvent, WorkflowAdopted,
 };
 pub(crate) use event::{RunEdited, TextDigest};
-pub(crate) use fence::without_fence;
+pub(crate) use fence::bare_reply;
 pub(crate) use flaw::Flaw;
 pub(crate) use front_matter::behind_front_matter;
 pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
@@ -53,7 +53,7 @@ pub use run::Owned;
 pub use run::{Doing, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
-pub use step::{Emitted, Question, ReportType, StepReport, StepStatus, Steps};
+pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus, Steps};
 #[doc(hidden)]
 pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};

@@ -135,6 +135,9 @@ impl FromIterator<(StateName, StepStatus)> for Steps {
     }
 }
 
+/// The prefix of the unit of an interview; the document's path in the project follows.
+pub const INTERVIEW: &str = "interview ";
+
 /// An open question to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
@@ -159,6 +162,12 @@ impl Question {
     #[must_use]
     pub fn is_of(&self, step: &StateName, unit: Option<&Unit>) -> bool {
         self.step == *step && self.unit.as_ref() == unit
+    }
+
+    /// Whether an interview asks it. Its answer belongs into the interview's document.
+    #[must_use]
+    pub fn is_of_interview(&self) -> bool {
+        self.unit.as_ref().is_some_and(|unit| unit.as_str().starts_with(INTERVIEW))
     }
 
     /// Whether this is the question `prompt`. A long question may be stored only in part.
@@ -256,6 +265,10 @@ pub struct Emitted {
     /// Whether the run is completed, because it has reached a terminal state.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub ends: bool,
+    /// Whether a question stays open until it is answered. Events of earlier versions lack it: there a question was
+    /// closed by further work of its step, and when the run moved on, and their logs keep that meaning.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub keeps_questions: bool,
     /// The session that reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,

@@ -29,6 +29,7 @@ mod observe;
 pub(crate) mod open;
 mod outcome;
 mod payload;
+mod questions;
 mod record;
 mod refused;
 mod session_begin;
@@ -50,8 +51,8 @@ pub use approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refu
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};
-pub(crate) use emit::emit_by;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
+pub(crate) use emit::{Reporter, emit_by};
 pub use error::{Error, Result};
 pub use export::{ExportFormat, ExportReport, WholeRun, save_export, whole_run};
 pub use feed::{CardFilter, CardsOfGroup, CardsReport, Feed, WorkflowUse};

@@ -8,10 +8,11 @@ use crate::codec::digest;
 use crate::engine::{Choices, History, Refusal, complete_by_leaving, refuse_held};
 use crate::machine::{Machine, Notation};
 use crate::model::{
-    Event, EventId, EventKind, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest, WorkflowId,
+    Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
+    WorkflowId,
 };
 use crate::runs::context::Context;
-use crate::runs::emit::{EmitRequest, EmittedActivity, emit_by};
+use crate::runs::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::view::{View, for_reading};
@@ -160,6 +161,12 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
     };
     let mut reports = Vec::new();
+    if let (Some(from), Some(summary)) = (&from, &request.summary) {
+        // Who says what came out of a state answers what it asked.
+        let asked = state.document().state.questions.iter();
+        let asked = asked.filter(|question| question.step == *from && !question.is_of_interview());
+        reports.extend(asked.map(|question| answer_to(question, summary)));
+    }
     if let Some(from) = &from
         && (request.summary.is_some() || completes_by_leaving(&view, from, &to))
     {
@@ -181,7 +188,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         session: request.session.clone(),
         epoch: request.epoch,
     };
-    let data = emit_by(cx, &asked, None, Some(&basis))?.data;
+    let data = emit_by(cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
     let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
     Ok(AdvanceReport {
         run_id: data.run_id,
@@ -204,6 +211,15 @@ fn completes_by_leaving(view: &View, from: &StateName, to: &StateName) -> bool {
         return false;
     };
     view.history.work(from).is_untouched() && !machine.leads_back(from, to)
+}
+
+fn answer_to(question: &Question, summary: &str) -> ReportRequest {
+    ReportRequest {
+        kind: Some(ReportType::UserAnswered.as_str().to_owned()),
+        step: Some(question.step.to_string()),
+        unit: question.unit.as_ref().map(ToString::to_string),
+        data: Some(serde_json::json!({ "answer": summary })),
+    }
 }
 
 /// The state that an earlier call of `advance` moved to.

@@ -1,6 +1,6 @@
 //! Messages and help for refusals.
 
-use crate::engine::{Refusal, StepFault, Unanswered, Undone};
+use crate::engine::{Elsewhere, Refusal, StepFault, Unanswered, Undone};
 use crate::model::{ActivityStatus, Help, Kind, RunId, StateName, StepStatus, Suggestion};
 use crate::runs::advice::answer;
 
@@ -36,6 +36,10 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         Refusal::NothingRecorded => {
             let help = Help::from("record what was done, or give up with ") + Suggestion::flow("cancel").value(run);
             (Kind::Refused, "nothing_recorded", help)
+        }
+        Refusal::UnitsOpen { .. } => {
+            let help = "report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed";
+            (Kind::Refused, "units_not_done", help.into())
         }
         Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
         Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
@@ -85,6 +89,7 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::InvalidStep(_)
         | Refusal::NoQuestion { .. }
         | Refusal::WhichQuestion(_)
+        | Refusal::AnsweredElsewhere(_)
         | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
@@ -185,6 +190,7 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) 
         Refusal::WhichQuestion(_) => {
             (Kind::Refused, "several_questions", "say which one is answered with --step and --unit".into())
         }
+        Refusal::AnsweredElsewhere(elsewhere) => (Kind::Refused, "answer_in_document", in_document(elsewhere)),
         Refusal::Nowhere => (Kind::Usage, "usage", "name the step that asks with --step".into()),
         _ => (Kind::Refused, "no_question", resume(run) + " says what is next"),
     }
@@ -234,4 +240,16 @@ fn unanswered(run: &RunId, open: &Unanswered) -> Help {
         false => Help::from("answer with ") + answer(run, workflow, question),
     };
     way + format!(", or say what came out of `{}` with --summary TEXT", question.step)
+}
+
+/// The help for an answer that belongs into the document of an interview.
+fn in_document(elsewhere: &Elsewhere) -> Help {
+    let Elsewhere { document, number, .. } = elsewhere;
+    match number {
+        Some(number) => {
+            let answer = Suggestion::flow("interview answer").value(document).option("question", number);
+            Help::from("answer with ") + answer.example_value("TEXT")
+        }
+        None => Suggestion::flow("interview next").value(document) + " says what is asked, or how it ends",
+    }
 }

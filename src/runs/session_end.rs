@@ -22,6 +22,8 @@ pub struct SessionEndRequest {
     pub session: Option<SessionId>,
     /// The payload of the host's hook.
     pub hook: HookInput,
+    /// Whether to mark the runs without a holder if the session is not known.
+    pub unowned: bool,
 }
 
 /// The payload of a host's hook at the end of a session, on standard input: `{"session_id": …, "reason": …}`.
@@ -39,15 +41,18 @@ pub struct HookInput {
 
 impl HookInput {
     /// Parses a hook's payload. Ignores what it does not know: a hook must not fail because its host has changed.
-    #[must_use]
-    pub fn read(text: &str) -> Self {
-        let payload: Value = serde_json::from_str(text).unwrap_or_default();
+    ///
+    /// # Errors
+    /// Why the text does not say which session ended: it is not a JSON object, or names something else as the session.
+    pub fn read(text: &str) -> std::result::Result<Self, &'static str> {
+        let text = text.trim_start_matches('\u{feff}');
+        let Ok(Value::Object(payload)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
         let field = |key: &str| payload.get(key).and_then(Value::as_str);
-        Self {
-            session: field("session_id").and_then(|id| SessionId::new(id).ok()),
-            reason: field("reason").map(str::to_owned),
-            cwd: field("cwd").map(std::path::PathBuf::from),
+        let session = field("session_id").and_then(|id| SessionId::new(id).ok());
+        if session.is_none() && payload.get("session_id").is_some_and(|id| !id.is_null()) {
+            return Err("its session_id is not the id of a session");
         }
+        Ok(Self { session, reason: field("reason").map(str::to_owned), cwd: field("cwd").map(Into::into) })
     }
 }
 
@@ -55,6 +60,10 @@ impl HookInput {
 pub(super) const TIME: Duration = Duration::from_millis(500);
 /// The wait for the lock of one run: a process that holds it longer is recording, and so continues the run itself.
 const LOCK_WAIT: Duration = Duration::from_millis(100);
+
+/// What is said where it is not known whose session ended.
+const NOBODY: &str =
+    "it is not known which session ended, so nothing is marked; --unowned marks the runs that nobody holds";
 
 /// The report of `session-end`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -78,7 +87,7 @@ pub struct EndedRun {
 
 /// Marks the runs that the session holds, so that the next session finds them. A host may report an end late, when other
 /// sessions already work, so runs of others and runs without a holder stay as they are. Without a session, marks the
-/// runs without a holder. Takes less than a second.
+/// runs without a holder if the request says so, and otherwise nothing. Takes less than a second.
 ///
 /// # Errors
 /// When the project cannot be used. A failure for a single run is a warning.
@@ -89,8 +98,12 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     let session = request.session.clone().or_else(|| request.hook.session.clone());
     let caller = cx.caller(session, None)?;
     let now = cx.now();
-    let runs = Runs::read_open_and_remember(cx, &project, now)?;
     let mut report = SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
+    if caller.session.is_none() && !request.unowned {
+        report.warnings.push(NOBODY.to_owned());
+        return Ok(report);
+    }
+    let runs = Runs::read_open_and_remember(cx, &project, now)?;
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
     }

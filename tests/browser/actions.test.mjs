@@ -26,12 +26,16 @@ story("a question is answered after the reader was asked again", async (scene, p
   await page.getByText("Sort the shelves").waitFor();
   assert.equal(await field.inputValue(), "The left one");
   await page.getByRole("button", { name: "Answer" }).click();
-  await ask(page).getByText("Answer the question of requirements in the run r1?").waitFor();
+  // The dialog shows what is asked and what was typed, and its buttons name what they do.
+  await ask(page).getByText("Send this answer to requirements in the run r1? It asks: Which shelf?").waitFor();
+  await ask(page).getByText("The left one").waitFor();
+  assert.deepEqual(await ask(page).getByRole("button").allTextContents(), ["Send answer", "Back"]);
   assert.deepEqual(await barriers(page), []);
-  await page.getByRole("button", { name: "No" }).click();
+  await page.getByRole("button", { name: "Back" }).click();
   assert.equal((await log(project, "r1")).at(-1).type, "run_edited");
-  await page.getByRole("button", { name: "Answer" }).click();
-  await page.getByRole("button", { name: "Yes" }).click();
+  assert.equal(await field.inputValue(), "The left one");
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByRole("button", { name: "Send answer" }).click();
   await becomes(() => field.count(), 0);
   assert.equal(await ask(page).isVisible(), false);
   const [report] = (await log(project, "r1")).at(-1).reports;
@@ -48,8 +52,10 @@ story("a blocked run is unblocked and cancelled by the keyboard alone", async (s
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await ask(page).getByText("Unblock the run r1?").waitFor();
-  // The safe answer has the focus.
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "No");
+  await ask(page).getByText("access was given").waitFor();
+  assert.deepEqual(await ask(page).getByRole("button").allTextContents(), ["Unblock the run", "Leave it blocked"]);
+  // The button that does nothing has the focus.
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Leave it blocked");
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await becomes(async () => (await log(project, "r1")).at(-1).type, "run_unblocked");
@@ -57,10 +63,13 @@ story("a blocked run is unblocked and cancelled by the keyboard alone", async (s
   await page.getByText("Cancel this run").focus();
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Cancel" }).click();
+  assert.deepEqual(await ask(page).getByRole("button").allTextContents(), ["Cancel the run", "Keep it"]);
+  // Without a reason no empty text is shown.
+  assert.equal(await page.locator("#confirm-text").isVisible(), false);
   await page.keyboard.press("Escape");
   assert.equal(await ask(page).isVisible(), false);
   await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: "Yes" }).click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
   await page.getByText("the run is cancelled").waitFor();
   const events = (await log(project, "r1")).slice(-2);
   assert.deepEqual(
@@ -81,11 +90,11 @@ story("what the reader did not see is shown before it is decided again", async (
   await page.getByRole("button", { name: "Cancel" }).click();
   await ask(page).waitFor();
   await project.flow(["record-activity", "--run-id", "r1", "--id", "look", "--status", "passed"]);
-  await page.getByRole("button", { name: "Yes" }).click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
   await ask(page).getByText("it moved on").waitFor();
   assert.equal((await log(project, "r1")).length, 2);
   await page.locator(".log").getByText("look passed").waitFor({ state: "attached" });
-  await page.getByRole("button", { name: "Yes" }).click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
   await page.getByText("the run is cancelled").waitFor();
   assert.equal((await log(project, "r1")).length, 3);
 });
@@ -100,8 +109,10 @@ story("an interview is answered question by question", async (scene, project) =>
     await page.getByLabel(`Answer to question ${number + 1}`).fill(answer);
     await page.getByRole("button", { name: "Answer" }).click();
     await ask(page).getByText(`question ${number + 1} into docs/a.md, for r1?`).waitFor();
-    await page.getByRole("button", { name: "Yes" }).click();
-    await page.getByText(answer).waitFor();
+    await ask(page).getByText(answer).waitFor();
+    await page.getByRole("button", { name: "Send answer" }).click();
+    await becomes(() => ask(page).isVisible(), false);
+    await page.locator("main").getByText(answer).waitFor();
   }
   await page.getByText("question 3 of 5").waitFor();
 });

@@ -241,3 +241,19 @@ fn an_action_that_does_not_come_to_its_end_is_given_up_and_one_that_is_too_long_
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert_eq!(desk.last("r1"), 1);
 }
+
+#[test]
+fn a_page_asks_again_with_buttons_that_name_what_they_do() {
+    let desk = Desk::new();
+    let ask = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "waiting_for_user", "--step", "preflight"];
+    desk.sandbox.flow(ask.iter().chain(&["--data", r#"{"prompt":"Drop the old table?"}"#])).ok();
+    desk.sandbox.flow(["block", "r1", "--reason", "no access"]).ok();
+    let page = desk.page_with("/demo/runs/r1", "no access");
+    for (does, leaves) in
+        [("Send answer", "Back"), ("Unblock the run", "Leave it blocked"), ("Cancel the run", "Keep it")]
+    {
+        assert!(page.contains(&format!(r#"data-do="{does}" data-leave="{leaves}""#)), "{does}: {page}");
+    }
+    assert!(page.contains("Send this answer to preflight in the run r1? It asks: Drop the old table?"), "{page}");
+    assert!(!page.contains(">Yes<") && !page.contains(">No<"), "{page}");
+}

@@ -651,7 +651,7 @@ fn a_phase_that_the_original_scripts_spelled_with_an_underscore_goes_on_like_any
 #[test]
 fn session_end_marks_only_its_own_runs_and_never_fails() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.flow(["session-end"]).ok().stdout, "");
+    assert_eq!(sandbox.flow(["session-end", "--unowned"]).ok().stdout, "");
     let mine = sandbox.flow(["start", "debug", "--session", "s1", "--slug", "mine"]).ok().line().to_owned();
     let other = sandbox.flow(["start", "debug", "--session", "s2", "--slug", "other"]).ok().line().to_owned();
     let free = sandbox.flow(["start", "debug", "--slug", "free"]).ok().line().to_owned();
@@ -665,7 +665,7 @@ fn session_end_marks_only_its_own_runs_and_never_fails() {
     assert!(!sandbox.read(&other, "run.yaml").contains("session ended"));
     assert!(!sandbox.read(&free, "run.yaml").contains("session ended"));
     // Without a session, the runs that nobody holds are meant.
-    assert_eq!(sandbox.flow(["session-end"]).ok().stdout, notice(&free));
+    assert_eq!(sandbox.flow(["session-end", "--unowned"]).ok().stdout, notice(&free));
     // Again there is nothing to say; garbage on standard input is no reason to fail.
     assert_eq!(sandbox.flow_with(["session-end", "--session", "s1"], "\u{1}garbage").ok().stdout, "");
     // Work goes on: the mark goes with the next record.

@@ -81,7 +81,7 @@ fn on_a_read_only_disk_readers_answer_and_writers_fail_cleanly() {
     }
     let answer = scene.sandbox.flow(&scene.order.args).exits(74);
     assert!(answer.stderr.contains("Read-only"), "{answer:?}");
-    scene.sandbox.flow(["session-end"]).ok();
+    scene.sandbox.flow(["session-end", "--unowned"]).ok();
     assert_eq!(Tree::of(&scene.sandbox.path(".flow")), before);
     drop(disk);
     scene.again_as_a_process().ok();

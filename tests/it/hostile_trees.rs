@@ -418,7 +418,7 @@ fn a_read_only_file_system_can_be_read_and_says_so_to_writers() {
     }
     let start = sane(in_namespace(&sandbox, freeze, &["start", "debug"]));
     assert_eq!(start.code, Some(74), "{start:?}");
-    sane(in_namespace(&sandbox, freeze, &["session-end"])).ok();
+    sane(in_namespace(&sandbox, freeze, &["session-end", "--unowned"])).ok();
     assert_eq!(whole(&sandbox.root()), before);
 }
 
@@ -539,9 +539,13 @@ fn a_reader_goes_into_no_directory_of_another_user_and_says_why() {
         let (sandbox, run_id) = with_run();
         std::os::unix::fs::chown(sandbox.path(spot.replace("ID", &run_id)), Some(12345), Some(12345)).unwrap();
         let before = whole(&sandbox.root());
-        for command in
-            [["list"].as_slice(), &["show", &run_id], &["log", &run_id], &["resume", &run_id], &["session-end"]]
-        {
+        for command in [
+            ["list"].as_slice(),
+            &["show", &run_id],
+            &["log", &run_id],
+            &["resume", &run_id],
+            &["session-end", "--unowned"],
+        ] {
             let answer = sandbox.attack(command);
             let said = format!("{}{}", answer.stdout, answer.stderr);
             assert!(said.contains("belongs to another user"), "{spot} {command:?}: {answer:?}");

@@ -999,7 +999,7 @@ fn a_run_takes_no_document_for_another_and_none_for_finished_that_is_not() {
     }
     interview(&sandbox, &["start", "plan.md", "--run-id", "r1"]).ok();
     interview(&sandbox, &["start", "日本.md", "--run-id", "r1"]).ok();
-    let other = interview(&sandbox, &["start", "plan.txt"]).ok();
+    let other = interview(&sandbox, &["start", "plan.txt", "--force"]).ok();
     assert!(other.stdout.starts_with("begun  plan.txt"), "{other:?}");
     assert_eq!(
         interview(&sandbox, &["abandon", "plan.rst", "--yes", "--json"]).exits(3).error()["code"],
@@ -1068,4 +1068,58 @@ fn a_run_that_is_over_keeps_no_answer_out_of_the_document() {
     sandbox.flow(["start", "debug", "--id", "r2"]).ok();
     let other = interview(&sandbox, &["start", DOC, "--run-id", "r2", "--json"]).exits(1);
     assert_eq!(other.error()["code"], "wrong_run");
+}
+
+#[test]
+fn an_interview_begins_in_markdown_of_the_project_alone_unless_the_caller_insists() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let outside = sandbox.root().parent().unwrap().join("outside.md");
+    std::fs::create_dir(sandbox.path(".notes")).unwrap();
+    std::os::unix::fs::symlink(".notes", sandbox.path("linked")).unwrap();
+    let outside = outside.to_str().unwrap();
+    for (document, why) in [
+        ("conf.toml", "it is not a Markdown file (.md, .markdown)"),
+        ("main.rs", "it is not a Markdown file (.md, .markdown)"),
+        ("README", "it is not a Markdown file (.md, .markdown)"),
+        (".notes/a.md", "it is in a directory or has a name that begins with a dot"),
+        ("linked/a.md", "it is in a directory or has a name that begins with a dot"),
+        (outside, "it is outside of the project"),
+    ] {
+        let text = "x = 1\n";
+        let file = sandbox.path(document);
+        std::fs::write(&file, text).unwrap();
+        for verb in ["start", "run"] {
+            let refused = interview(&sandbox, &[verb, document, "--json"]).exits(1).error();
+            assert_eq!(refused["code"], "not_a_document", "{refused}");
+            assert_eq!(refused["message"], format!("no interview begins in {document}: {why}"));
+            assert_eq!(refused["help"], "--force begins one there all the same; nothing was written");
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "{document}");
+        interview(&sandbox, &["start", document, "--force"]).ok();
+        // One that was begun goes on without a word.
+        assert!(interview(&sandbox, &["start", document]).ok().stdout.starts_with("goes on"), "{document}");
+        interview(&sandbox, &["answer", document, "--question", "1", "We build a task app."]).ok();
+    }
+    for document in ["docs/a.md", "docs/a.MD", "b.markdown", "./c.md"] {
+        interview(&sandbox, &["start", document]).ok();
+    }
+    // Where there is no project yet, its place is where `flow init` would put it.
+    let sandbox = Sandbox::new();
+    assert_eq!(interview(&sandbox, &["start", "a.txt", "--json"]).exits(1).error()["code"], "not_a_document");
+    interview(&sandbox, &["start", "a.md"]).ok();
+}
+
+#[test]
+fn an_agents_reply_may_have_words_around_its_object() {
+    let agent = r#"echo 'Sure! {"type": "next_question", "topic": "Who", "next_question": "Who is {it} for?"} Go on.'"#;
+    let sandbox = Sandbox::new();
+    let talked = sandbox.flow(["interview", "run", "a.md", "--agent", agent]).exits(4);
+    assert!(talked.stdout.contains("Who is {it} for?") || talked.stderr.contains("Who is {it} for?"), "{talked:?}");
+    let chooser = "echo 'I choose this: {\"next_state\": \"right\"}'";
+    let graph = "initial: at\nstates:\n  at: {type: decision, transition: {next: [left, right]}}\n  \
+                 left: {type: terminal}\n  right: {type: terminal}\n";
+    std::fs::write(sandbox.path("job.graph.yaml"), graph).unwrap();
+    let driven = sandbox.flow(["drive", "job.graph.yaml", "--choose", chooser, "--json"]).ok().json();
+    assert_eq!((&driven["stop"], &driven["state"]), (&json!("ended"), &json!("right")));
 }

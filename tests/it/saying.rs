@@ -26,7 +26,7 @@ fn a_flow_dir_that_is_not_there_is_an_error_until_it_is_made() {
         with(&sandbox, "FLOW_DIR", "typo/.flow", args).exits(2);
     }
     assert!(!sandbox.path("typo").exists());
-    with(&sandbox, "FLOW_DIR", "/nonexist/.flow", &["session-end"]).ok();
+    with(&sandbox, "FLOW_DIR", "/nonexist/.flow", &["session-end", "--unowned"]).ok();
     with(&sandbox, "FLOW_DIR", "other/.flow", &["resume"]).exits(2);
     std::fs::create_dir(sandbox.path("other")).unwrap();
     with(&sandbox, "FLOW_DIR", "other/.flow", &["init"]).ok();
@@ -40,7 +40,7 @@ fn trust_that_is_neither_yes_nor_no_is_refused() {
     let refused = with(&sandbox, "FLOW_TRUST_OWNER", "maybe", &["list"]).exits(2);
     assert!(refused.stderr.contains("FLOW_TRUST_OWNER is \"maybe\": it is 1 or 0"), "{refused:?}");
     with(&sandbox, "FLOW_TRUST_OWNER", "true", &["list"]).ok();
-    with(&sandbox, "FLOW_TRUST_OWNER", "maybe", &["session-end"]).ok();
+    with(&sandbox, "FLOW_TRUST_OWNER", "maybe", &["session-end", "--unowned"]).ok();
 }
 
 #[test]

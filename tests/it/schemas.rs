@@ -508,7 +508,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     }
     let hook = json!({ "session_id": "s1", "reason": "exit", "cwd": "/tmp" });
     holds::<HookInput>(&hook);
-    holds::<SessionEndRequest>(&json!({ "session": "s1", "hook": hook }));
+    holds::<SessionEndRequest>(&json!({ "session": "s1", "hook": hook, "unowned": true }));
     holds::<HudRequest>(&json!({ "session": "s1", "cwd": "/tmp" }));
     holds::<SetRequest>(&json!({
         "run_id": "r1", "issue": 1, "pr": 2, "branch": "b", "repo": "r", "feature": "f", "goal": "g",
@@ -562,7 +562,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         }));
     }
 
-    let interview = json!({ "document": "docs/charter.md", "script": "charter", "run_id": "r1" });
+    let interview = json!({ "document": "docs/charter.md", "script": "charter", "run_id": "r1", "force": true });
     holds::<InterviewRequest>(&interview);
     holds::<TalkRequest>(&json!({
         "interview": interview, "agent": "ask", "timeout": 2.5, "record": "a.jsonl", "replay": "b.jsonl",

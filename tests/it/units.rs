@@ -308,10 +308,139 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     let asks = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "waiting_for_user", "--step", "build"];
     sandbox.flow(asks.iter().chain(&["--unit", "T1", "--data", r#"{"prompt":"may I?"}"#])).ok();
     let failed = emit(&sandbox, "build-fast", "build", "failed", &[]).ok().json();
-    assert_eq!(failed["data"]["warnings"], json!(["`build` (T1) asked before, and got no answer: may I?"]));
+    assert_eq!(failed["data"]["warnings"], json!(["the work goes on, and `build` (T1) got no answer to: may I?"]));
     emit(&sandbox, "build-fast", "review", "completed", &[]).ok();
     let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
     assert!(done.contains("not done when the run ended: T1 (waiting in build), T2 (failed in build)"), "{done}");
     let late = emit(&sandbox, "build-fast", "build", "completed", &["--unit", "T1"]).exits(1).stderr;
     assert!(late.contains("flow reopen r1 --reason 'TEXT'"), "{late}");
+}
+
+#[test]
+fn a_run_in_which_only_units_report_is_completed_when_all_of_them_are() {
+    let sandbox = Sandbox::new();
+    let report = |step: &str, status: &str, unit: &str| {
+        emit(&sandbox, "task-builder", step, status, &["--unit", unit]).ok();
+    };
+    let resume = || sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    report("building", "running", "T1");
+    report("building", "running", "T2");
+    report("completed", "completed", "T1");
+    let units = json!([
+        { "step": "completed", "unit": "T1", "status": "completed" },
+        { "step": "building", "unit": "T2", "status": "running" },
+    ]);
+    let open = resume();
+    assert_eq!((&open["units"], &open["next"]["action"]), (&units, &json!("start_phase")), "{open}");
+    assert_eq!(open["reason"], "only units report; not done: T2 (running in building)");
+    let refused = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "units_not_done", "{refused}");
+    assert_eq!(refused["message"], "run r1: these are not done: T2 (running in building)");
+    report("failed", "skipped", "T2");
+    let done = resume();
+    assert_eq!(done["next"]["action"], "complete", "{done}");
+    assert_eq!(done["next"]["command"], Value::Null, "completing a run is a decision");
+    assert_eq!(done["next"]["alternatives"][0]["command"], "flow complete r1");
+    assert_eq!(sandbox.flow(["complete", "r1", "--json"]).ok().json()["warnings"], json!([]));
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "done");
+    sandbox.assert_sound("r1");
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_run_in_which_only_a_sub_agent_reports_ends_with_its_work() {
+    let sandbox = Sandbox::new();
+    emit(&sandbox, "build", "task-builder:building", "running", &[]).ok();
+    assert_eq!(sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["code"], "units_not_done");
+    emit(&sandbox, "build", "task-builder:completed", "completed", &[]).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+    // Where nothing is done, there is nothing to complete.
+    let idle =
+        ["emit", "--workflow", "build", "--run-id", "r2", "--type", "btw_update", "--data", r#"{"message":"m"}"#];
+    sandbox.flow(idle).ok();
+    assert_eq!(sandbox.flow(["complete", "r2", "--json"]).exits(1).error()["code"], "nothing_recorded");
+}
+
+#[test]
+fn resume_shows_the_units_of_a_run_those_that_are_open_first() {
+    let sandbox = Sandbox::new();
+    for step in ["plan", "build"] {
+        emit(&sandbox, "build-fast", step, "running", &[]).ok();
+    }
+    for nth in 1..=21 {
+        emit(&sandbox, "build-fast", "build", "completed", &["--unit", &format!("T{nth:02}")]).ok();
+    }
+    emit(&sandbox, "build-fast", "task-builder:building", "running", &["--unit", "T99"]).ok();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["units"].as_array().unwrap().len(), 22);
+    let page = sandbox.flow(["resume", "r1"]).ok().stdout;
+    let units = page.lines().skip_while(|line| *line != "  units").skip(1);
+    let units: Vec<_> = units.take_while(|line| line.starts_with("    ")).collect();
+    assert_eq!(units[0], "    T99  task-builder:building  running", "{page}");
+    assert_eq!(units[1], "    T01  build                  completed", "{page}");
+    assert_eq!(units[20], "    … and 2 more; `flow show` has every one", "{page}");
+    // A run without units has none, and says nothing of them.
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    assert_eq!(sandbox.flow(["resume", "r2", "--json"]).ok().json()["units"], json!([]));
+    assert!(!sandbox.flow(["resume", "r2"]).ok().stdout.contains("units"));
+}
+
+#[test]
+fn a_step_of_an_agent_without_its_name_is_told_with_it() {
+    let sandbox = Sandbox::new();
+    let help = |workflow: &str, run: &str, step: &str| {
+        let args = ["emit", "--workflow", workflow, "--run-id", run, "--type", "status_change", "--step", step];
+        let more = ["--unit", "T1", "--data", r#"{"status":"running"}"#, "--json"];
+        sandbox.flow(args.iter().chain(&more)).exits(1).error()["help"].as_str().unwrap().to_owned()
+    };
+    // Before the run exists, and when it does.
+    assert!(help("build", "r1", "building").starts_with("did you mean `task-builder:building`? "));
+    emit(&sandbox, "build", "requirements", "running", &[]).ok();
+    assert!(help("build", "r1", "building").starts_with("did you mean `task-builder:building`? "));
+    assert!(help("build", "r1", "verifying").starts_with("did you mean `feature-verifier:verifying`? "));
+    // A state of another skill is not an agent's, and what several agents have is not guessed.
+    assert!(!help("build", "r1", "clarify").contains("clarify"));
+    let agents = sandbox.path(".claude/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let agent = |state: &str| {
+        format!("# A\n\n## STATE-MACHINE\n\n```mermaid\nstateDiagram-v2\n[*] --> {state}\n{state} --> [*]\n```\n")
+    };
+    for name in ["painter", "drawer"] {
+        std::fs::write(agents.join(format!("{name}.md")), agent(if name == "painter" { "paints" } else { "draws" }))
+            .unwrap();
+    }
+    assert!(help("build", "r1", "paints").starts_with("did you mean `painter:paints`? "));
+    std::fs::write(agents.join("drawer.md"), agent("paints")).unwrap();
+    assert!(!help("build", "r1", "paints").contains("painter:paints"));
+}
+
+#[test]
+fn an_unknown_state_of_a_known_agent_is_refused_like_any_other() {
+    let sandbox = Sandbox::new();
+    emit(&sandbox, "build", "requirements", "running", &[]).ok();
+    let events = sandbox.events("r1").len();
+    let refused = emit(&sandbox, "build", "task-builder:bilding", "running", &["--unit", "T1", "--json"]);
+    let refused = refused.exits(1).error();
+    assert_eq!(refused["code"], "unknown_step");
+    let message = "step \"task-builder:bilding\" is not a valid state in the \"task-builder\" state machine. Valid states: \
+                   [building, completed, failed].";
+    assert_eq!(refused["message"], message);
+    let help = "did you mean `task-builder:building`? `flow workflow show task-builder` shows the states";
+    assert_eq!(refused["help"], help);
+    // In a batch, for a parent step, and as the first report of a run as well.
+    let unknown = json!({ "type": "status_change", "step": "task-builder:nonsense", "data": { "status": "running" } });
+    let parent = json!({ "type": "subflow_registered", "step": "requirements",
+        "data": { "parentStepId": "task-builder:nonsense", "subflowName": "x" } });
+    for report in [&unknown, &parent] {
+        for run in ["r1", "r2"] {
+            let batch = json!([report]).to_string();
+            let batch = ["emit", "--workflow", "build", "--run-id", run, "--batch", &batch, "--json"];
+            assert_eq!(sandbox.flow(batch).exits(1).error()["code"], "unknown_step", "{run}: {report}");
+        }
+    }
+    assert_eq!(sandbox.events("r1").len(), events, "something was written");
+    assert!(!sandbox.run_dir("r2").exists());
+    // Of an agent that nobody defined nothing is known.
+    let stranger = emit(&sandbox, "build", "stranger:at-work", "running", &[]).ok().json();
+    assert_eq!(stranger["data"]["warnings"], json!([]));
 }

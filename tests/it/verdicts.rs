@@ -114,7 +114,7 @@ fn a_block_comes_first_with_its_reason_until_somebody_resolves_it() {
     assert_eq!(refused.error()["code"], "run_blocked");
     sandbox.flow(["record-activity", "--phase", "preflight", "--id", "y"]).ok();
     // The end of a session does not cover the reason up.
-    sandbox.flow(["session-end"]).ok();
+    sandbox.flow(["session-end", "--unowned"]).ok();
     verdict(&sandbox, &[], "needs_human", 4);
     sandbox.flow(["unblock", &run, "--reason", "postgres"]).ok();
     assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");

@@ -281,7 +281,7 @@ fn no_command_that_a_repository_names_is_run() {
         &["show", "r1"],
         &["doctor"],
         &["workflow", "list"],
-        &["session-end"],
+        &["session-end", "--unowned"],
         &["complete", "r1", "--skip-reason", "enough"],
     ] {
         mined.touch();

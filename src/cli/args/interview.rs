@@ -25,6 +25,9 @@ pub(crate) struct BeginArgs {
     /// activities
     #[arg(long, value_name = "RUN")]
     pub(crate) run_id: Option<String>,
+    /// Begin in a file that is not Markdown (.md, .markdown), or outside of the project
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 // A document, and an answer to one of its questions.

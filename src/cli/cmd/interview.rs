@@ -83,7 +83,7 @@ fn list(report: &InterviewListReport) -> String {
 }
 
 fn request(begin: BeginArgs) -> InterviewRequest {
-    InterviewRequest { document: begin.document, script: begin.script, run: begin.run_id }
+    InterviewRequest { document: begin.document, script: begin.script, run: begin.run_id, force: begin.force }
 }
 
 /// The text of the answer, from the arguments or standard input, and the number of its question. A person at the

@@ -41,6 +41,8 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
 
 /// The highest number of changed files, and of other runs, that the page shows.
 const SHOWN: usize = 10;
+/// The highest number of units that the page shows.
+const UNITS: usize = 20;
 
 fn page(report: &ResumeReport, now: Timestamp) -> String {
     let mut page = Page::default();
@@ -113,6 +115,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
         });
         page.table(4, &rows.collect::<Vec<_>>());
     }
+    units(report, page);
     if !report.completed.is_empty() {
         let (shown, all) = (report.completed.len(), report.completed_activities);
         page.line(&match shown == all {
@@ -128,6 +131,24 @@ fn work(report: &ResumeReport, page: &mut Page) {
             ]
         });
         page.table(4, &rows.collect::<Vec<_>>());
+    }
+}
+
+fn units(report: &ResumeReport, page: &mut Page) {
+    if report.units.is_empty() {
+        return;
+    }
+    // What is not done comes first, since the rest may be cut off.
+    let (done, open): (Vec<_>, Vec<_>) = report.units.iter().partition(|unit| unit.status.is_done());
+    let rest = report.units.len().saturating_sub(UNITS);
+    page.line("  units");
+    let rows = open.into_iter().chain(done).take(UNITS).map(|unit| {
+        let name = unit.unit.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        vec![name, unit.step.to_string(), unit.status.to_string()]
+    });
+    page.table(4, &rows.collect::<Vec<_>>());
+    if rest > 0 {
+        page.line(&format!("    … and {rest} more; `flow show` has every one"));
     }
 }
 

@@ -1,15 +1,29 @@
 //! `session-end`: called by hooks, so it always exits 0, and soon.
 
 use crate::cli::args::SessionEndArgs;
-use crate::cli::cmd::stdin::payload;
+use crate::cli::cmd::stdin::{Input, input};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
 pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
-    let hook = HookInput::read(&payload());
-    match runs::session_end(cx, &SessionEndRequest { session: args.session, hook }) {
+    let mut request = SessionEndRequest { session: args.session, hook: HookInput::default(), unowned: args.unowned };
+    match input() {
+        Input::Nobody => request.unowned = true,
+        Input::Text(text) if text.trim().is_empty() => {}
+        Input::Text(text) => match HookInput::read(&text) {
+            // A host that says that a session ended, and not which, had none that could hold a run.
+            Ok(hook) => (request.hook, request.unowned) = (hook, true),
+            Err(why) => {
+                out.warnings(&[format!(
+                    "standard input does not say which session ended, so nothing is marked: {why}"
+                )]);
+                return Exit::Done;
+            }
+        },
+    }
+    match runs::session_end(cx, &request) {
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, || {

@@ -46,6 +46,13 @@ pub trait Notebook {
     /// If it cannot be recorded.
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error>;
 
+    /// The answer to the question that was just recorded, if a person is there to give it; it is the output of the
+    /// state. Without an answer the agent stops. By default nobody is there.
+    fn answer(&mut self, state: &StateName, prompt: &str, context: &Context) -> Option<String> {
+        let _ = (state, prompt, context);
+        None
+    }
+
     /// Records that a state waits for something.
     ///
     /// # Errors
@@ -208,8 +215,12 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let (output, named) = match ran {
             Ok(Outcome::Finished { output, next }) => (output, next),
             Ok(Outcome::NeedsHuman { prompt }) => {
+                // Recorded first: whatever becomes of this process, the question is known.
                 self.notebook.ask(state, &prompt)?;
-                return Ok(Some(Stop::NeedsHuman { state: state.clone(), why: prompt }));
+                match self.notebook.answer(state, &prompt, &self.context) {
+                    Some(answer) => (Some(answer), None),
+                    None => return Ok(Some(Stop::NeedsHuman { state: state.clone(), why: prompt })),
+                }
             }
             Ok(Outcome::NotReady { why }) => {
                 self.notebook.wait(state, &why)?;

@@ -77,7 +77,7 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
         InterviewVerb::Next => call.shown(interviews::next(cx, &document)),
         InterviewVerb::Status => call.shown(interviews::status(cx, &document)),
         InterviewVerb::Start => {
-            let request = InterviewRequest { document, script: asked.script, run: asked.run_id };
+            let request = InterviewRequest { document, script: asked.script, run: asked.run_id, force: false };
             call.shown(interviews::start(cx, &request))
         }
         InterviewVerb::Answer => {

@@ -20,17 +20,23 @@ struct Act<'a> {
     button: &'a str,
     /// The question to the reader before it is sent; it names the run.
     ask: String,
+    /// What the buttons say with which the reader sends it, or does not. They name what happens, since the text may
+    /// itself be a yes or a no.
+    choices: [&'a str; 2],
     /// What is sent besides the text.
     sent: Value,
     /// The name of the text in what is sent, and what it is for.
     text: (&'a str, String),
 }
 
+/// The buttons below an answer.
+const ANSWERS: [&str; 2] = ["Send answer", "Back"];
+
 fn form(act: &Act<'_>) -> Markup {
     let field = format!("{}-text", act.key);
     html! {
         form.act method="post" action={ "/api/v1" (act.address) "/" (act.verb) } data-key=(act.key) data-ask=(act.ask)
-            data-sent=(act.sent) {
+            data-do=(act.choices[0]) data-leave=(act.choices[1]) data-sent=(act.sent) {
             label for=(field) { (shortened(&act.text.1, 1000)) }
             textarea #(field) name=(act.text.0) rows="2" required[act.text.0 == "answer"] {}
             button type="submit" { (act.button) }
@@ -42,12 +48,13 @@ fn form(act: &Act<'_>) -> Markup {
 pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
     let id = &run.card.run.head.run_id;
     let seen = json!({ "seen": run.last });
-    let change = |verb, button, text: &str| Act {
+    let change = |verb, button, choices, text: &str| Act {
         key: format!("act-{verb}"),
         address,
         verb,
         button,
         ask: format!("{button} the run {id}?"),
+        choices,
         sent: seen.clone(),
         text: ("reason", text.to_owned()),
     };
@@ -56,12 +63,12 @@ pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
             (form(&answer(run, question, address)))
         }
         @if run.card.run.head.status == RunStatus::Blocked {
-            (form(&change("unblock", "Unblock", "What was resolved")))
+            (form(&change("unblock", "Unblock", ["Unblock the run", "Leave it blocked"], "What was resolved")))
         }
         @if run.card.group.is_open() {
             details.act data-key="cancel" {
                 summary { "Cancel this run" }
-                (form(&change("cancel", "Cancel", "Why it is cancelled")))
+                (form(&change("cancel", "Cancel", ["Cancel the run", "Keep it"], "Why it is cancelled")))
             }
         }
     }
@@ -75,7 +82,12 @@ fn answer<'a>(run: &RunReport, asked: &ShownQuestion, address: &'a str) -> Act<'
         address,
         verb: "answer",
         button: "Answer",
-        ask: format!("Answer the question of {who} in the run {}?", run.card.run.head.run_id),
+        ask: format!(
+            "Send this answer to {who} in the run {}? It asks: {}",
+            run.card.run.head.run_id,
+            shortened(&question.prompt, 1000)
+        ),
+        choices: ANSWERS,
         sent: json!({ "seen": run.last, "step": question.step, "unit": question.unit }),
         text: ("answer", format!("Answer to {who}: {}", question.prompt)),
     }
@@ -93,6 +105,7 @@ pub(super) fn act_on_interview(project: &str, one: &OpenInterview, status: &Inte
         verb: "answer",
         button: "Answer",
         ask: format!("Write this answer to question {number} into {}, for {}?", one.document.display(), one.run_id),
+        choices: ANSWERS,
         sent: json!({ "document": one.document, "question": number }),
         text: ("answer", format!("Answer to question {number}")),
     })
@@ -101,12 +114,13 @@ pub(super) fn act_on_interview(project: &str, one: &OpenInterview, status: &Inte
 /// The dialog in which the reader is asked again. The script fills it in.
 pub(super) fn confirmation() -> Markup {
     html! {
-        dialog #confirm aria-labelledby="confirm-ask" {
+        dialog #confirm aria-labelledby="confirm-ask" aria-describedby="confirm-text" {
             p #confirm-ask {}
+            blockquote #confirm-text {}
             p.bad #confirm-trouble role="alert" {}
-            button type="button" #confirm-yes { "Yes" }
+            button type="button" #confirm-do {}
             " "
-            button type="button" #confirm-no autofocus { "No" }
+            button type="button" #confirm-leave autofocus {}
         }
     }
 }

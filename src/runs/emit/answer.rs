@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Emitted, Event, EventId, Number, Question, ReportType, RunId, Seq, StateName, StepReport,
-    StepStatus, Suggestion, Unit,
+    ActivityStatus, Emitted, EventId, Number, ReportType, RunId, Seq, StateName, StepReport, StepStatus, Suggestion,
+    Unit,
 };
 use crate::runs::context::Context;
 use crate::runs::emit::CheckedRequest;
@@ -138,7 +138,6 @@ pub(super) fn answer(
         _ => "batch".to_owned(),
     };
     let mut warnings = outcome.warnings;
-    warnings.extend(unknown_children(cx, project, emitted));
     if emitted.ends {
         let left = outcome.state.document().state.running_steps();
         warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
@@ -174,23 +173,6 @@ pub(super) fn answer(
             warnings,
         },
     }
-}
-
-/// Warnings about states of sub-agents that are not in the agents' own definitions. They are not checked against the
-/// run's workflow.
-fn unknown_children(cx: &Context, project: &Project, emitted: &Emitted) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for step in emitted.reports.iter().filter_map(|report| report.step.as_ref()) {
-        let Some((agent, state)) = step.as_str().split_once(':') else { continue };
-        let Ok(found) = cx.catalog(Some(project)).find(agent) else { continue };
-        let machine = found.machine;
-        if StateName::new(state).is_ok_and(|state| !machine.contains(&state)) {
-            let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-            warnings
-                .push(format!("step \"{step}\": \"{state}\" is not a state of the agent {agent}, which has [{known}]"));
-        }
-    }
-    warnings
 }
 
 /// Warnings about steps that began beside another successor of the same step that is not done. The definition may mean
@@ -272,34 +254,6 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
     (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
 }
 
-/// Warnings about questions that were open `before` the reports and were closed without an answer: another question
-/// replaced them, or the work went on elsewhere.
-pub(super) fn unanswered_questions(before: &RunState, event: &Event, emitted: &Emitted) -> Vec<String> {
-    let open = &before.document().state.questions;
-    if open.is_empty() {
-        return Vec::new();
-    }
-    let mut after = before.clone();
-    after.apply(event);
-    let still_open = &after.document().state.questions;
-    // A question is settled by an answer, or by the step that asked it when that goes on.
-    let settles = |report: &StepReport, question: &Question| match report.kind() {
-        Some(ReportType::UserAnswered) => true,
-        Some(ReportType::StatusChange) => {
-            report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
-        }
-        _ => false,
-    };
-    let closed = open.iter().filter(|question| {
-        !still_open.contains(question) && !emitted.reports.iter().any(|report| settles(report, question))
-    });
-    let in_words = closed.map(|question| {
-        let unit = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        format!("`{}`{unit} asked before, and got no answer: {}", question.step, question.prompt)
-    });
-    in_words.collect()
-}
-
 /// The result of reports that change nothing. They are not logged, so the result refers to the last event of the run.
 pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
@@ -311,6 +265,7 @@ pub(super) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> E
         beside: Vec::new(),
         records: Vec::new(),
         ends: false,
+        keeps_questions: false,
         session: None,
         by: Vec::new(),
         request: None,

@@ -1,5 +1,6 @@
 //! `emit`: agents report on the steps of a workflow (rp1). The first report creates the run if it does not exist.
 
+mod agents;
 mod answer;
 
 pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Decision, Emit, History, NoTrail, Refusal, Report, RunState, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, SessionId,
@@ -20,11 +21,14 @@ use crate::model::{
 };
 use crate::runs::begun::note_workers;
 use crate::runs::context::Context;
-use crate::runs::emit::answer::{Outcome, answer, nothing_new, unanswered_questions};
+use crate::runs::emit::agents::{check_steps, with_agent};
+use crate::runs::emit::answer::{Outcome, answer, nothing_new};
 use crate::runs::error::{Error, Result};
+use crate::runs::here::named_here;
 use crate::runs::journal;
 use crate::runs::open::select::{LATEST, latest_run, open_run_exactly};
 use crate::runs::payload::{ReportRequest, in_batch};
+use crate::runs::questions::unanswered;
 use crate::runs::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case};
 use crate::runs::status::remember_end;
 use crate::runs::token::{refuse_reports, token_of_new_run};
@@ -64,11 +68,17 @@ struct CheckedRequest<'a> {
     reports: Vec<Report>,
     digest: Option<TextDigest>,
     now: Timestamp,
+    answers_documents: bool,
 }
 
 impl CheckedRequest<'_> {
     fn emit(&self) -> Emit {
-        Emit { reports: self.reports.clone(), request: self.digest.clone(), now: self.now }
+        Emit {
+            reports: self.reports.clone(),
+            request: self.digest.clone(),
+            now: self.now,
+            answers_documents: self.answers_documents,
+        }
     }
 }
 
@@ -79,17 +89,22 @@ impl CheckedRequest<'_> {
 /// workflow that cannot be used, [`Error::Store`] when it cannot be written. Then nothing is recorded and no run is
 /// created, except after [`StoreError::Unconfirmed`].
 pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
-    emit_by(cx, request, None, None)
+    emit_by(cx, request, &Reporter::default())
 }
 
-/// As [`emit`], but a run that does not exist is created with `definition` instead of one from the catalog, and a retry
-/// is recognised by `basis` instead of by its reports.
-pub(crate) fn emit_by(
-    cx: &Context,
-    request: &EmitRequest,
-    definition: Option<&Machine>,
-    basis: Option<&TextDigest>,
-) -> Result<EmitReport> {
+/// How a verb of flow reports.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reporter<'a> {
+    /// The definition with which a run is created that does not exist; otherwise the one in the catalog.
+    pub(crate) definition: Option<&'a Machine>,
+    /// By what a retry is recognised; otherwise by its reports.
+    pub(crate) basis: Option<&'a TextDigest>,
+    /// Whether it writes the documents of interviews, so that it may answer their questions.
+    pub(crate) answers_documents: bool,
+}
+
+/// As [`emit`], for a verb of flow.
+pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'_>) -> Result<EmitReport> {
     let now = cx.clock.now();
     let project = match cx.project() {
         Ok(project) => Some(project),
@@ -104,7 +119,7 @@ pub(crate) fn emit_by(
         Some(project) if request.run == LATEST => Some(latest_run(cx, project)?),
         _ => None,
     };
-    let asked = ask(cx, request, latest, &root, basis, now)?;
+    let asked = ask(cx, request, latest, &root, reporter, now)?;
     let found = match &project {
         Some(project) => find(project, &asked.run)?,
         None => None,
@@ -112,7 +127,7 @@ pub(crate) fn emit_by(
     if let (Some(project), Some(run)) = (&project, found) {
         return emit_into(cx, project, &*run, &asked);
     }
-    match begin_with(cx, project.as_ref(), &asked, definition) {
+    match begin_with(cx, project.as_ref(), &asked, reporter.definition) {
         // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
@@ -128,7 +143,7 @@ fn ask<'a>(
     request: &'a EmitRequest,
     latest: Option<RunId>,
     root: &Path,
-    basis: Option<&TextDigest>,
+    reporter: &Reporter<'_>,
     now: Timestamp,
 ) -> Result<CheckedRequest<'a>> {
     let run = latest.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
@@ -144,8 +159,8 @@ fn ask<'a>(
     let reports = request.reports.iter().enumerate().map(report).collect::<Result<Vec<_>>>()?;
     let canonical = || request.reports.iter().map(ReportRequest::canonical).collect::<Vec<_>>().join("\n");
     let of_reports = || TextDigest(digest(canonical().as_bytes()));
-    let digest = request.id.as_ref().map(|_| basis.cloned().unwrap_or_else(of_reports));
-    Ok(CheckedRequest { request, run, id, reports, digest, now })
+    let digest = request.id.as_ref().map(|_| reporter.basis.cloned().unwrap_or_else(of_reports));
+    Ok(CheckedRequest { request, run, id, reports, digest, now, answers_documents: reporter.answers_documents })
 }
 
 /// Records reports in an existing run.
@@ -163,6 +178,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         }
         tx.refuse_moved_on(asked.request.seen)?;
         refuse_reports(tx, &asked.reports)?.map_err(refused)?;
+        check_steps(&cx.catalog(Some(project)), &asked.reports).map_err(refused)?;
         let machine = tx.machine()?;
         let trail = tx.trail();
         let mut supply = Numbers { cx, now: asked.now, tx: Some(tx), last: None, fault: None };
@@ -170,7 +186,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
-        let kind = match decision.map_err(|refusal| tx.refused(refusal))? {
+        let kind = match decision.map_err(|refusal| tx.refused(as_seen_here(tx, refusal)))? {
             Decision::Commit(kind) => kind,
             Decision::Already => {
                 tx.warnings.push("nothing was recorded: the run says so already".to_owned());
@@ -180,11 +196,10 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
-        let event = Event { seq: Seq(0), id: asked.id.clone(), at: asked.now, kind: kind.clone(), run: None };
-        let unanswered = unanswered_questions(&tx.state, &event, &emitted);
-        tx.warnings.extend(unanswered);
+        let before = tx.state.clone();
         tx.replace_dead_holder()?;
         let seq = tx.append(kind, Some(asked.id.as_str()))?;
+        tx.warnings.extend(unanswered(&before, &tx.state, &emitted.reports));
         note_feature(tx, asked)?;
         tx.commit()?;
         Ok((outcome(tx, asked, seq, &emitted, false), emitted.ends.then(|| tx.state.document().clone())))
@@ -195,6 +210,14 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         report.data.warnings.extend(journal::note(&*cx.disk, project, &document, asked.now));
     }
     Ok(report)
+}
+
+/// A refusal with what helps this caller: names that it can give, and the agent that has a step.
+fn as_seen_here(tx: &Transaction<'_>, mut refusal: Refusal) -> Refusal {
+    if let Refusal::AnsweredElsewhere(elsewhere) = &mut refusal {
+        elsewhere.document = named_here(tx.cx, tx.project, Path::new(&elsewhere.document));
+    }
+    with_agent(&tx.cx.catalog(Some(tx.project)), refusal)
 }
 
 /// The result of reports in an existing run.
@@ -304,11 +327,11 @@ fn begin_with(
         Event { seq: Seq(1), id, at: asked.now, kind, run: None }
     };
     let first_id = cx.ids.next(asked.now);
-    let state = RunState::begin(&begin(started.clone(), first_id.clone())).expect("BUG: a start begins no run");
-    let refused = |refusal| Error::Refused { run: asked.run.clone(), refusal };
-    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
-    let decision =
-        decide_emit(&state, machine.as_ref(), &caller, asked.emit(), &NoTrail, &mut supply).map_err(refused)?;
+    let start = begin(started.clone(), first_id.clone());
+    // Each report of the first batch is judged by the history that those before it make.
+    let begun_run = History::fold([&start]).expect("BUG: a start begins no run");
+    let decision = decide_first(cx, project, asked, &begun_run, machine.as_ref(), &caller);
+    let decision = decision.map_err(|refusal| Error::Refused { run: asked.run.clone(), refusal })?;
     let Decision::Commit(mut kind) = decision else { unreachable!("BUG: a new run has reports") };
     note_workers(cx, &caller, &mut kind)?;
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
@@ -324,8 +347,9 @@ fn begin_with(
         None => None,
     };
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
-    let (new, state) = begun(begin(started, first_id), second)?;
+    let (new, after) = begun(begin(started, first_id), second)?;
     let history = History::fold(&new.events);
+    let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     let mut new = Some(new);
     let outside = cx.outside(&project);
     let request = cx.write_request(asked.now, cx.lock_wait()?);
@@ -335,7 +359,7 @@ fn begin_with(
     }
     let outcome = Outcome {
         run: &*run,
-        state: &state,
+        state: &after,
         machine: machine.as_ref(),
         id: asked.id.clone(),
         seq: Seq(2),
@@ -343,9 +367,25 @@ fn begin_with(
         created: true,
         token: token.map(|token| token.text),
         repeated: false,
-        warnings: Vec::new(),
+        warnings,
     };
     Ok(answer(cx, &project, asked, outcome, || history))
+}
+
+/// Decides on the first reports of a run, which does not exist yet.
+fn decide_first(
+    cx: &Context,
+    project: Option<&Project>,
+    asked: &CheckedRequest<'_>,
+    begun: &History,
+    machine: Option<&Machine>,
+    caller: &Caller,
+) -> std::result::Result<Decision, Refusal> {
+    let catalog = cx.catalog(project);
+    check_steps(&catalog, &asked.reports)?;
+    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
+    let decision = decide_emit(begun.state(), machine, caller, asked.emit(), begun, &mut supply);
+    decision.map_err(|refusal| with_agent(&catalog, refusal))
 }
 
 /// The files of a new run with these two events, and the state after them.

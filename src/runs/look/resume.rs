@@ -16,6 +16,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::look::show::ShownUnit;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::select::open_run;
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
@@ -74,6 +75,8 @@ pub struct ResumeReport {
     pub left_undone: Vec<LeftUndone>,
     /// When the work began that the verdict is about, if the process that began it still runs.
     pub begun_at: Option<Timestamp>,
+    /// The units of its work, and the work of sub-agents: each with its latest status and step.
+    pub units: Vec<ShownUnit>,
     /// Why the run is blocked.
     pub blocked_reason: Option<String>,
     /// Uncommitted changes outside flow's own files.
@@ -208,6 +211,7 @@ pub(in crate::runs) fn resume_here(
         in_doubt,
         left_undone,
         begun_at,
+        units: view.history.units().iter().map(ShownUnit::of).collect(),
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(&runs, run.id().as_str()),
@@ -342,6 +346,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         in_doubt: Vec::new(),
         left_undone: Vec::new(),
         begun_at: None,
+        units: Vec::new(),
         blocked_reason: None,
         working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
         candidates: Vec::new(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::{Attempt, History, LeftUndone, approval_title, reconcile};
+use crate::engine::{Attempt, History, LeftUndone, UnitWork, approval_title, reconcile};
 use crate::model::{
     Approval, Doing, Number, ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit,
 };
@@ -85,6 +85,12 @@ pub struct ShownUnit {
     pub unit: Option<Unit>,
     /// Its status.
     pub status: StepStatus,
+}
+
+impl ShownUnit {
+    pub(in crate::runs) fn of(unit: &UnitWork<'_>) -> Self {
+        Self { step: unit.step.clone(), unit: unit.unit.cloned(), status: unit.status }
+    }
 }
 
 /// A registered file or link.
@@ -246,12 +252,10 @@ pub(in crate::runs) fn steps(view: &View) -> Vec<ShownStep> {
         let at_work = here && work.status == StepStatus::NotStarted && !work.reported;
         let status = if at_work { StepStatus::Running } else { work.status };
         let below = units.iter().filter(|unit| *unit.below == name);
-        let shown =
-            below.map(|unit| ShownUnit { step: unit.step.clone(), unit: unit.unit.cloned(), status: unit.status });
         ShownStep {
             status,
             current: here,
-            units: shown.collect(),
+            units: below.map(ShownUnit::of).collect(),
             skip_reason: work.skipped.map(str::to_owned),
             step: name,
         }

@@ -303,20 +303,25 @@ main.addEventListener('input', (event) => {
 
 // ---- acting, where the server allows it: the reader is asked again, and what they saw is sent along
 
-const [dialog, trouble] = ['#confirm', '#confirm-trouble'].map((id) => document.querySelector(id));
+const [dialog, asked, typed, trouble, doIt, leave] = ['', '-ask', '-text', '-trouble', '-do', '-leave'].map((end) => document.querySelector(`#confirm${end}`));
 let meant = null;
 
 function ask(form) {
   const id = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  meant = { form, id, sent: form.dataset.sent };
-  document.querySelector('#confirm-ask').textContent = form.dataset.ask;
+  // What was typed is shown, and exactly that is sent.
+  const text = Object.fromEntries(new FormData(form));
+  meant = { form, id, text, sent: form.dataset.sent };
+  asked.textContent = form.dataset.ask;
+  typed.textContent = Object.values(text).join('\n');
+  typed.hidden = !typed.textContent;
+  [doIt.textContent, leave.textContent] = [form.dataset.do, form.dataset.leave];
   trouble.textContent = '';
   dialog.showModal();
 }
 
 async function act() {
-  const { form, id } = meant;
-  const body = { ...JSON.parse(meant.sent), ...Object.fromEntries(new FormData(form)) };
+  const { form, id, text } = meant;
+  const body = { ...JSON.parse(meant.sent), ...text };
   if ('seen' in body) body.id = id;
   const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
   try {
@@ -332,7 +337,7 @@ async function act() {
   meant.sent = form.dataset.sent;
 }
 
-dialog.addEventListener('click', ({ target }) => (target.id === 'confirm-yes' ? act() : target.id === 'confirm-no' && dialog.close()));
+dialog.addEventListener('click', ({ target }) => (target === doIt ? act() : target === leave && dialog.close()));
 
 // ---- the keyboard
 

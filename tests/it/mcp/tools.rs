@@ -330,6 +330,19 @@ fn an_interview_is_held_with_one_tool() {
 }
 
 #[test]
+fn the_question_of_an_interview_is_answered_with_its_own_tool() {
+    let sandbox = begun();
+    let client = Client::of(&sandbox);
+    client.data("flow_interview", json!({ "verb": "start", "document": "CHARTER.md", "run_id": "r1" }));
+    let answer = json!([{ "type": "user_answered", "data": { "answer": "May" } }]);
+    let error = client.error("flow_emit", json!({ "workflow": "debug", "run_id": "r1", "reports": answer }));
+    assert_eq!(error["code"], "answer_in_document", "{error}");
+    let help = error["help"].as_str().unwrap();
+    assert!(help.contains("flow_interview") && help.contains(r#""document":"CHARTER.md""#), "{help}");
+    assert!(help.contains(r#""question":1"#), "{help}");
+}
+
+#[test]
 fn an_interview_writes_nothing_but_markdown_in_the_project() {
     let sandbox = begun();
     std::fs::create_dir_all(sandbox.path("docs")).unwrap();

@@ -178,8 +178,10 @@ pub const ALL: &[Case] = &[
     },
     Case {
         name: "session-end",
-        commands: &[&["session-end"]],
-        again: Some(|flow, _, _| done(runs::session_end(flow, &SessionEndRequest::default()))),
+        commands: &[&["session-end", "--unowned"]],
+        again: Some(|flow, _, _| {
+            done(runs::session_end(flow, &SessionEndRequest { unowned: true, ..Default::default() }))
+        }),
         ..COMPLETE
     },
 ];

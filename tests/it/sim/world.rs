@@ -160,7 +160,9 @@ impl World {
                 runs::resume(&flow, &ResumeRequest { run, claim, session: session(id), ..ResumeRequest::default() })
                     .map(drop)
             }
-            Deed::SessionEnd => runs::session_end(&flow, &SessionEndRequest::default()).map(drop),
+            Deed::SessionEnd => {
+                runs::session_end(&flow, &SessionEndRequest { unowned: true, ..Default::default() }).map(drop)
+            }
         };
         self.acknowledged = result.is_ok() && !self.disk.died();
         if self.acknowledged {

@@ -250,7 +250,7 @@ fn take_over(sandbox: &Sandbox) -> Order {
 fn session_end(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     start(sandbox, "r2");
-    let order = Order::new(&["session-end"], (&EXPLORE, 0));
+    let order = Order::new(&["session-end", "--unowned"], (&EXPLORE, 0));
     Order { is_a_hook: true, ..order.and(&["record-activity", "--run-id", "r2", "--id", "begun"]) }
 }
 

@@ -80,7 +80,9 @@ fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Context) -> Answer {
 /// A hook looks into standard input for what its host has to say, and this process's is not the test's.
 fn session_end(line: &[OsString], flow: &Context) -> Answer {
     let named = line.iter().position(|arg| arg == "--session").map(|at| line[at + 1].to_str().unwrap());
-    let request = SessionEndRequest { session: named.map(|id| SessionId::new(id).unwrap()), ..Default::default() };
+    let session = named.map(|id| SessionId::new(id).unwrap());
+    let unowned = line.iter().any(|arg| arg == "--unowned");
+    let request = SessionEndRequest { session, unowned, ..Default::default() };
     let (stdout, stderr) = match runs::session_end(flow, &request) {
         Ok(report) => (serde_json::to_string(&report).unwrap(), String::new()),
         Err(Error::NoProject { .. }) => (String::new(), String::new()),

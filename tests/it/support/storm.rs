@@ -223,7 +223,7 @@ fn order(sandbox: &Sandbox, runs: &[String], plan: &Plan, dice: &mut Dice, (lane
         74..78 => (Deed::Change("run_claimed"), vec!["resume", &run, "--take-over", "--session", &session]),
         78..83 => {
             stdin = r#"{"session_id":"s1","reason":"exit"}"#;
-            (Deed::SessionEnd, vec!["session-end"])
+            (Deed::SessionEnd, vec!["session-end", "--unowned"])
         }
         83..85 => (Deed::Look("modes"), vec!["mode", "list", "--all"]),
         85..87 => (Deed::Look("list"), vec!["list"]),

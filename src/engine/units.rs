@@ -1,0 +1,42 @@
+//! Runs in which only units and sub-agents report: no step of the workflow was reported or recorded, so their work is
+//! all that the run consists of.
+
+use crate::engine::{History, Refusal};
+use crate::model::{Number, StepStatus};
+
+/// How far the work of such a run is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum UnitsAlone {
+    /// It is not such a run.
+    No,
+    /// Every unit is completed or skipped, and at least one is completed.
+    Done,
+    /// These are not: units and sub-agents with their states, in words.
+    Open(Vec<String>),
+}
+
+impl UnitsAlone {
+    /// Judges a run.
+    pub(super) fn of(history: &History) -> Self {
+        let run = &history.state().document().state;
+        if run.current_phase.is_some() || !run.steps.is_empty() || run.last_number > Number(0) {
+            return Self::No;
+        }
+        let units = history.units();
+        let open: Vec<_> = units.iter().filter(|unit| !unit.status.is_done()).map(ToString::to_string).collect();
+        if !open.is_empty() {
+            return Self::Open(open);
+        }
+        let is_worked = units.iter().any(|unit| unit.status == StepStatus::Completed);
+        if is_worked { Self::Done } else { Self::No }
+    }
+
+    /// Whether a run without a completed activity may be completed.
+    pub(super) fn check_done(history: Option<&History>) -> Result<(), Refusal> {
+        match history.map_or(Self::No, Self::of) {
+            Self::Done => Ok(()),
+            Self::Open(units) => Err(Refusal::UnitsOpen { units }),
+            Self::No => Err(Refusal::NothingRecorded),
+        }
+    }
+}

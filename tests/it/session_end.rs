@@ -1,0 +1,157 @@
+//! What `flow session-end` is told, by whom, and which runs it marks.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, spawned};
+
+/// A project with a run that nobody holds and one that the session `s1` holds.
+fn two_runs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "free"]).ok();
+    sandbox.flow(["start", "debug", "--id", "held", "--session", "s1"]).ok();
+    sandbox
+}
+
+fn marked(sandbox: &Sandbox) -> Vec<&'static str> {
+    let is_marked = |run: &&str| sandbox.read(run, "run.yaml").contains("blocked_reason: session ended");
+    ["free", "held"].into_iter().filter(is_marked).collect()
+}
+
+fn session_end(sandbox: &Sandbox, args: &[&str]) -> Command {
+    let mut command = sandbox.flow_command();
+    command.arg("session-end").args(args);
+    command
+}
+
+fn notice(run: &str) -> String {
+    format!("Active FlowRun {run} persisted; use /flow:resume to continue\n")
+}
+
+#[test]
+fn an_input_that_is_no_payload_marks_nothing_and_says_so() {
+    let sandbox = two_runs();
+    for garbage in
+        ["garbage{", "[]", "null", "\"s1\"", r#"{"session_id":"s1""#, r#"{"session_id":"a/b"}"#, r#"{"session_id":3}"#]
+    {
+        for args in [&[][..], &["--unowned"], &["--session", "s1"]] {
+            let answer = run(session_end(&sandbox, args), garbage).ok();
+            assert_eq!(answer.stdout, "", "{garbage} {args:?}");
+            let told = "warning: standard input does not say which session ended, so nothing is marked: it";
+            assert!(answer.stderr.starts_with(told), "{garbage} {args:?}: {answer:?}");
+            assert_eq!(marked(&sandbox), [""; 0], "{garbage} {args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_payload_marks_the_runs_of_its_session_or_those_that_nobody_holds() {
+    for (payload, ends) in [
+        ("{\"session_id\":\"s1\"}", "held"),
+        ("\u{feff}{\"session_id\":\"s1\"}", "held"),
+        ("{\"reason\":\"other\"}", "free"),
+        ("{\"session_id\":null}", "free"),
+    ] {
+        let sandbox = two_runs();
+        assert_eq!(run(session_end(&sandbox, &[]), payload).ok().stdout, notice(ends), "{payload}");
+        assert_eq!(marked(&sandbox), [ends], "{payload}");
+    }
+}
+
+#[test]
+fn an_empty_pipe_ends_a_session_that_is_known_otherwise_and_no_other_run() {
+    for empty in ["", "\n"] {
+        let sandbox = two_runs();
+        let answer = run(session_end(&sandbox, &[]), empty).ok();
+        let told = "warning: it is not known which session ended, so nothing is marked; --unowned marks the runs that \
+                    nobody holds\n";
+        assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", told));
+        assert_eq!(marked(&sandbox), [""; 0]);
+        let ends = |command: Command, run_id: &str| {
+            assert_eq!(run(command, empty).ok().stdout, notice(run_id));
+        };
+        ends(session_end(&sandbox, &["--unowned"]), "free");
+        ends(session_end(&sandbox, &["--session", "s1"]), "held");
+        // So do the variables, flow's own and those of hosts.
+        for variable in ["FLOW_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"] {
+            let sandbox = two_runs();
+            let mut command = session_end(&sandbox, &["--unowned"]);
+            command.env(variable, "s1");
+            ends(command, "held");
+            assert_eq!(marked(&sandbox), ["held"], "{variable}");
+        }
+    }
+}
+
+#[test]
+fn where_no_host_writes_the_runs_that_nobody_holds_are_meant() {
+    let sandbox = two_runs();
+    assert_eq!(answered(spawned(session_end(&sandbox, &[]))).ok().stdout, notice("free"));
+    assert_eq!(marked(&sandbox), ["free"]);
+    if !has_terminals("where_no_host_writes_the_runs_that_nobody_holds_are_meant") {
+        return;
+    }
+    let sandbox = two_runs();
+    let mut person = Person::before(&session_end(&sandbox, &[]));
+    assert_eq!(person.ended().code(), Some(0));
+    assert!(person.seen().contains("Active FlowRun free persisted"), "{}", person.seen());
+    assert_eq!(marked(&sandbox), ["free"]);
+}
+
+/// Runs a script of a shell in which `flow` is found.
+fn script(sandbox: &Sandbox, text: &str, args: &[&str], stdin: Option<&str>) -> Answer {
+    std::fs::write(sandbox.path("session-end-state.sh"), text).unwrap();
+    let flow = Path::new(env!("CARGO_BIN_EXE_flow")).parent().unwrap().to_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let mut command = sandbox.command("sh");
+    command.arg("session-end-state.sh").args(args).env("PATH", format!("{flow}:{path}"));
+    match stdin {
+        Some(stdin) => run(command, stdin),
+        None => {
+            command.stdin(Stdio::null());
+            answered(spawned(command))
+        }
+    }
+}
+
+const PAYLOAD: &str = r#"{"session_id":"s1","hook_event_name":"SessionEnd","reason":"exit"}"#;
+
+#[test]
+fn the_hook_of_flowrun_persists_its_session() {
+    // FlowRun: append an event, set `blocked_reason`, print one line.
+    let sandbox = two_runs();
+    let answer = script(&sandbox, "#!/bin/sh\nexec flow session-end\n", &[], Some(PAYLOAD)).ok();
+    assert_eq!((answer.stdout, answer.stderr.as_str()), (notice("held"), ""));
+    let last = sandbox.events("held").pop().unwrap();
+    assert_eq!((&last["type"], &last["reason"]), (&"session_end".into(), &"exit".into()));
+    assert_eq!(marked(&sandbox), ["held"]);
+    sandbox.assert_sound("held");
+}
+
+/// The scripts in the section of the documentation about scripts.
+fn documented() -> Vec<String> {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hosts.md")).unwrap();
+    let (_, section) = page.split_once("## A script of your own").unwrap();
+    let blocks = section.split("```sh\n").skip(1);
+    blocks.map(|block| block.split_once("```").unwrap().0.to_owned()).collect()
+}
+
+#[test]
+fn the_documented_scripts_end_the_sessions_that_they_name() {
+    let [of_host, of_terminal] = <[String; 2]>::try_from(documented()).unwrap();
+    let sandbox = two_runs();
+    assert_eq!(script(&sandbox, &of_host, &[], Some(PAYLOAD)).ok().stdout, notice("held"));
+    assert_eq!(marked(&sandbox), ["held"]);
+    // A host that writes nothing ends nothing, and the script does not fail.
+    let sandbox = two_runs();
+    assert_eq!(script(&sandbox, &of_host, &[], Some("")).ok().stdout, "");
+    assert_eq!(marked(&sandbox), [""; 0]);
+    // The shell holds a run until it ends.
+    let sandbox = two_runs();
+    let answer = script(&sandbox, &format!("set -e\n{of_terminal}"), &[], None).ok();
+    assert!(answer.stdout.ends_with(&notice("free")), "{answer:?}");
+    assert_eq!(marked(&sandbox), ["free"]);
+    let types = |event: &serde_json::Value| event["type"].as_str().unwrap().to_owned();
+    let events: Vec<_> = sandbox.events("free").iter().map(types).collect();
+    assert_eq!(events, ["run_started", "run_claimed", "session_end"]);
+}
