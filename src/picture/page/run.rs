@@ -222,6 +222,7 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
     let states = run.steps.iter().map(|step| {
         let progress = match step.status {
+            StepStatus::Completed | StepStatus::Skipped if step.current => Progress::HereDone(tone(&run.card)),
             _ if step.current => Progress::Here(tone(&run.card)),
             StepStatus::Completed => Progress::Done,
             StepStatus::Skipped => Progress::Skipped,

@@ -207,7 +207,7 @@ mod tests {
     fn the_diagram_marks_where_the_run_is_and_where_states_lead() {
         let (_, facts) = cards(&CardFilter::default());
         let shown = text(&diagram(&facts.report, facts.diagram.as_ref().unwrap()));
-        assert!(shown.contains("▶ ▲ preflight  here: blocked\n      → reproduce"), "{shown}");
+        assert!(shown.contains("▶ ✓ preflight  here: done, blocked\n      → reproduce"), "{shown}");
         assert!(shown.contains("→ end"), "{shown}");
     }
 }
