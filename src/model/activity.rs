@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{ActivityId, BadName, StateName};
+use crate::model::{ActivityId, BadName, StateName, Timestamp};
 
 /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -214,6 +214,12 @@ impl Activity {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.text("activity", "name")
+    }
+
+    /// `activity.started_at`, if it is a time.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.text("activity", "started_at")?.parse().ok()
     }
 
     /// `result.summary`.

@@ -101,7 +101,8 @@ fn facts(view: &RunPage<'_>) -> Markup {
             @if let Some(since) = run.phase_since { " for " (age(since, now)) }
             " · "
         }
-        (card.head.status) " · started " (age(card.head.created_at, now)) " ago · worked on for " (duration(run.timeline.worked_ms))
+        (card.head.status) " · started " (age(card.head.created_at, now)) " ago"
+        @if run.timeline.worked_ms > 0 { " · worked on for " (duration(run.timeline.worked_ms)) }
         @if let Some(session) = &card.session {
             " · held by " b { (session) }
             @match run.card.holder {

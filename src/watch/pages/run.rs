@@ -64,7 +64,9 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     }
     facts.push(card.head.status.to_string());
     facts.push(format!("started {} ago", age(card.head.created_at, now)));
-    facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    if run.timeline.worked_ms > 0 {
+        facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    }
     if let Some(session) = &card.session {
         let life = match run.card.holder {
             Some(HolderLife::Dead) => " (its process is gone)",
