@@ -60,6 +60,6 @@ pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict,
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
 pub use state::RunState;
-pub use timeline::{Fold, Lane, SessionSpan, Span, SpanState, Timekeeper, Timeline};
+pub use timeline::{Fold, Lane, OpenWork, SessionSpan, Span, SpanState, Stay, Timekeeper, Timeline, Wait, WaitState};
 pub(crate) use workers::Beginning;
 pub use workers::Lives;

@@ -247,6 +247,12 @@ impl Activity {
         self.text("activity", "name")
     }
 
+    /// `activity.started_at`, if it is a time.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.text("activity", "started_at")?.parse().ok()
+    }
+
     /// `result.summary`.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {

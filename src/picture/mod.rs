@@ -24,4 +24,6 @@ pub(crate) use text::{columns, shortened as cut};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::{LaneText, timeline_text};
 pub use tone::Tone;
+#[cfg(feature = "watch")]
+pub(crate) use words::why_no_command;
 pub(crate) use words::{age, clean, count, day_and_time, duration, reason_now};

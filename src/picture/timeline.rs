@@ -1,12 +1,13 @@
 //! A timeline as an SVG.
 //!
-//! Its classes are `lane`, `unit`, `mark`, `rule`, `fold`, and `bar` with one of `done`, `failed`, `skipped`, `running`,
-//! `left`, `waits`, `doubt`. Colours come from the style sheet; shapes and words say the same.
+//! A bar is recorded work; where the run was in a step is a thin line, and waiting is an empty bar. Its classes are `lane`,
+//! `unit`, `mark`, `rule`, `fold`, `stay`, and `bar` with one of `done`, `failed`, `skipped`, `running`, `left`, `waits`,
+//! `doubt`. Colours come from the style sheet; shapes and words say the same.
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::engine::{Lane, Span, SpanState, Timeline};
-use crate::model::{StepStatus, Timestamp};
+use crate::engine::{Lane, Span, SpanState, Timeline, WaitState};
+use crate::model::{Seq, StepStatus, Timestamp};
 use crate::picture::axis::Axis;
 use crate::picture::words::{clean, duration, shortened};
 
@@ -22,14 +23,23 @@ const TOP: f64 = 30.0;
 const LANES: usize = 200;
 /// Bars of one look that are closer than this are drawn as one.
 const CLOSE: f64 = 0.75;
+/// The least width of a bar with a word in it.
+const WITHIN: f64 = 50.0;
+/// The least width of a bar, which is that of a point.
+const LEAST: f64 = 2.0;
 
 /// A bar of a lane, and what to say of it.
-pub(super) struct Bar<'t> {
+pub(super) struct Bar {
     pub(super) x: f64,
     pub(super) width: f64,
     pub(super) look: &'static str,
-    first: &'t Span,
-    pub(super) last: &'t Span,
+    /// What stands in it, if there is room.
+    within: &'static str,
+    /// How many spans it stands for.
+    spans: usize,
+    /// What to say of them.
+    about: String,
+    last: Seq,
 }
 
 /// Draws `timeline`. Lanes of steps that the run never entered are named; beyond two hundred lanes the rest is counted.
@@ -96,52 +106,112 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
 }
 
 fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) -> Markup {
-    let bars = bars(lane, axis, timeline.to);
+    let (bars, waits) = (bars(lane, axis, timeline.to), waits(lane, axis, timeline.to));
     let is_unit = lane.below.is_some();
     let name = lane.name();
     let (indent, letters) = if is_unit { (14.0, 15) } else { (0.0, 17) };
     let base = round(y + height / 2.0 + 4.0);
+    let stays: Vec<_> = stays(lane, axis, timeline.to).collect();
+    let ends = stays.iter().map(|(_, end)| *end).chain(waits.iter().chain(&bars).map(|bar| bar.x + bar.width));
+    let end = ends.fold(0.0, f64::max);
     html! {
         text class=(if is_unit { "lane unit" } else { "lane" }) x=(indent) y=(base) {
             (shortened(name, letters)) title { (clean(name)) " (" (clean(lane.step.as_str())) ")" }
         }
-        @if bars.is_empty() {
+        @if lane.is_empty() {
             text.mark x=(round(NAMES)) y=(base) { "not started" }
         }
-        @for bar in &bars {
+        @for (from, to) in &stays {
+            path.stay d={ "M" (round(NAMES + from)) " " (round(y + height / 2.0)) "H" (round(NAMES + to)) } {}
+        }
+        @for bar in waits.iter().chain(&bars) {
             @let fill = (bar.look == "doubt").then_some("url(#hatch)");
             rect class={ "bar " (bar.look) } x=(round(NAMES + bar.x)) y=(round(y + 4.0)) width=(round(bar.width))
-                height=(round(height - 8.0)) rx="3" fill=[fill] { title { (of_bar(lane, bar, timeline.to)) } }
-            @if matches!(bar.look, "waits") && bar.width > 50.0 {
-                text.within x=(round(NAMES + bar.x + 4.0)) y=(base) { (state_in_words(bar.first.state)) }
+                height=(round(height - 8.0)) rx="3" fill=[fill] { title { (bar.in_words()) } }
+            @if !bar.within.is_empty() && bar.width > WITHIN {
+                text.within x=(round(NAMES + bar.x + 4.0)) y=(base) { (bar.within) }
             }
         }
-        @if let Some(last) = bars.last() {
-            text.mark x=(round(NAMES + last.x + last.width + 6.0)) y=(base) { (outcome_of(lane, last.last, timeline.to)) }
+        @let outcome = outcome_of(lane, timeline.to);
+        @if !outcome.is_empty() {
+            text.mark x=(round(NAMES + end + 6.0)) y=(base) { (outcome) }
         }
     }
 }
 
-/// The bars of a lane. Neighbours that look alike and cannot be told apart become one.
-pub(super) fn bars<'t>(lane: &'t Lane, axis: &Axis, now: Timestamp) -> Vec<Bar<'t>> {
-    let mut bars: Vec<Bar<'t>> = Vec::new();
-    for span in &lane.spans {
-        let (from, to) = (axis.place(span.from), axis.place(span.to.unwrap_or(now)));
-        let look = look(lane, span);
-        if let Some(bar) = bars.last_mut().filter(|bar| bar.look == look && to - (bar.x + bar.width) < CLOSE) {
-            bar.width = bar.width.max(to - bar.x);
-            bar.last = span;
-            continue;
+/// Where the run was in the step: beginnings and ends of lines.
+pub(super) fn stays(lane: &Lane, axis: &Axis, now: Timestamp) -> impl Iterator<Item = (f64, f64)> {
+    let places = lane.stays.iter().map(move |stay| (axis.place(stay.from), axis.place(stay.to.unwrap_or(now))));
+    let mut lines: Vec<(f64, f64)> = Vec::new();
+    for (from, to) in places {
+        match lines.last_mut() {
+            Some(before) if from - before.1 < CLOSE => before.1 = before.1.max(to),
+            _ => lines.push((from, to)),
         }
-        bars.push(Bar { x: from, width: (to - from).max(2.0), look, first: span, last: span });
+    }
+    lines.into_iter()
+}
+
+/// The bars of recorded work.
+pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
+    let open: Vec<&Span> = lane.spans.iter().filter(|span| span.to.is_none()).collect();
+    let all = lane.spans.iter().map(|span| {
+        let (from, to) = span.stretch(now);
+        let (x, end) = (axis.place(from), axis.place(to));
+        let about = of_span(lane, span, now);
+        let goes_on = open.iter().any(|one| one.activity == span.activity && one.attempt == span.attempt);
+        let look = look(span, goes_on);
+        Bar { x, width: (end - x).max(LEAST), look, within: "", spans: 1, about, last: span.last }
+    });
+    joined(all)
+}
+
+/// The bars of waiting.
+pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
+    let all = lane.waits.iter().map(|wait| {
+        let to = wait.to.unwrap_or(now);
+        let (x, end) = (axis.place(wait.from), axis.place(to));
+        let within = match wait.state {
+            WaitState::Waiting => "waits",
+            WaitState::Blocked => "blocked",
+        };
+        let took = duration(wait.from.milliseconds_until(to));
+        let about = format!("{}: {within} for {took} (events {} to {})", clean(lane.name()), wait.first, wait.last);
+        Bar { x, width: (end - x).max(LEAST), look: "waits", within, spans: 1, about, last: wait.last }
+    });
+    joined(all)
+}
+
+/// Neighbours that look alike and cannot be told apart become one.
+fn joined(all: impl Iterator<Item = Bar>) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = Vec::new();
+    for next in all {
+        let end = next.x + next.width;
+        match bars.last_mut() {
+            Some(bar) if bar.look == next.look && end - (bar.x + bar.width) < CLOSE => {
+                bar.width = bar.width.max(end - bar.x);
+                bar.spans += next.spans;
+                bar.last = bar.last.max(next.last);
+            }
+            _ => bars.push(next),
+        }
     }
     bars
 }
 
-fn look(lane: &Lane, span: &Span) -> &'static str {
-    let goes_on = lane.spans.last().is_some_and(|last| last.to.is_none() && last.attempt == span.attempt);
+impl Bar {
+    fn in_words(&self) -> String {
+        let Self { about, last, .. } = self;
+        match self.spans - 1 {
+            0 => about.clone(),
+            more => format!("{about}, and {more} more up to event {last}"),
+        }
+    }
+}
+
+/// How a span looks; `goes_on` says that its attempt does.
+fn look(span: &Span, goes_on: bool) -> &'static str {
     match (span.state, span.outcome) {
-        (SpanState::Waiting | SpanState::Blocked, _) => "waits",
         (SpanState::InDoubt, _) => "doubt",
         (SpanState::Running, Some(StepStatus::Failed)) => "failed",
         (SpanState::Running, Some(StepStatus::Skipped)) => "skipped",
@@ -151,51 +221,50 @@ fn look(lane: &Lane, span: &Span) -> &'static str {
     }
 }
 
-fn state_in_words(state: SpanState) -> &'static str {
-    match state {
-        SpanState::Running => "at work",
-        SpanState::Waiting => "waits",
-        SpanState::Blocked => "blocked",
-        SpanState::InDoubt => "outcome unknown",
-    }
-}
-
-fn outcome_in_words(span: &Span) -> &'static str {
-    match span.outcome {
-        Some(StepStatus::Failed) => "✕",
-        Some(StepStatus::Skipped) => "– skipped",
-        Some(_) => "✓",
-        None if span.to.is_none() => "…",
-        None => "– left",
-    }
-}
-
-/// The duration of the last attempt, and how it ended.
-pub(super) fn outcome_of(lane: &Lane, last: &Span, now: Timestamp) -> String {
-    let begun = lane.latest_began().unwrap_or(last.from);
-    let took = duration(begun.milliseconds_until(last.to.unwrap_or(now)));
-    let attempts = if last.attempt > 1 { format!(" ×{}", last.attempt) } else { String::new() };
-    format!("{} {took}{attempts}", outcome_in_words(last))
-}
-
-fn of_bar(lane: &Lane, bar: &Bar<'_>, now: Timestamp) -> String {
-    let name = clean(lane.name());
-    let took = duration(bar.first.from.milliseconds_until(bar.last.to.unwrap_or(now)));
-    let attempts = match (bar.first.attempt, bar.last.attempt) {
-        (one, last) if one == last => format!("attempt {one}"),
-        (one, last) => format!("attempts {one} to {last}"),
+/// How the work in a lane stands, how long it took, and how often it was tried.
+pub(super) fn outcome_of(lane: &Lane, now: Timestamp) -> String {
+    let waits = lane.waits.last().is_some_and(|wait| wait.to.is_none());
+    let Some(span) = lane.decisive() else { return if waits { "▲".to_owned() } else { String::new() } };
+    let symbol = match (span.state, span.outcome) {
+        _ if waits => "▲",
+        (_, Some(StepStatus::Failed)) => "✕",
+        (_, Some(StepStatus::Skipped)) => "– skipped",
+        (_, Some(_)) => "✓",
+        (SpanState::InDoubt, None) => "?",
+        (SpanState::Running, None) if span.to.is_none() => "…",
+        (SpanState::Running, None) => "–",
     };
-    let state = state_in_words(bar.first.state);
-    let outcome = bar.last.outcome.map(|outcome| format!(", {outcome}")).unwrap_or_default();
-    format!("{name}, {attempts}: {state} for {took}{outcome} (events {} to {})", bar.first.first, bar.last.last)
+    let mut words = symbol.to_owned();
+    let worked = lane.worked_ms(now);
+    if worked > 0 {
+        words = format!("{words} {}", duration(worked));
+    }
+    if span.attempt > 1 {
+        words = format!("{words} ×{}", span.attempt);
+    }
+    words
+}
+
+fn of_span(lane: &Lane, span: &Span, now: Timestamp) -> String {
+    let (from, to) = span.stretch(now);
+    let took = duration(from.milliseconds_until(to));
+    let state = match span.state {
+        SpanState::Running if span.is_point() => "recorded, its beginning is not known".to_owned(),
+        SpanState::Running => format!("at work for {took}"),
+        SpanState::InDoubt if span.is_point() => "begun, outcome unknown".to_owned(),
+        SpanState::InDoubt => format!("begun, seen for {took}, outcome unknown"),
+    };
+    let outcome = span.outcome.map(|outcome| format!(", {outcome}")).unwrap_or_default();
+    let (work, Span { attempt, first, last, .. }) = (clean(lane.work_of(span)), span);
+    format!("{work}, attempt {attempt}: {state}{outcome} (events {first} to {last})")
 }
 
 /// The timeline as a sentence, for those who do not see it.
 fn in_words(timeline: &Timeline) -> String {
-    let entered = timeline.lanes.iter().filter(|lane| lane.below.is_none() && !lane.spans.is_empty());
-    let steps = entered.take(20).filter_map(|lane| {
-        let last = lane.spans.last()?;
-        Some(format!("{} {}", clean(lane.step.as_str()), outcome_of(lane, last, timeline.to)))
+    let entered = timeline.lanes.iter().filter(|lane| lane.below.is_none() && !lane.is_empty());
+    let steps = entered.take(20).map(|lane| {
+        let outcome = outcome_of(lane, timeline.to);
+        format!("{} {outcome}", clean(lane.step.as_str())).trim_end().to_owned()
     });
     format!("Timeline: {}", steps.collect::<Vec<_>>().join(", "))
 }
@@ -208,44 +277,57 @@ fn round(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Fold;
-    use crate::model::Seq;
+    use crate::engine::{Fold, Stay, Wait};
 
     fn at(text: &str) -> Timestamp {
         format!("2026-05-{text}:00Z").parse().unwrap()
     }
 
     fn span(attempt: u32, state: SpanState, from: &str, to: Option<&str>, outcome: Option<StepStatus>) -> Span {
-        Span { attempt, state, from: at(from), to: to.map(at), outcome, first: Seq(1), last: Seq(2) }
+        let (activity, first, last) = (None, Seq(1), Seq(2));
+        Span { activity, attempt, state, from: at(from), to: to.map(at), outcome, first, last }
     }
 
     fn lane(step: &str, spans: Vec<Span>) -> Lane {
-        Lane { step: step.parse().unwrap(), unit: None, below: None, spans }
+        Lane { step: step.parse().unwrap(), unit: None, below: None, stays: Vec::new(), waits: Vec::new(), spans }
+    }
+
+    fn stay(from: &str, to: Option<&str>) -> Stay {
+        Stay { from: at(from), to: to.map(at) }
     }
 
     fn timeline() -> Timeline {
-        use SpanState::{Blocked, InDoubt, Running};
+        use SpanState::{InDoubt, Running};
         let done = Some(StepStatus::Completed);
         let code = vec![
             span(1, Running, "20T10:20", Some("20T11:00"), Some(StepStatus::Failed)),
-            span(2, Running, "21T09:00", Some("21T09:20"), None),
-            span(2, Blocked, "21T09:20", Some("21T10:20"), None),
-            span(2, InDoubt, "21T10:20", None, None),
+            span(2, Running, "21T09:00", Some("21T09:20"), done),
+            Span { activity: Some("docs".to_owned()), ..span(1, Running, "21T09:30", Some("21T09:30"), done) },
+            Span { activity: Some("tests".to_owned()), ..span(1, InDoubt, "21T10:20", Some("21T10:30"), None) },
         ];
+        let blocked = Wait {
+            state: WaitState::Blocked,
+            from: at("21T09:20"),
+            to: Some(at("21T10:20")),
+            first: Seq(3),
+            last: Seq(4),
+        };
         let task = span(1, Running, "21T09:00", Some("21T09:10"), done);
         let unit = Lane {
             unit: Some("<b>T1</b>".parse().unwrap()),
             below: Some("code".parse().unwrap()),
             ..lane("code", vec![task])
         };
+        let explore = lane("explore", vec![span(1, Running, "20T10:00", Some("20T10:10"), done)]);
         Timeline {
             from: at("20T10:00"),
             to: at("21T10:40"),
             worked_ms: 0,
             lanes: vec![
-                lane("explore", vec![span(1, Running, "20T10:00", Some("20T10:20"), done)]),
-                lane("code", code),
+                Lane { stays: vec![stay("20T10:00", Some("20T10:20"))], ..explore },
+                Lane { stays: vec![stay("20T10:20", None)], waits: vec![blocked], ..lane("code", code) },
                 unit,
+                Lane { stays: vec![stay("21T10:30", None)], ..lane("review", Vec::new()) },
                 lane("verify", Vec::new()),
             ],
             sessions: Vec::new(),

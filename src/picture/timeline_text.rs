@@ -2,7 +2,7 @@
 
 use crate::engine::{Lane, Timeline};
 use crate::picture::axis::Axis;
-use crate::picture::timeline::{bars, outcome_of};
+use crate::picture::timeline::{bars, outcome_of, stays, waits};
 
 /// The width of a character on the axis, so that a fold takes three.
 const CHARACTER: f64 = 7.5;
@@ -14,7 +14,8 @@ pub(crate) struct LaneText {
     pub(crate) name: String,
     /// Whether it is a unit or a sub-agent below a step.
     pub(crate) is_unit: bool,
-    /// Its bars: `█` work, `▒` waiting, `?` unknown outcome, `┊` time that is folded, `·` nothing.
+    /// Its bars: `█` recorded work, `?` work whose outcome is unknown, `▒` waiting, `─` the run was there, `┊` time that is
+    /// folded, `·` nothing.
     pub(crate) bars: String,
     /// How it ended and how long it took.
     pub(crate) outcome: String,
@@ -25,24 +26,24 @@ pub(crate) struct LaneText {
 pub(crate) fn timeline_text(timeline: &Timeline, characters: usize) -> Vec<LaneText> {
     #[expect(clippy::cast_precision_loss, reason = "a terminal has some hundred columns")]
     let axis = Axis::new(timeline, characters.max(1) as f64 * CHARACTER);
-    timeline.lanes.iter().filter(|lane| !lane.spans.is_empty()).map(|lane| lane_text(lane, &axis, timeline)).collect()
+    timeline.lanes.iter().filter(|lane| !lane.is_empty()).map(|lane| lane_text(lane, &axis, timeline)).collect()
 }
 
 fn lane_text(lane: &Lane, axis: &Axis, timeline: &Timeline) -> LaneText {
     let mut cells = vec!['·'; column(axis.width()).max(1)];
+    for (from, to) in stays(lane, axis, timeline.to) {
+        fill(&mut cells, from, to - from, '─');
+    }
     for gap in axis.gaps() {
         fill(&mut cells, gap.at, gap.width, '┊');
     }
-    let bars = bars(lane, axis, timeline.to);
-    for bar in &bars {
-        let cell = match bar.look {
-            "waits" => '▒',
-            "doubt" => '?',
-            _ => '█',
-        };
-        fill(&mut cells, bar.x, bar.width, cell);
+    for wait in waits(lane, axis, timeline.to) {
+        fill(&mut cells, wait.x, wait.width, '▒');
     }
-    let outcome = bars.last().map(|bar| outcome_of(lane, bar.last, timeline.to)).unwrap_or_default();
+    for bar in bars(lane, axis, timeline.to) {
+        fill(&mut cells, bar.x, bar.width, if bar.look == "doubt" { '?' } else { '█' });
+    }
+    let outcome = outcome_of(lane, timeline.to);
     let name = lane.name().to_owned();
     LaneText { name, is_unit: lane.below.is_some(), bars: cells.into_iter().collect(), outcome }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chrono::{Datelike as _, Timelike as _};
 
 use crate::model::{Timestamp, is_terminal_control};
+use crate::runs::NextReport;
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -67,6 +68,15 @@ pub(super) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
         None => clean(text),
         Some((end, _)) => format!("{}…", clean(text[..end].trim_end())).into(),
+    }
+}
+
+/// Why there is no command that could be run unread, as the end of a sentence.
+pub(crate) fn why_no_command(next: &NextReport) -> &'static str {
+    if next.alternatives.is_empty() {
+        "there is nothing to run now"
+    } else {
+        "which command is right depends on what happened, so choose it yourself"
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName,
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::export::WholeRun;
-use crate::runs::look::card::{Card, Judged, judged, judged_then};
+use crate::runs::look::card::{Card, HolderLife, Judged, judged, judged_then};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::log::page;
 use crate::runs::look::outlook::Definitions;
@@ -121,7 +121,7 @@ impl RunReport {
 
     /// How often the run entered a step.
     pub(crate) fn visits(&self, step: &StateName) -> u32 {
-        self.timeline.lane_of(step).and_then(|lane| lane.spans.last()).map_or(0, |span| span.attempt)
+        self.timeline.lane_of(step).map_or(0, |lane| u32::try_from(lane.stays.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -400,13 +400,15 @@ impl Observed {
         let run = history.state().document();
         let steps = steps(view);
         let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
-        let timeline = timekeeper.timeline(&order, now, !judged.in_doubt.is_empty() && !judged.is_at_work());
+        // Of earlier times no holder is known to be alive.
+        let alive = judged.card.run.session.as_ref().filter(|_| judged.card.holder == Some(HolderLife::Alive));
+        let timeline = timekeeper.timeline(&order, now, &|work| alive.is_some() && work.session == alive);
         RunReport {
             at,
             last: self.view.log.last_seq(),
             as_of: run.state.updated_at.unwrap_or(run.created_at),
             branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
-            phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.latest_began()),
+            phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.entered()),
             questions: run.state.questions.iter().map(|question| ShownQuestion::of(history, question)).collect(),
             activities: history.attempts().len(),
             artifacts: artifacts(view),

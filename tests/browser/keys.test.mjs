@@ -100,6 +100,50 @@ story("y on the page of all runs copies the command of the chosen run", async (s
   await becomes(() => page.evaluate(() => navigator.clipboard.readText()), next.command);
 });
 
+story("y copies nothing where a person has to decide, and says so", async (scene, project) => {
+  await project.flow(["start", "debug", "--id", "r1"]);
+  await project.flow(["record-activity", "--run-id", "r1", "--id", "look", "--status", "running"]);
+  const server = await project.serve();
+  const page = await scene.open(server, "/demo/runs/r1", { permissions: ["clipboard-read", "clipboard-write"] });
+  const { next } = await project.json("resume", "r1");
+  assert.equal(next.command, null);
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  const said = () => page.locator("#said").textContent();
+  const why = "Nothing copied: which command is right depends on what happened, so choose it yourself.";
+  await page.evaluate(() => navigator.clipboard.writeText("mine"));
+  await page.keyboard.press("y");
+  await becomes(said, why);
+  await page.goto(`${server.origin}/`);
+  await settled(page);
+  assert.equal(await said(), "");
+  await page.keyboard.press("j");
+  await page.keyboard.press("y");
+  await becomes(said, why);
+  assert.equal(await copied(), "mine");
+  // The buttons still copy what they stand beside.
+  await page.goto(`${server.origin}/demo/runs/r1`);
+  await settled(page);
+  await page.locator(".cmd button").first().click();
+  await becomes(copied, next.alternatives[0].command);
+});
+
+story("there is nothing to copy in the past", async (scene, project) => {
+  await project.flow(["start", "debug", "--id", "r1"]);
+  await project.flow(["record-activity", "--run-id", "r1", "--id", "one"]);
+  const server = await project.serve("--allow-actions");
+  const page = await scene.open(server, "/demo/runs/r1", { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.evaluate(() => navigator.clipboard.writeText("mine"));
+  await page.keyboard.press("[");
+  await becomes(async () => (await shownRun(page)).slider, "1 of 2");
+  await becomes(() => page.locator("main button").count(), 0);
+  await page.keyboard.press("y");
+  const why = "Nothing copied: this is the run after event 1, and its commands are those of then.";
+  await becomes(() => page.locator("#said").textContent(), why);
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "mine");
+  await page.keyboard.press("]");
+  await page.locator(".cmd button").first().waitFor();
+});
+
 story("[ and ] go through the events of a run", async (scene, project) => {
   await project.flow(["start", "debug", "--id", "r1"]);
   for (const id of ["one", "two"]) await project.flow(["record-activity", "--run-id", "r1", "--id", id]);

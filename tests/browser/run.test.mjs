@@ -49,6 +49,23 @@ story("a step that failed and was left is marked in the diagram", async (scene, 
   assert.deepEqual(await shownParts(page), await saidOfRun(project, "r1"));
 });
 
+story("only recorded work is drawn as bars, and done work has a check mark where the run is", async (scene, project) => {
+  await project.flow(["start", "debug", "--id", "r1"]);
+  const server = await project.serve();
+  const page = await scene.open(server, "/demo/runs/r1");
+  const timeline = page.locator("[data-key=timeline] svg");
+  const bars = () => timeline.locator("rect.bar").evaluateAll((all) => all.map((bar) => bar.classList[1]));
+  assert.deepEqual([await bars(), await timeline.locator("path.stay").count()], [[], 1]);
+  await record(project, "look", "--status", "running");
+  // No process is known that works on it.
+  await becomes(bars, ["doubt"]);
+  await record(project, "look");
+  await becomes(bars, ["done"]);
+  const here = page.locator(".diagram .node.here");
+  assert.deepEqual([await here.locator("text").textContent(), await here.getAttribute("class")], ["✓ preflight", "node here done"]);
+  assert.match((await shownRun(page)).facts, /worked on for/);
+});
+
 story("the log of a run as of an event ends with that event", async (scene, project) => {
   await project.flow(["start", "debug", "--id", "r1"]);
   for (const id of ["one", "two", "three"]) await record(project, id);

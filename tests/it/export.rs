@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{HostProcess, Sandbox};
 
 const FORMATS: [&str; 7] = ["mermaid", "gantt", "svg", "html", "chrome-trace", "cloudevents", "otlp-json"];
 
@@ -99,7 +99,7 @@ fn the_workflow_is_drawn_with_the_position_of_the_run() {
 }
 
 #[test]
-fn a_gantt_diagram_has_a_section_for_each_step_and_a_task_for_each_span() {
+fn a_gantt_diagram_has_a_section_for_each_step_and_a_task_for_each_span_and_wait() {
     insta::assert_snapshot!(export(&run(), "gantt"), @r"
     gantt
         title r1 (times in UTC)
@@ -110,9 +110,72 @@ fn a_gantt_diagram_has_a_section_for_each_step_and_a_task_for_each_span() {
         section build
         1 · build failed :crit, done, 2026-05-20T14:30:06.000, 2026-05-20T14:30:07.000
         2 · build :done, 2026-05-20T14:30:08.000, 2026-05-20T14:30:11.000
-        2 · build waits :crit, active, 2026-05-20T14:30:11.000, 2026-05-20T14:30:13.000
+        ▲ build waits :crit, active, 2026-05-20T14:30:11.000, 2026-05-20T14:30:13.000
         1 · T1 :done, 2026-05-20T14:30:09.000, 2026-05-20T14:30:10.000
     ");
+}
+
+#[test]
+fn an_attempt_that_nobody_recorded_is_in_no_export() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "preflight"]).ok();
+    let failed = ["--phase", "reproduce", "--id", "reproduce", "--status", "failed"];
+    sandbox.flow([&["record-activity", "--run-id", "r1"][..], &failed].concat()).ok();
+    insta::assert_snapshot!(export(&sandbox, "gantt"), @r"
+    gantt
+        title r1 (times in UTC)
+        dateFormat YYYY-MM-DDTHH:mm:ss.SSS
+        axisFormat %d %b %H:%M
+        section preflight
+        1 · preflight :milestone, done, 2026-05-20T14:30:05.000, 2026-05-20T14:30:05.000
+        section reproduce
+        1 · reproduce failed :milestone, crit, done, 2026-05-20T14:30:06.000, 2026-05-20T14:30:06.000
+    ");
+    let spans = json_of(&sandbox, "otlp-json")["resourceSpans"][0]["scopeSpans"][0]["spans"].clone();
+    let names: Vec<_> = spans.as_array().unwrap().iter().map(|span| span["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["debug r1", "preflight", "reproduce"]);
+    for format in ["svg", "html"] {
+        let picture = export(&sandbox, format);
+        assert!(!picture.contains("bar running") && !picture.contains("×2"), "{format}: {picture}");
+        assert!(!picture.contains("worked on for"), "{format}: {picture}");
+    }
+}
+
+#[test]
+fn work_goes_on_until_now_while_the_process_of_its_session_lives() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let mut host = HostProcess::new(&sandbox);
+    host.flow(&sandbox, "s1", &["start", "debug", "--id", "r1"]);
+    host.flow(&sandbox, "s1", &["record-activity", "--run-id", "r1", "--id", "look", "--status", "running"]);
+    let spans = |at: &[&str]| {
+        let export = [&["export", "r1", "--format", "chrome-trace"][..], at].concat();
+        let trace: Value = serde_json::from_str(&sandbox.flow(export).ok().stdout).unwrap();
+        let slices = trace["traceEvents"].as_array().unwrap().iter();
+        let slices = slices.filter(|event| event["ph"] == "X" && event["tid"] != 0);
+        slices.map(|slice| json!([slice["name"], slice["args"]["open"], slice["dur"] != 0])).collect::<Vec<_>>()
+    };
+    assert_eq!(spans(&[]), [json!(["look", true, true])]);
+    // Whether it was alive then is not known any more.
+    assert_eq!(spans(&["--at", "2"]), [json!(["look: in_doubt", false, false])]);
+    host.kill();
+    assert_eq!(spans(&[]), [json!(["look: in_doubt", false, false])]);
+}
+
+#[test]
+fn a_phase_whose_work_is_done_looks_done_where_the_run_is() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "preflight", "--status", "running"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "preflight"]).ok();
+    let page = export(&sandbox, "html");
+    assert!(page.contains("class=\"node here done\"") && page.contains("✓ preflight"), "{page}");
+    assert!(page.contains("bar done") && !page.contains("bar running"), "{page}");
+    assert!(page.contains("worked on for 1 s"), "{page}");
+    assert!(export(&sandbox, "mermaid").contains("preflight:::doneHere"));
 }
 
 #[test]
@@ -242,7 +305,7 @@ fn a_trace_of_open_telemetry_has_the_run_as_its_root() {
             ["own r1", null, null, null, true],
             ["plan", "own r1", 1, "1", null],
             ["build", "own r1", 2, "1", null],
-            ["build", "own r1", null, "2", true],
+            ["build", "own r1", null, "2", null],
             ["T1", "build", 1, "1", null],
         ])
     );
@@ -289,7 +352,7 @@ fn no_text_of_a_run_breaks_a_format() {
     let gantt = export(&sandbox, "gantt");
     let tasks: Vec<_> = gantt.lines().filter(|line| line.contains(" :")).collect();
     assert!(tasks.len() >= 3 && tasks.iter().all(|line| line.matches(" :").count() == 1), "{gantt}");
-    assert!(tasks.iter().all(|line| line.trim_start().starts_with("1 · ")), "{gantt}");
+    assert!(tasks.iter().all(|line| line.trim_start().starts_with(['1', '▲'])), "{gantt}");
 }
 
 #[test]

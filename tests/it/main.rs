@@ -67,6 +67,7 @@ mod sim;
 mod storm;
 mod terminal;
 mod tidy;
+mod timeline;
 mod tours;
 mod units;
 mod verdicts;

@@ -112,7 +112,12 @@ fn pages_and_answers_to_programs_say_what_the_commands_say() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(server.get("/demo/runs/r1?at=1").body.contains("1 of 3"));
+    let then = server.get("/demo/runs/r1?at=1").body;
+    assert!(then.contains("1 of 3"));
+    // What was to be done then is not to be copied today.
+    assert!(!then.contains("data-copy") && !then.contains("data-command") && !then.contains("<form class=\"act"));
+    assert!(then.contains("data-none=\"this is the run after event 1, and its commands are those of then\""), "{then}");
+    assert!(server.get("/demo/runs/r1").body.contains("data-copy"));
     assert_eq!(server.get("/demo/runs/r1?at=9").status, 404);
     assert_eq!(server.get("/demo/runs/none").status, 404);
 }

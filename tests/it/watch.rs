@@ -146,6 +146,7 @@ fn keys_open_a_run_copy_its_command_and_leave_the_terminal_as_it_was() {
         return;
     }
     let sandbox = demo();
+    sandbox.flow(["start", "debug", "--id", "r3"]).ok();
     let mut person = Person::before(&watch(&sandbox, &[]));
     person.resizes(90, 24).shows(ENTER);
     person.types("k").shows("Waits for you").shows("r1");
@@ -153,9 +154,12 @@ fn keys_open_a_run_copy_its_command_and_leave_the_terminal_as_it_was() {
     sandbox.flow(["block", "r2", "--reason", "also"]).ok();
     person.shows("also");
     person.types("\r").shows("Timeline");
-    // `flow unblock r1 …`
-    person.types("y").shows("\u{1b}]52;c;ZmxvdyB1bmJsb2NrIHIx").shows("copied 1 of 2");
-    person.types("qq");
+    // Whether to unblock it or to give it up is for the person to decide.
+    person.types("y").shows("nothing copied: which command is right depends");
+    // `flow record-activity --run-id r3…`
+    person.types("qGy").shows("\u{1b}]52;c;ZmxvdyByZWNvcmQtYWN0aXZpdHkgLS1ydW4taWQgcjM").shows("copied 1 of ");
+    assert_eq!(person.seen().matches("\u{1b}]52;c;").count(), 1);
+    person.types("q");
     assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
     let seen = person.seen();
     let shown = seen.rfind(LEAVE).expect("the alternate screen is left");

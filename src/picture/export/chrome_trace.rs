@@ -1,9 +1,9 @@
-//! The timeline in the trace event format of Chrome: the run is a process, each lane a thread. Times are microseconds
-//! since 1970.
+//! The timeline in the trace event format of Chrome: the run is a process, each lane a thread, or several where work went
+//! on at the same time. Times are microseconds since 1970.
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Lane, SessionSpan, Span, SpanState};
+use crate::engine::{Lane, SessionSpan, Span, SpanState, Timeline, Wait};
 use crate::model::Timestamp;
 use crate::picture::event::{event_in_words, text_in};
 use crate::picture::export::in_lines;
@@ -28,12 +28,42 @@ fn events(whole: &WholeRun) -> impl Iterator<Item = Value> {
         metadata("process_name", 0, json!({ "name": format!("flow run {}", whole.run.card.run.head.run_id) }));
     let sessions = thread(0, "sessions").into_iter();
     let sessions = sessions.chain(timeline.sessions.iter().map(|session| session_slice(session, timeline.to)));
-    let lanes = timeline.lanes.iter().zip(1..).flat_map(move |(lane, number)| {
-        let slices = lane.spans.iter().map(move |span| slice(lane, span, number, timeline.to));
-        thread(number, lane.name()).into_iter().chain(slices)
-    });
     let instants = whole.log.events.iter().filter_map(instant);
-    std::iter::once(process).chain(sessions).chain(lanes).chain(instants)
+    std::iter::once(process).chain(sessions).chain(lanes(timeline)).chain(instants)
+}
+
+/// The threads with their slices. Slices of one thread must not overlap, and work in a lane may.
+fn lanes(timeline: &Timeline) -> Vec<Value> {
+    let mut events = Vec::new();
+    let mut number = 0;
+    for lane in &timeline.lanes {
+        let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), Slice::Work(span)));
+        let waits = lane.waits.iter().map(|wait| ((wait.from, wait.to.unwrap_or(timeline.to)), Slice::Wait(wait)));
+        let mut slices: Vec<_> = work.chain(waits).collect();
+        slices.sort_by_key(|(stretch, _)| *stretch);
+        let mut rows: Vec<(Timestamp, Vec<Slice<'_>>)> = vec![(timeline.from, Vec::new())];
+        for ((from, to), slice) in slices {
+            match rows.iter_mut().find(|(end, _)| *end <= from) {
+                Some((end, row)) => {
+                    *end = to;
+                    row.push(slice);
+                }
+                None => rows.push((to, vec![slice])),
+            }
+        }
+        for (_, row) in rows {
+            number += 1;
+            events.extend(thread(number, lane.name()));
+            events.extend(row.into_iter().map(|slice| slice.event(lane, number, timeline.to)));
+        }
+    }
+    events
+}
+
+/// What a slice shows.
+enum Slice<'t> {
+    Work(&'t Span),
+    Wait(&'t Wait),
 }
 
 /// The name and the place of a lane.
@@ -48,26 +78,45 @@ fn metadata(what: &str, thread: u64, about: Value) -> Value {
     json!({ "ph": "M", "name": what, "pid": PROCESS, "tid": thread, "ts": 0, "args": about })
 }
 
-fn slice(lane: &Lane, span: &Span, thread: u64, now: Timestamp) -> Value {
-    let (name, state) = (clean(lane.name()), span.state.as_str());
-    let name = if span.state == SpanState::Running { name.into_owned() } else { format!("{name}: {state}") };
-    let about = json!({
-        "step": lane.step,
-        "attempt": span.attempt,
-        "outcome": span.outcome,
-        "open": span.to.is_none(),
-        "first_event": span.first,
-        "last_event": span.last,
-    });
-    complete(&name, state, thread, [span.from, span.to.unwrap_or(now)], &about)
+impl Slice<'_> {
+    fn event(&self, lane: &Lane, thread: u64, now: Timestamp) -> Value {
+        match self {
+            Self::Work(span) => {
+                let (name, state) = (clean(lane.work_of(span)), span.state.as_str());
+                let is_known = span.state == SpanState::Running;
+                let name = if is_known { name.into_owned() } else { format!("{name}: {state}") };
+                let about = json!({
+                    "step": lane.step,
+                    "activity": span.activity,
+                    "attempt": span.attempt,
+                    "outcome": span.outcome,
+                    "open": span.to.is_none(),
+                    "first_event": span.first,
+                    "last_event": span.last,
+                });
+                complete(&name, state, thread, span.stretch(now), &about)
+            }
+            Self::Wait(wait) => {
+                let state = wait.state.as_str();
+                let about = json!({
+                    "step": lane.step,
+                    "open": wait.to.is_none(),
+                    "first_event": wait.first,
+                    "last_event": wait.last,
+                });
+                let name = format!("{}: {state}", clean(lane.name()));
+                complete(&name, state, thread, (wait.from, wait.to.unwrap_or(now)), &about)
+            }
+        }
+    }
 }
 
 fn session_slice(session: &SessionSpan, now: Timestamp) -> Value {
     let about = json!({ "open": session.to.is_none() });
-    complete(session.session.as_str(), "session", 0, [session.from, session.to.unwrap_or(now)], &about)
+    complete(session.session.as_str(), "session", 0, (session.from, session.to.unwrap_or(now)), &about)
 }
 
-fn complete(name: &str, category: &str, thread: u64, [from, to]: [Timestamp; 2], about: &Value) -> Value {
+fn complete(name: &str, category: &str, thread: u64, (from, to): (Timestamp, Timestamp), about: &Value) -> Value {
     json!({
         "ph": "X", "name": name, "cat": category, "pid": PROCESS, "tid": thread,
         "ts": microseconds(from), "dur": from.milliseconds_until(to) * 1000, "args": about,

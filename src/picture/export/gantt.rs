@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{Lane, Span, SpanState, Timeline};
+use crate::engine::{Lane, Span, SpanState, Timeline, Wait, WaitState};
 use crate::model::{StepStatus, Timestamp};
 use crate::picture::text::{in_one_line, shortened};
 use crate::runs::RunReport;
@@ -20,7 +20,8 @@ struct Task {
     line: String,
 }
 
-/// The diagram: a section for each step with its units, a task for each span. Of a long run it has the latest tasks.
+/// The diagram: a section for each step with its units, a task for each span of work and each wait. Of a long run it has
+/// the latest tasks.
 pub(super) fn write(run: &RunReport) -> String {
     let timeline = &run.timeline;
     let all = tasks(timeline);
@@ -30,7 +31,7 @@ pub(super) fn write(run: &RunReport) -> String {
     // Mermaid takes a time without a zone for one of the reader's zone, and shows it as it stands here.
     text.push_str("    dateFormat YYYY-MM-DDTHH:mm:ss.SSS\n    axisFormat %d %b %H:%M\n");
     if shown.len() < all.len() {
-        let _ = writeln!(text, "    %% {} earlier spans are left out", all.len() - shown.len());
+        let _ = writeln!(text, "    %% {} earlier tasks are left out", all.len() - shown.len());
     }
     let mut section = None;
     for task in shown {
@@ -43,15 +44,16 @@ pub(super) fn write(run: &RunReport) -> String {
 }
 
 fn tasks(timeline: &Timeline) -> Vec<Task> {
-    let of_lane = |lane: &Lane| {
+    let mut tasks = Vec::new();
+    for lane in &timeline.lanes {
         let section = name(lane.below.as_ref().unwrap_or(&lane.step).as_str());
-        let tasks = lane.spans.iter().map(|span| {
-            let line = line(lane, span, timeline.to);
-            Task { section: section.clone(), from: span.from, line }
-        });
-        tasks.collect::<Vec<_>>()
-    };
-    timeline.lanes.iter().flat_map(of_lane).collect()
+        let work = lane.spans.iter().map(|span| (span.from, line(lane, span, timeline.to)));
+        let waits = lane.waits.iter().map(|wait| (wait.from, wait_line(lane, wait, timeline.to)));
+        let mut of_lane: Vec<_> = work.chain(waits).collect();
+        of_lane.sort_by_key(|(from, _)| *from);
+        tasks.extend(of_lane.into_iter().map(|(from, line)| Task { section: section.clone(), from, line }));
+    }
+    tasks
 }
 
 /// The latest tasks for which there is room, in their order.
@@ -70,25 +72,40 @@ fn latest(all: &[Task]) -> Vec<&Task> {
     kept.into_iter().map(|at| &all[at]).collect()
 }
 
-/// `1 · code waits :crit, active, 2026-05-20T10:00:00.000, 2026-05-20T10:20:00.000`. A name at the beginning of a line
-/// could be a keyword, so the attempt stands before it.
+/// `1 · tests failed :crit, done, 2026-05-20T10:00:00.000, 2026-05-20T10:20:00.000`. A name at the beginning of a line
+/// could be a keyword, so the attempt stands before it. What only one event tells of is a milestone.
 fn line(lane: &Lane, span: &Span, now: Timestamp) -> String {
-    let state = match (span.state, span.outcome) {
-        (SpanState::Waiting, _) => " waits",
-        (SpanState::Blocked, _) => " blocked",
-        (SpanState::InDoubt, _) => " outcome unknown",
-        (SpanState::Running, Some(StepStatus::Failed)) => " failed",
-        (SpanState::Running, Some(StepStatus::Skipped)) => " skipped",
-        (SpanState::Running, _) => "",
+    let (state, is_critical) = match (span.state, span.outcome) {
+        (SpanState::InDoubt, _) => (" outcome unknown", true),
+        (SpanState::Running, Some(StepStatus::Failed)) => (" failed", true),
+        (SpanState::Running, Some(StepStatus::Skipped)) => (" skipped", false),
+        (SpanState::Running, _) => ("", false),
     };
-    let (from, to) = (time(span.from), time(span.to.unwrap_or(now)));
-    format!("    {} · {}{state} :{}, {from}, {to}\n", span.attempt, name(lane.name()), tags(span))
+    let milestone = if span.is_point() { "milestone, " } else { "" };
+    let (from, to) = span.stretch(now);
+    let tags = tags(is_critical, span.to.is_none());
+    format!(
+        "    {} · {}{state} :{milestone}{tags}, {}, {}\n",
+        span.attempt,
+        name(lane.work_of(span)),
+        time(from),
+        time(to)
+    )
+}
+
+/// `▲ code waits :crit, active, 2026-05-20T10:00:00.000, 2026-05-20T10:20:00.000`. Waiting belongs to no attempt.
+fn wait_line(lane: &Lane, wait: &Wait, now: Timestamp) -> String {
+    let state = match wait.state {
+        WaitState::Waiting => "waits",
+        WaitState::Blocked => "is blocked",
+    };
+    let (from, to) = (time(wait.from), time(wait.to.unwrap_or(now)));
+    format!("    ▲ {} {state} :{}, {from}, {to}\n", name(lane.name()), tags(true, wait.to.is_none()))
 }
 
 /// What goes on is `active`, all else `done`; what failed, waits or is in doubt is `crit`.
-fn tags(span: &Span) -> &'static str {
-    let is_critical = span.state != SpanState::Running || span.outcome == Some(StepStatus::Failed);
-    match (is_critical, span.to.is_none()) {
+fn tags(is_critical: bool, is_open: bool) -> &'static str {
+    match (is_critical, is_open) {
         (true, true) => "crit, active",
         (true, false) => "crit, done",
         (false, true) => "active",

@@ -11,7 +11,7 @@ use crate::picture::svg::Progress;
 use crate::runs::RunReport;
 
 /// The classes with their looks, which are readable on light and on dark pages.
-const CLASSES: [(&str, &str); 9] = [
+const CLASSES: [(&str, &str); 10] = [
     ("done", "fill:#e3f3e8,stroke:#17663a,color:#1c2126"),
     ("failed", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126"),
     ("skipped", "fill:#f5f7f9,stroke:#545d66,color:#545d66,stroke-dasharray:4 3"),
@@ -20,6 +20,7 @@ const CLASSES: [(&str, &str); 9] = [
     ("leftBehind", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126,stroke-width:3px"),
     ("damaged", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126,stroke-width:3px,stroke-dasharray:4 3"),
     ("atWork", "fill:#e4effa,stroke:#0a58a6,color:#1c2126,stroke-width:3px"),
+    ("doneHere", "fill:#e3f3e8,stroke:#17663a,color:#1c2126,stroke-width:3px"),
     ("ready", "fill:#ffffff,stroke:#1c2126,color:#1c2126,stroke-width:3px"),
 ];
 
@@ -43,11 +44,12 @@ fn class_of(progress: Progress) -> Option<&'static str> {
         Progress::Done => "done",
         Progress::Failed => "failed",
         Progress::Skipped => "skipped",
-        Progress::Here(Tone::Waits) => "waits",
-        Progress::Here(Tone::Doubt) => "doubt",
-        Progress::Here(Tone::LeftBehind) => "leftBehind",
-        Progress::Here(Tone::Damaged) => "damaged",
+        Progress::Here(Tone::Waits) | Progress::HereDone(Tone::Waits) => "waits",
+        Progress::Here(Tone::Doubt) | Progress::HereDone(Tone::Doubt) => "doubt",
+        Progress::Here(Tone::LeftBehind) | Progress::HereDone(Tone::LeftBehind) => "leftBehind",
+        Progress::Here(Tone::Damaged) | Progress::HereDone(Tone::Damaged) => "damaged",
         Progress::Here(Tone::Work) => "atWork",
         Progress::Here(Tone::Ready) => "ready",
+        Progress::HereDone(Tone::Work | Tone::Ready) => "doneHere",
     })
 }

@@ -1,6 +1,8 @@
-//! The timeline as a trace of OpenTelemetry: the run is the root, each attempt at a step or unit a span below it.
+//! The timeline as a trace of OpenTelemetry: the run is the root, each stretch of recorded work a span below it.
 //!
 //! The form is OTLP in JSON (`ExportTraceServiceRequest`): ids are hexadecimal, times are nanoseconds as text.
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -28,8 +30,8 @@ pub(super) fn request(whole: &WholeRun) -> Value {
     let run = &whole.run.card.run;
     let trace = Trace::of(&whole.run);
     let mut spans = vec![trace.root(whole)];
-    for lane in &whole.run.timeline.lanes {
-        spans.extend(attempts(lane).map(|attempt| trace.attempt(lane, attempt)));
+    for (lane, ids) in whole.run.timeline.lanes.iter().zip(&trace.ids) {
+        spans.extend(lane.spans.iter().zip(ids).map(|(span, id)| trace.work(lane, span, id)));
     }
     let resource = [said("service.name", "flow"), said("flow.run.id", run.head.run_id.as_str())];
     let scope = json!({ "name": "flow", "version": env!("CARGO_PKG_VERSION") });
@@ -46,12 +48,16 @@ struct Trace<'r> {
     id: String,
     root: String,
     timeline: &'r Timeline,
+    /// The ids of all spans, by lane.
+    ids: Vec<Vec<String>>,
 }
 
 impl<'r> Trace<'r> {
     fn of(run: &'r RunReport) -> Self {
         let own = format!("{}\n{}", run.card.run.head.run_id, run.card.run.head.created_at);
-        Self { id: id_of(&own, TRACE_BYTES), root: id_of(&format!("{own}\nroot"), SPAN_BYTES), timeline: &run.timeline }
+        let id = id_of(&own, TRACE_BYTES);
+        let ids = run.timeline.lanes.iter().map(|lane| ids_of(&id, lane)).collect();
+        Self { id, root: id_of(&format!("{own}\nroot"), SPAN_BYTES), timeline: &run.timeline, ids }
     }
 
     fn root(&self, whole: &WholeRun) -> Value {
@@ -72,33 +78,36 @@ impl<'r> Trace<'r> {
         };
         let events = whole.log.events.iter().filter_map(logged).collect();
         let name = format!("{} {}", summary.head.workflow, summary.head.run_id);
-        let span = self.span(&self.root, &name, [timeline.from, timeline.to], attributes);
+        let span = self.span(&self.root, &name, (timeline.from, timeline.to), attributes);
         finished(span, code, &run.card.reason, events)
     }
 
-    /// An attempt: neighbouring spans of the timeline. Stretches in which it waited are events in it.
-    fn attempt(&self, lane: &Lane, spans: &[Span]) -> Value {
-        let (first, last) = (&spans[0], &spans[spans.len() - 1]);
+    fn work(&self, lane: &Lane, one: &Span, id: &str) -> Value {
         let mut attributes =
-            vec![said("flow.step", lane.step.as_str()), number("flow.attempt", u64::from(first.attempt))];
+            vec![said("flow.step", lane.step.as_str()), number("flow.attempt", u64::from(one.attempt))];
         attributes.extend(lane.unit.as_ref().map(|unit| said("flow.unit", unit.as_str())));
-        attributes.extend(last.outcome.map(|outcome| said("flow.outcome", outcome.as_str())));
-        attributes.extend([number("flow.first_event", first.first.0), number("flow.last_event", last.last.0)]);
-        attributes.extend(last.to.is_none().then(open));
-        let code = match last.outcome {
+        attributes.extend(one.activity.as_ref().map(|activity| said("flow.activity", activity)));
+        attributes.extend(one.outcome.map(|outcome| said("flow.outcome", outcome.as_str())));
+        attributes.extend((one.state == SpanState::InDoubt).then(|| truth("flow.in_doubt")));
+        attributes.extend([number("flow.first_event", one.first.0), number("flow.last_event", one.last.0)]);
+        attributes.extend(one.to.is_none().then(open));
+        let code = match one.outcome {
             Some(StepStatus::Completed) => OK,
             Some(StepStatus::Failed) => ERROR,
             _ => UNSET,
         };
-        let waits = spans.iter().filter(|span| span.state != SpanState::Running);
-        let events = waits.map(|span| point(span.from, span.state.as_str(), Vec::new())).collect();
-        let times = [first.from, last.to.unwrap_or(self.timeline.to)];
-        let mut span = self.span(&self.id_of(lane, first.attempt), lane.name(), times, attributes);
-        span.insert("parentSpanId".to_owned(), json!(self.parent(lane, first.from)));
-        finished(span, code, "failed", events)
+        let mut span = self.span(id, lane.work_of(one), one.stretch(self.timeline.to), attributes);
+        span.insert("parentSpanId".to_owned(), json!(self.parent(lane, one)));
+        finished(span, code, "failed", Vec::new())
     }
 
-    fn span(&self, id: &str, name: &str, [from, to]: [Timestamp; 2], attributes: Vec<Value>) -> Map<String, Value> {
+    fn span(
+        &self,
+        id: &str,
+        name: &str,
+        (from, to): (Timestamp, Timestamp),
+        attributes: Vec<Value>,
+    ) -> Map<String, Value> {
         let members = [
             ("traceId", json!(self.id)),
             ("spanId", json!(id)),
@@ -111,30 +120,44 @@ impl<'r> Trace<'r> {
         members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn id_of(&self, lane: &Lane, attempt: u32) -> String {
-        // A unit and a sub-agent stay the same when their work goes on in another step.
-        let (kind, name) = match (&lane.unit, &lane.below) {
-            (Some(unit), _) => ("unit", unit.as_str()),
-            (None, Some(_)) => ("agent", lane.step.agent().unwrap_or(lane.step.as_str())),
-            (None, None) => ("step", lane.step.as_str()),
-        };
-        id_of(&format!("{}\n{kind}\n{name}\n{attempt}", self.id), SPAN_BYTES)
-    }
-
-    /// The attempt at the step below which a unit is shown that went on when the unit began; otherwise the run.
-    fn parent(&self, lane: &Lane, from: Timestamp) -> String {
-        let step = lane.below.as_ref().and_then(|step| self.timeline.lane_of(step));
-        let around = step.and_then(|step| {
-            let attempt = step.spans.iter().rfind(|span| span.from <= from && span.to.is_none_or(|to| from <= to))?;
-            Some(self.id_of(step, attempt.attempt))
-        });
-        around.unwrap_or_else(|| self.root.clone())
+    /// The work that was reported of the step itself and went on when this work began; otherwise the run.
+    fn parent(&self, lane: &Lane, one: &Span) -> String {
+        let step = lane.below.as_ref().unwrap_or(&lane.step);
+        if lane.below.is_none() && one.activity.is_none() {
+            return self.root.clone();
+        }
+        for (other, ids) in self.timeline.lanes.iter().zip(&self.ids) {
+            if other.below.is_some() || other.step != *step {
+                continue;
+            }
+            for (span, id) in other.spans.iter().zip(ids).rev() {
+                let (from, to) = span.stretch(self.timeline.to);
+                if span.activity.is_none() && from <= one.from && one.from <= to {
+                    return id.clone();
+                }
+            }
+        }
+        self.root.clone()
     }
 }
 
-/// The spans of a lane, those of one attempt together.
-fn attempts(lane: &Lane) -> impl Iterator<Item = &[Span]> {
-    lane.spans.chunk_by(|one, next| one.attempt == next.attempt)
+/// The ids of the spans of a lane, which are the same in every export.
+fn ids_of(trace: &str, lane: &Lane) -> Vec<String> {
+    // A unit and a sub-agent stay the same when their work goes on in another step.
+    let (kind, name) = match (&lane.unit, &lane.below) {
+        (Some(unit), _) => ("unit", unit.as_str()),
+        (None, Some(_)) => ("agent", lane.step.agent().unwrap_or(lane.step.as_str())),
+        (None, None) => ("step", lane.step.as_str()),
+    };
+    let mut parts: HashMap<(&str, u32), usize> = HashMap::new();
+    let mut ids = Vec::new();
+    for span in &lane.spans {
+        let activity = span.activity.as_deref().unwrap_or_default();
+        let part = parts.entry((activity, span.attempt)).or_default();
+        ids.push(id_of(&format!("{trace}\n{kind}\n{name}\n{activity}\n{}\n{part}", span.attempt), SPAN_BYTES));
+        *part += 1;
+    }
+    ids
 }
 
 /// A span with its status and events. What has not gone wrong has no message.
@@ -163,7 +186,11 @@ fn point(at: Timestamp, name: &str, attributes: Vec<Value>) -> Value {
 
 /// Says that a span goes on, and that its end is the time of the report.
 fn open() -> Value {
-    json!({ "key": "flow.open", "value": { "boolValue": true } })
+    truth("flow.open")
+}
+
+fn truth(key: &str) -> Value {
+    json!({ "key": key, "value": { "boolValue": true } })
 }
 
 fn said(key: &str, value: &str) -> Value {

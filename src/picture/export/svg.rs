@@ -5,12 +5,12 @@ use crate::picture::page::STYLE;
 use crate::picture::timeline::timeline_alone;
 
 /// What does not depend on colours.
-const SHAPES: &str = "text { font: 12px system-ui, sans-serif } text.within { font-size: 11px } .rule { fill: none } \
+const SHAPES: &str = "text { font: 12px system-ui, sans-serif } text.within { font-size: 11px } .rule, .stay { fill: none } \
     .folds { stroke-width: 1.2 } .hatch { stroke-width: 3 } .waits { stroke-width: 2 } \
     .mark { stroke-width: 3; paint-order: stroke } ";
 /// The colours, by the names that the style sheet of pages gives them.
 const COLOURS: &str = ".paper, .waits { fill: --paper } text { fill: --ink } .mark, .unit { fill: --faint } .mark { stroke: --paper } \
-    .rule { stroke: --rule } .folds { stroke: --faint } .hatch, .doubt { stroke: --doubt } .done { fill: --done } \
+    .rule { stroke: --rule } .stay { stroke: --faint } .folds { stroke: --faint } .hatch, .doubt { stroke: --doubt } .done { fill: --done } \
     .failed { fill: --bad } .running { fill: --work } .skipped, .left { fill: --faint } .waits { stroke: --need }";
 
 /// The picture, with the colours of pages for light and for dark surroundings.

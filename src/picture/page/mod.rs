@@ -100,7 +100,7 @@ pub fn document(page: &Page, place: Place) -> Markup {
             body {
                 @if place == Place::Served { (header(page.part)) }
                 main data-key="main" { (page.main) }
-                @if place == Place::Served { (keys()) (act::confirmation()) }
+                @if place == Place::Served { (keys()) (act::confirmation()) p #said role="status" {} }
             }
         }
     }
@@ -129,7 +129,7 @@ fn keys() -> Markup {
         ("/", "search"),
         ("g r", "all runs"),
         ("g s, g w, g i", "sessions, workflows, interviews"),
-        ("y", "copy the command"),
+        ("y", "copy the command, if there is one to run unread"),
         ("[ ]", "one event back, one on"),
         ("?", "these keys"),
     ];

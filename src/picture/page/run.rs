@@ -16,7 +16,7 @@ use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
-use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened};
+use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened, why_no_command};
 use crate::runs::{
     EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownQuestion, ShownStep,
 };
@@ -45,6 +45,11 @@ pub struct RunPage<'a> {
 impl RunPage<'_> {
     fn place(&self) -> Place {
         if self.address.is_some() { Place::Served } else { Place::Alone }
+    }
+
+    /// Whether the commands are those of now. What was to be done at an earlier time may be wrong today.
+    fn is_live(&self) -> bool {
+        self.address.is_some() && self.run.at.is_none()
     }
 }
 
@@ -96,7 +101,8 @@ fn facts(view: &RunPage<'_>) -> Markup {
             @if let Some(since) = run.phase_since { " for " (age(since, now)) }
             " · "
         }
-        (card.head.status) " · started " (age(card.head.created_at, now)) " ago · worked on for " (duration(run.timeline.worked_ms))
+        (card.head.status) " · started " (age(card.head.created_at, now)) " ago"
+        @if run.timeline.worked_ms > 0 { " · worked on for " (duration(run.timeline.worked_ms)) }
         @if let Some(session) = &card.session {
             " · held by " b { (session) }
             @match run.card.holder {
@@ -111,13 +117,19 @@ fn facts(view: &RunPage<'_>) -> Markup {
 
 /// What it needs, and the next safe action.
 fn next(view: &RunPage<'_>) -> Markup {
-    let (run, place) = (view.run, view.place());
+    let run = view.run;
+    let place = if view.is_live() { Place::Served } else { Place::Alone };
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
     let now = if run.at.is_some() { run.as_of } else { view.now };
     let reason = reason_now(&run.card.reason, run.card.begun_at, now);
+    let to_copy = next.command.as_ref().filter(|_| view.is_live());
+    let why_none = (view.address.is_some() && to_copy.is_none()).then(|| match run.at {
+        Some(at) => format!("this is the run after event {at}, and its commands are those of then"),
+        None => why_no_command(next).to_owned(),
+    });
     html! {
-        section.next.(class) data-key="next" aria-labelledby="verdict" {
+        section.next.(class) data-key="next" data-command=[to_copy] data-none=[why_none] aria-labelledby="verdict" {
             p { b.(class) #verdict { (symbol) " " (run.card.group.title()) } " — " (shortened(&reason, 1000)) }
             @if let Some(description) = &next.description {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
@@ -135,7 +147,7 @@ fn next(view: &RunPage<'_>) -> Markup {
                 p { b { "Question" } " of " (question.step)
                     @if let Some(unit) = &question.unit { " (" (clean(unit.as_str())) ")" } ": " (shortened(&question.prompt, 1000)) }
             }
-            @if let Some(address) = view.address.as_ref().filter(|_| view.actions && run.at.is_none()) {
+            @if let Some(address) = view.address.as_ref().filter(|_| view.actions && view.is_live()) {
                 (acts_on_run(run, address))
             }
         }
@@ -213,6 +225,7 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
     let states = run.steps.iter().map(|step| {
         let progress = match step.status {
+            StepStatus::Completed | StepStatus::Skipped if step.current => Progress::HereDone(tone(&run.card)),
             _ if step.current => Progress::Here(tone(&run.card)),
             StepStatus::Completed => Progress::Done,
             StepStatus::Skipped => Progress::Skipped,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::{Page, Part, encoded, run_link};
 use crate::picture::tone::Tone;
-use crate::picture::words::{age, clean, count, reason_now, shortened};
+use crate::picture::words::{age, clean, count, reason_now, shortened, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
 
 /// The cards of a project, and how its pages are addressed.
@@ -187,7 +187,9 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let goal = run.goal.as_deref().filter(|_| !card.group.is_open());
     let about = goal.map_or_else(|| reason_now(&card.reason, card.begun_at, now), Into::into);
     html! {
-        li.row data-key={ (project) "/" (run.head.run_id) } data-command=[card.next.command.as_ref()] {
+        @let command = card.next.command.as_ref();
+        @let why_none = command.is_none().then(|| why_no_command(&card.next));
+        li.row data-key={ (project) "/" (run.head.run_id) } data-command=[command] data-none=[why_none] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
             (run_link(project, &run.head.run_id))
             span { (run.head.workflow) }

@@ -48,6 +48,8 @@ pub enum Progress {
     Done,
     /// It is there.
     Here(Tone),
+    /// It is there, and its work there is done.
+    HereDone(Tone),
     /// It left it out.
     Skipped,
     /// It was there without success, and is elsewhere.
@@ -59,7 +61,7 @@ impl Progress {
     fn symbol(self) -> Option<&'static str> {
         match self {
             Self::Untouched => None,
-            Self::Done => Some("✓"),
+            Self::Done | Self::HereDone(_) => Some("✓"),
             Self::Here(tone) => Some(tone.symbol()),
             Self::Skipped => Some("–"),
             Self::Failed => Some("✕"),
@@ -71,6 +73,9 @@ impl Progress {
             Self::Untouched => "node untouched".to_owned(),
             Self::Done => "node done".to_owned(),
             Self::Here(tone) => format!("node here {}", tone.class()),
+            // Its colour is that of done work, unless it needs someone.
+            Self::HereDone(Tone::Ready | Tone::Work) => "node here done".to_owned(),
+            Self::HereDone(tone) => format!("node here {}", tone.class()),
             Self::Skipped => "node skipped".to_owned(),
             Self::Failed => "node failed bad".to_owned(),
         }
@@ -81,6 +86,7 @@ impl Progress {
             Self::Untouched => None,
             Self::Done => Some("done".to_owned()),
             Self::Here(tone) => Some(format!("the run is here, {}", tone.words())),
+            Self::HereDone(tone) => Some(format!("the run is here, its work is done, {}", tone.words())),
             Self::Skipped => Some("skipped".to_owned()),
             Self::Failed => Some("failed".to_owned()),
         }
@@ -88,7 +94,7 @@ impl Progress {
 
     /// How wide the line around the state is, in pixels.
     fn stroke(self) -> u8 {
-        if matches!(self, Self::Here(_)) { 3 } else { 1 }
+        if matches!(self, Self::Here(_) | Self::HereDone(_)) { 3 } else { 1 }
     }
 
     fn dashes(self) -> Option<&'static str> {
@@ -152,7 +158,7 @@ fn counted(number: usize, what: &str) -> String {
 }
 
 fn position(name: &StateName, mark: Mark) -> Option<String> {
-    let Progress::Here(tone) = mark.progress else { return None };
+    let (Progress::Here(tone) | Progress::HereDone(tone)) = mark.progress else { return None };
     Some(format!("{} ({})", in_one_line(name.as_str()), tone.words()))
 }
 

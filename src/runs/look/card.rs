@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{
-    self, Action, Attempt, Drift, Hold, InDoubt, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict,
-};
+use crate::engine::{self, Action, Attempt, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
@@ -261,7 +259,7 @@ fn conclude(
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
         let last_seq = summary.last_seq;
-        return Judged { card: Card::over(summary.into(), last_seq), notes, drift: Drift::None, in_doubt: Vec::new() };
+        return Judged { card: Card::over(summary.into(), last_seq), notes, drift: Drift::None };
     }
     let Judgement { group, need, reason, begun_at } = judge(view, &summary, &plan, holder, &outlook.lives);
     let Steps { mut next, notes } = steps(cx, project, run, view, &outlook, &plan);
@@ -274,7 +272,7 @@ fn conclude(
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let card =
         Card { run: summary.into(), group, need, verdict, reason, left_undone, next, holder, begun_at, last_seq };
-    Judged { card, notes, drift: outlook.drift, in_doubt: plan.in_doubt }
+    Judged { card, notes, drift: outlook.drift }
 }
 
 /// A card, and what it follows from.
@@ -282,13 +280,6 @@ pub(in crate::runs) struct Judged {
     pub(in crate::runs) card: Card,
     pub(in crate::runs) notes: Vec<String>,
     pub(in crate::runs) drift: Drift,
-    pub(in crate::runs) in_doubt: Vec<InDoubt>,
-}
-
-impl Judged {
-    pub(in crate::runs) fn is_at_work(&self) -> bool {
-        self.card.group == CardGroup::AtWork
-    }
 }
 
 /// What was to be said of a run at an earlier time: `now`, when `view` was the latest that the log had. Whether its holder

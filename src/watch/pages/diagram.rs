@@ -35,10 +35,11 @@ fn state(run: &RunReport, node: &DiagramNode) -> Line {
     if step.current && run.card.group.is_open() {
         let (symbol, class, word) = look_of(&run.card);
         let look = Look::of_class(class);
+        let (symbol, done) = if step.status.is_done() { ("✓", "done, ") } else { (symbol, "") };
         return Line::new()
             .with(look, format!("▶ {symbol} "))
             .with(Look::Strong, &node.label)
-            .with(look, format!("  here: {word}"))
+            .with(look, format!("  here: {done}{word}"))
             .dim(times);
     }
     let (symbol, class) = look_of_step(step.status);

@@ -66,7 +66,9 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     }
     facts.push(card.head.status.to_string());
     facts.push(format!("started {} ago", age(card.head.created_at, now)));
-    facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    if run.timeline.worked_ms > 0 {
+        facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    }
     if let Some(session) = &card.session {
         let life = match run.card.holder {
             Some(HolderLife::Dead) => " (its process is gone)",
@@ -211,7 +213,7 @@ mod tests {
     fn the_diagram_marks_where_the_run_is_and_where_states_lead() {
         let (_, facts) = cards(&CardFilter::default());
         let shown = text(&diagram(&facts.report, facts.diagram.as_ref().unwrap()));
-        assert!(shown.contains("▶ ▲ preflight  here: blocked\n      → reproduce"), "{shown}");
+        assert!(shown.contains("▶ ✓ preflight  here: done, blocked\n      → reproduce"), "{shown}");
         assert!(shown.contains("→ end"), "{shown}");
     }
 }

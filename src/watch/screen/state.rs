@@ -164,7 +164,7 @@ impl Screen {
     fn copy(&mut self, page: &Page) -> Action {
         let all = page.commands.len();
         let Some(at) = self.copies.saturating_sub(1).checked_rem(all) else {
-            return self.say("there is no command to copy");
+            return self.say(&format!("nothing copied: {}", page.no_command));
         };
         let which = if all > 1 { format!(" {} of {all}", at + 1) } else { String::new() };
         let command = page.commands[at].clone();
@@ -289,11 +289,16 @@ mod tests {
     fn page(runs: &[&str]) -> Page {
         let lines = runs.iter().map(|run| Line::new().plain(run).about(run.parse().unwrap()));
         let lines = std::iter::once(Line::new()).chain(lines).collect();
-        Page { head: Line::new(), lines, commands: vec!["flow resume r1".to_owned(), "flow show r1".to_owned()] }
+        Page {
+            head: Line::new(),
+            lines,
+            commands: vec!["flow resume r1".to_owned(), "flow show r1".to_owned()],
+            no_command: "",
+        }
     }
 
     fn text(lines: usize) -> Page {
-        Page { head: Line::new(), lines: vec![Line::new(); lines], commands: Vec::new() }
+        Page { head: Line::new(), lines: vec![Line::new(); lines], commands: Vec::new(), no_command: "the run is over" }
     }
 
     fn id(run: &str) -> RunId {
@@ -394,7 +399,7 @@ mod tests {
             assert_eq!(screen.press(Key::Char('y'), &list), Action::Copy(command.to_owned()));
         }
         assert_eq!(screen.press(Key::Char('y'), &text(1)), Action::Draw);
-        assert!(screen.notice.is_some());
+        assert_eq!(screen.notice.as_deref(), Some("nothing copied: the run is over"));
         assert_eq!(screen.press(Key::Char('g'), &list), Action::Read);
         assert_eq!(screen.filter.group, Some(CardGroup::Over));
         screen.press(Key::Char('g'), &list);

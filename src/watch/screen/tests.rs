@@ -74,7 +74,7 @@ fn a_run_its_log_and_its_diagram_are_drawn() {
     let found = looker.press(&[Key::Char('/'), Key::Char('b'), Key::Char('l'), Key::Char('o'), Key::Char('c')]);
     assert!(!found.contains("run_started") && found.contains("run_blocked") && found.contains("/bloc▏"), "{found}");
     let diagram = looker.press(&[Key::Enter, Key::Char('d')]);
-    assert!(diagram.contains("▶ ▲ preflight  here: blocked") && diagram.contains("→ reproduce"), "{diagram}");
+    assert!(diagram.contains("▶ ✓ preflight  here: done, blocked") && diagram.contains("→ reproduce"), "{diagram}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::model::RunId;
 use crate::model::Timestamp;
-use crate::picture::look_of;
+use crate::picture::{look_of, why_no_command};
 use crate::runs::{CardsReport, NextReport};
 use crate::watch::line::{Line, Look};
 use crate::watch::pages;
@@ -27,6 +27,8 @@ pub(super) struct Page {
     pub(super) lines: Vec<Line>,
     /// The commands to copy from here, the one to run next first.
     pub(super) commands: Vec<String>,
+    /// Why there are none.
+    pub(super) no_command: &'static str,
 }
 
 impl Page {
@@ -39,15 +41,16 @@ impl Page {
 /// The page that the screen shows, in at most this many columns where lines can be broken.
 pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> Page {
     if screen.help {
-        return Page { head: Line::new().with(Look::Strong, "Keys"), lines: help(), commands: Vec::new() };
+        let (commands, no_command) = without_run();
+        return Page { head: Line::new().with(Look::Strong, "Keys"), lines: help(), commands, no_command };
     }
     match (&screen.view, &shown.run) {
         (View::Runs, _) | (_, None) => runs(screen, shown, width),
-        (View::Run(id, _), Some(Err(reason))) => Page {
-            head: Line::new().with(Look::Strong, id.as_str()),
-            lines: vec![Line::new(), Line::new().with(Look::Bad, "✕ ").plain(reason)],
-            commands: Vec::new(),
-        },
+        (View::Run(id, _), Some(Err(reason))) => {
+            let lines = vec![Line::new(), Line::new().with(Look::Bad, "✕ ").plain(reason)];
+            let (commands, no_command) = without_run();
+            Page { head: Line::new().with(Look::Strong, id.as_str()), lines, commands, no_command }
+        }
         (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown.now, width),
     }
 }
@@ -61,17 +64,22 @@ fn runs(screen: &Screen, shown: &Shown, width: usize) -> Page {
         Some(text) => head.plain(format!("  /{text}")),
         None => head,
     };
-    Page {
-        head,
-        lines: pages::list(&shown.cards, &screen.filter, shown.now, width),
-        commands: card.map(|card| commands(&card.next)).unwrap_or_default(),
-    }
+    let lines = pages::list(&shown.cards, &screen.filter, shown.now, width);
+    let (commands, no_command) = card.map_or_else(without_run, |card| commands(&card.next));
+    Page { head, lines, commands, no_command }
 }
 
-/// The commands to copy for a run: the one that is safe to run unread, then those for other decisions.
-fn commands(next: &NextReport) -> Vec<String> {
+/// The commands to copy for a run: the one that is safe to run unread, then those for other decisions. Without such a one
+/// there is none to copy, and why: a key must not take the first of several decisions.
+fn commands(next: &NextReport) -> (Vec<String>, &'static str) {
+    let why = why_no_command(next);
+    let Some(command) = &next.command else { return (Vec::new(), why) };
     let ways = next.alternatives.iter().map(|way| &way.command);
-    next.command.iter().chain(ways).map(ToString::to_string).collect()
+    (std::iter::once(command).chain(ways).map(ToString::to_string).collect(), why)
+}
+
+fn without_run() -> (Vec<String>, &'static str) {
+    (Vec::new(), "no run is chosen")
 }
 
 fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usize) -> Page {
@@ -90,7 +98,8 @@ fn run(screen: &Screen, part: Part, facts: &RunFacts, now: Timestamp, width: usi
         (Part::Diagram, Some(diagram)) => pages::diagram(&facts.report, diagram),
         (Part::Diagram, None) => vec![Line::new(), Line::new().dim("  its workflow has no state machine")],
     };
-    Page { head, lines, commands: commands(&facts.report.card.next) }
+    let (commands, no_command) = commands(&facts.report.card.next);
+    Page { head, lines, commands, no_command }
 }
 
 /// The keys that work now, for the last line: the most useful ones first, since the line may be short.
@@ -130,7 +139,7 @@ fn help() -> Vec<Line> {
         ("d", "the diagram of the workflow"),
         ("/", "search in runs, or in the log"),
         ("g", "open runs, or those that are over"),
-        ("y", "copy the command; again, the next one of several"),
+        ("y", "copy the command to run next; again, the next one of several"),
         ("q Esc", "back"),
         ("q", "quit, in the list"),
         ("Ctrl-C", "quit"),

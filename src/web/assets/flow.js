@@ -255,9 +255,19 @@ setInterval(refresh, 30_000);
 
 // ---- copying
 
+const said = document.querySelector('#said');
+let saying = 0;
+
+// Says something for a while.
+function tell(text) {
+  said.textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => (said.textContent = ''), 8000);
+}
+
 async function copy(text, button) {
   await navigator.clipboard.writeText(text);
-  if (!button) return;
+  if (!button) return tell(`Copied: ${text}`);
   const before = button.textContent;
   button.textContent = 'Copied';
   setTimeout(() => (button.textContent = before), 1500);
@@ -373,10 +383,12 @@ function pressed(key) {
     case 'k': return step(-1);
     case '/': return main.querySelector('input[type=search]')?.focus();
     case 'y': {
-      const chosen = main.querySelector('.row.chosen')?.dataset.command;
-      if (chosen) return copy(chosen);
-      const button = main.querySelector('[data-copy]');
-      return button && copy(button.dataset.copy, button);
+      const run = main.querySelector('.row.chosen') ?? main.querySelector('.next');
+      const button = (run ?? main).querySelector('[data-copy]');
+      // What needs a decision has buttons, but no key may take the first one.
+      if (run && !run.dataset.command) return tell(`Nothing copied: ${run.dataset.none}.`);
+      const command = run?.dataset.command ?? button?.dataset.copy;
+      return command && copy(command, button);
     }
     case '[': return slide(-1);
     case ']': return slide(1);

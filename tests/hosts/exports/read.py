@@ -156,6 +156,8 @@ def read_otlp(project):
         open_spans = [span for span in scope.spans if any(one.key == "flow.open" for one in span.attributes)]
         assert bool(open_spans) == (run == "open"), open_spans
         assert all(span.end_time_unix_nano == root.end_time_unix_nano for span in open_spans)
+        in_doubt = [span for span in spans if any(one.key == "flow.in_doubt" for one in span.attributes)]
+        assert not any(span in open_spans for span in in_doubt), in_doubt
 
 
 def read_chrome_trace(project):

@@ -83,6 +83,8 @@ fn every_mark_has_a_shape_and_words_besides_its_colour() {
         (1, Progress::Here(Tone::LeftBehind), "here bad", "a: the run is here, left behind", "○ a"),
         (2, Progress::Here(Tone::Work), "here run", "a: the run is here, at work; visited 2 times", "● a ×2"),
         (1, Progress::Here(Tone::Ready), "here dim", "a: the run is here, can go on", "◦ a"),
+        (1, Progress::HereDone(Tone::Ready), "here done", "a: the run is here, its work is done, can go on", "✓ a"),
+        (1, Progress::HereDone(Tone::Waits), "here need", "a: the run is here, its work is done, waits for you", "✓ a"),
         (1, Progress::Here(Tone::Damaged), "here bad", "a: the run is here, damaged", "✕ a"),
     ] {
         let svg = drawn(visits, progress);
