@@ -73,6 +73,17 @@ pub struct LeftUndone {
     pub status: StepStatus,
 }
 
+impl std::fmt::Display for LeftUndone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.phase)?;
+        match (self.number, &self.id, self.status) {
+            (Some(number), Some(id), status) => write!(f, "{number} {id} {status}"),
+            (.., StepStatus::NotStarted) => f.write_str("nothing was done"),
+            (.., status) => write!(f, "{status}"),
+        }
+    }
+}
+
 impl LeftUndone {
     fn nothing(phase: &StateName, status: StepStatus) -> Self {
         Self { phase: phase.clone(), number: None, id: None, status }

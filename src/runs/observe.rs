@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LogEnd, digest};
-use crate::engine::{Attempt, Drift, History, Hold, Timekeeper, Timeline, is_free, pinned};
+use crate::engine::{Attempt, Drift, History, Hold, Lives, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
 use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
@@ -15,9 +15,12 @@ use crate::runs::error::{Error, Result};
 use crate::runs::export::WholeRun;
 use crate::runs::look::card::{Card, HolderLife, Judged, judged, judged_then};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
+use crate::runs::look::life::lives;
 use crate::runs::look::log::page;
 use crate::runs::look::outlook::Definitions;
-use crate::runs::look::show::{ShownArtifact, ShownSkip, ShownStep, artifacts, features, skipped, steps};
+use crate::runs::look::show::{
+    ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
+};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::{View, for_reading};
 use crate::store::{LogScan, Project, StoredRun};
@@ -62,6 +65,8 @@ pub struct RunReport {
     pub artifacts: Vec<ShownArtifact>,
     /// Phases that were left although their work was not done.
     pub skipped: Vec<ShownSkip>,
+    /// The decisions of people at gates, oldest first.
+    pub approvals: Vec<ShownApproval>,
     /// The features that its artifacts belong to.
     pub features: BTreeSet<String>,
     /// How today's definition of the workflow differs from the one that the run follows; none if it does not.
@@ -402,7 +407,10 @@ impl Observed {
         let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
         // Of earlier times no holder is known to be alive.
         let alive = judged.card.run.session.as_ref().filter(|_| judged.card.holder == Some(HolderLife::Alive));
-        let timeline = timekeeper.timeline(&order, now, &|work| alive.is_some() && work.session == alive);
+        let lives = if at.is_none() { lives(history) } else { Lives::default() };
+        let timeline = timekeeper.timeline(&order, now, &|work| {
+            alive.is_some() && work.session == alive || lives.of(self.began_by(work.begun)) == Some(true)
+        });
         RunReport {
             at,
             last: self.view.log.last_seq(),
@@ -413,12 +421,25 @@ impl Observed {
             activities: history.attempts().len(),
             artifacts: artifacts(view),
             skipped: skipped(history),
+            approvals: approvals(history),
             features: features(history),
             drift: DriftReport::of(judged.drift),
             notes: judged.notes,
             card: judged.card,
             steps,
             timeline,
+        }
+    }
+}
+
+impl Observed {
+    /// The processes that were noted with the event at which work began.
+    fn began_by(&self, begun: Seq) -> &[String] {
+        let event = self.view.log.events().find(|event| event.seq == begun);
+        match event.map(|event| &event.kind) {
+            Some(EventKind::ActivityRecorded(record)) => &record.by,
+            Some(EventKind::Emitted(emitted)) => &emitted.by,
+            _ => &[],
         }
     }
 }

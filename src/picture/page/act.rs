@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::interviews::{InterviewStatusReport, InterviewStep, OpenInterview};
 use crate::model::RunStatus;
 use crate::picture::words::shortened;
-use crate::runs::{RunReport, ShownQuestion};
+use crate::runs::{Need, RunReport, ShownQuestion};
 
 /// A form with one text. The script asks the reader again before it is sent.
 struct Act<'a> {
@@ -38,7 +38,7 @@ fn form(act: &Act<'_>) -> Markup {
         form.act method="post" action={ "/api/v1" (act.address) "/" (act.verb) } data-key=(act.key) data-ask=(act.ask)
             data-do=(act.choices[0]) data-leave=(act.choices[1]) data-sent=(act.sent) {
             label for=(field) { (shortened(&act.text.1, 1000)) }
-            textarea #(field) name=(act.text.0) rows="2" required[act.text.0 == "answer"] {}
+            textarea #(field) name=(act.text.0) rows="2" required[act.text.0 == "answer" || act.verb == "reject"] {}
             button type="submit" { (act.button) }
         }
     }
@@ -61,6 +61,10 @@ pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
     html! {
         @for question in run.questions.iter().filter(|question| question.document.is_none()) {
             (form(&answer(run, question, address)))
+        }
+        @if run.card.need == Some(Need::Approval) {
+            (form(&change("approve", "Approve", ["Approve", "Not yet"], "Why you agree, if it is not plain")))
+            (form(&change("reject", "Reject", ["Reject", "Not yet"], "What is missing")))
         }
         @if run.card.run.head.status == RunStatus::Blocked {
             (form(&change("unblock", "Unblock", ["Unblock the run", "Leave it blocked"], "What was resolved")))

@@ -19,6 +19,8 @@ use crate::picture::words::{clean, shortened};
 
 pub use file::file_page;
 pub use interviews::{ProjectInterviews, interview_page, interviews_page};
+#[cfg(feature = "watch")]
+pub(crate) use run::decision;
 pub(super) use run::marks;
 pub use run::{LOG_PAGE, RunPage, run_page};
 pub(crate) use run::{look_of_activity, look_of_step};

@@ -18,7 +18,8 @@ use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened, why_no_command};
 use crate::runs::{
-    EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownQuestion, ShownStep,
+    EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownApproval, ShownQuestion,
+    ShownStep, Who,
 };
 
 /// What the page of a run shows.
@@ -136,7 +137,7 @@ fn next(view: &RunPage<'_>) -> Markup {
             }
             @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
             @for way in &next.alternatives {
-                p.when { "When " (shortened(&way.when, 300)) ":" }
+                p.when { "When " (shortened(&way.when, 300)) @if way.by == Some(Who::Person) { " (you, in your own terminal)" } ":" }
                 (command(&way.command.to_string(), place))
             }
             @if !run.notes.is_empty() {
@@ -213,9 +214,17 @@ fn workflow(view: &RunPage<'_>) -> Markup {
                     ul { @for difference in &drift.differences { li { (shortened(&difference.message, 400)) } } }
                 }
             }
-            @if !run.skipped.is_empty() {
+            @if !run.card.left_undone.is_empty() {
                 h2 { "Left undone" }
+                ul { @for left in &run.card.left_undone { li { (clean(&left.to_string())) } } }
+            }
+            @if !run.skipped.is_empty() {
+                h2 { "Passed over with a reason" }
                 ul { @for skip in &run.skipped { li { (skip.phase) ": " (shortened(&skip.reason, 300)) } } }
+            }
+            @if !run.approvals.is_empty() {
+                h2 { "Decisions" }
+                ul { @for one in &run.approvals { li { (shortened(&decision(one), 400)) } } }
             }
         }
     }
@@ -247,6 +256,14 @@ pub(crate) fn look_of_step(status: StepStatus) -> (&'static str, &'static str) {
         StepStatus::Skipped => ("–", "dim"),
         StepStatus::NotStarted => ("◦", "dim"),
     }
+}
+
+/// A person's decision at a gate, in words.
+pub(crate) fn decision(one: &ShownApproval) -> String {
+    let phase = one.phase.as_ref().map_or("", |phase| phase.as_str());
+    let verb = if one.approved { "approved" } else { "rejected" };
+    let why = one.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    format!("{phase}: {verb} by {} {}, having seen event {}{why}", one.approval.by, one.approval.how, one.approval.seen)
 }
 
 fn step_line(step: &ShownStep) -> Markup {

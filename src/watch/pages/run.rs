@@ -2,9 +2,9 @@
 
 use crate::model::{StepStatus, Timestamp};
 use crate::picture::{
-    age, columns, count, duration, look_of_activity, look_of_group, look_of_step, reason_now, timeline_text,
+    age, columns, count, decision, duration, look_of_activity, look_of_group, look_of_step, reason_now, timeline_text,
 };
-use crate::runs::{HolderLife, Need, RunReport, ShownStep};
+use crate::runs::{HolderLife, Need, RunReport, ShownStep, Who};
 use crate::watch::line::{Line, Look, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::{Activity, RunFacts};
@@ -94,7 +94,8 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let command = |command: String| Line::new().dim("  $ ").with(Look::Strong, command);
     lines.extend(next.command.iter().map(|suggestion| command(suggestion.to_string())));
     for way in &next.alternatives {
-        lines.extend(paragraph(&format!("When {}:", way.when), width, Look::Dim));
+        let by = if way.by == Some(Who::Person) { " (you, in your own terminal)" } else { "" };
+        lines.extend(paragraph(&format!("When {}{by}:", way.when), width, Look::Dim));
         lines.push(command(way.command.to_string()));
     }
     lines.extend(run.notes.iter().flat_map(|note| paragraph(&format!("note: {note}"), width, Look::Dim)));
@@ -106,8 +107,14 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
             Look::Plain,
         ));
     }
+    for left in &run.card.left_undone {
+        lines.extend(paragraph(&format!("Left undone: {left}"), width, Look::Dim));
+    }
     for skip in &run.skipped {
-        lines.extend(paragraph(&format!("Left undone: {}: {}", skip.phase, skip.reason), width, Look::Dim));
+        lines.extend(paragraph(&format!("Passed over: {}: {}", skip.phase, skip.reason), width, Look::Dim));
+    }
+    for one in &run.approvals {
+        lines.extend(paragraph(&format!("Decided: {}", decision(one)), width, Look::Dim));
     }
     if let Some(drift) = &run.drift {
         let place = if drift.at_position { "where the run is" } else { "not where it is" };
