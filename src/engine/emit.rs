@@ -332,7 +332,7 @@ impl<'a> Draft<'a> {
         }
         // A run that begins with its reports begins in an initial state, also if `flow start` put it there already.
         let initial = machine.initial();
-        if self.is_untouched() && !initial.contains(step) {
+        if self.is_untouched() && !is_strict(Some(machine)) && !initial.contains(step) {
             return Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec())));
         }
         let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);

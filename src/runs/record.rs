@@ -54,10 +54,10 @@ pub struct RecordRequest {
     pub started_at: Option<String>,
     /// Whether and where the run moves after the record.
     pub advance: Option<Advance>,
-    /// Failed or blocked ids of the phase that this settles.
+    /// Failed or blocked ids that this settles.
     #[schemars(with = "Vec<String>")]
     pub settles: Vec<ActivityId>,
-    /// Why the run may leave a phase whose work is not done.
+    /// Why a phase may be left undone.
     pub skip_reason: Option<String>,
     /// The session that records.
     pub session: Option<SessionId>,

@@ -46,7 +46,7 @@ pub struct StartRequest {
     /// The whole run id.
     #[serde(rename = "run_id")]
     pub id: Option<RunId>,
-    /// Whether another run about the same work may be open.
+    /// Whether another run about it may be open.
     #[serde(default)]
     pub another: bool,
 }

@@ -187,7 +187,7 @@ fn a_person_approves_at_a_terminal_and_a_record_after_it_voids_that() {
     let late = at_a_terminal(&sandbox, &["approve", &id, "--seen", "4"], "", 5);
     assert!(late.contains("it moved on"), "{late}");
     // Who holds the run is nothing that the person decides on.
-    sandbox.flow(["resume", &id, "--claim", "--session", "s1"]).ok();
+    sandbox.flow(["resume", &id, "--claim", "--session", "s1"]).exits(4);
     sandbox.flow(["session-end", "--session", "s1"]).ok();
     at_a_terminal(&sandbox, &["approve", &id, "--seen", "6"], "", 0);
     sandbox.record(&id, "merge", "merge");

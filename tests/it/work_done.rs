@@ -13,9 +13,9 @@ fn resume(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.flow(["resume", id, "--json"]).json()
 }
 
-/// The commands of the alternatives, with the words when to take them.
+/// The commands of the alternatives that everybody may run, with the words when to take them.
 fn ways(report: &Value) -> Vec<(String, String)> {
-    let ways = report["next"]["alternatives"].as_array().unwrap().iter();
+    let ways = report["next"]["alternatives"].as_array().unwrap().iter().filter(|way| way["by"].is_null());
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     ways.map(|way| (text(&way["when"]), text(&way["command"]))).collect()
 }
@@ -468,6 +468,21 @@ impl Walk<'_> {
         }
     }
 
+    /// Every reader gives one status for the run.
+    fn has_one_status(&self, report: &Value) {
+        let of = |args: &[&str], at: &str| {
+            let answer = self.sandbox.flow(args).ok().json();
+            answer.pointer(at).map(|run| (run["doing"].clone(), run["phase"].clone()))
+        };
+        let told = (report["doing"].clone(), report["phase"].clone());
+        assert_eq!(of(&["list", "--json"], "/runs/0").as_ref(), Some(&told), "{report:#}");
+        let shown = self.sandbox.flow(["show", self.id, "--json"]).ok().json();
+        assert_eq!(shown["doing"], told.0, "{report:#}");
+        if let Some(card) = of(&["attention", "--json"], "/runs/0") {
+            assert_eq!(card, told, "{report:#}");
+        }
+    }
+
     /// A person takes an entry off `completed_activities`.
     fn withdraw(&self, dice: &mut Dice) {
         let text = self.sandbox.read(self.id, "run.yaml");
@@ -490,13 +505,14 @@ fn every_command_that_a_verdict_prints_is_accepted_from_that_state() {
     for walk in 0..walks {
         let sandbox = Sandbox::new();
         let reports = walk % 2 == 1;
-        let reported = ["build", "blueprint", "build-fast"];
-        let workflow = if reports { reported[walk / 2 % 3] } else { SHIPPED[walk / 2 % SHIPPED.len()] };
+        let reported = ["build", "blueprint", "build-fast", "start-issue"];
+        let workflow = if reports { reported[walk / 2 % 4] } else { SHIPPED[walk / 2 % SHIPPED.len()] };
         let id = sandbox.start(workflow);
         let it = Walk { sandbox: &sandbox, id: &id, workflow, reports };
         let mut tried = 0;
         for step in 0..8 {
             let report = resume(&sandbox, &id);
+            it.has_one_status(&report);
             tried += it.try_all(&report, &format!("walk {walk} of {workflow}, step {step}"));
             it.act(&mut dice, &report);
         }
@@ -783,4 +799,112 @@ fn what_another_program_recorded_counts_for_the_end_of_a_run_as_well() {
     assert_eq!(refused["code"], "phase_not_done", "{refused}");
     sandbox.flow(["record-activity", "--run-id", id, "--id", "tests"]).ok();
     sandbox.flow(["complete", id]).ok();
+}
+
+#[test]
+fn reports_walk_through_no_phase_whose_work_is_not_done() {
+    let sandbox = Sandbox::new();
+    let status = |run: &str, step: &str, status: &str| {
+        let data = json!({ "status": status }).to_string();
+        let args = ["emit", "--workflow", "start-issue", "--run-id", run, "--type", "status_change", "--step", step];
+        sandbox.flow(args.iter().chain(&["--data", &data]))
+    };
+    let refused = |answer: Answer, what: &str| {
+        let answer = answer.exits(1);
+        assert!(answer.stderr.contains("`preflight` is not done: "), "{what}: {answer:?}");
+        assert!(answer.stderr.contains("--skip-reason"), "{what}: {answer:?}");
+    };
+    // Neither in a run that was started, nor in one that the reports begin, nor in a batch that begins one.
+    sandbox.flow(["start", "start-issue", "--id", "r1"]).ok();
+    refused(status("r1", "explore", "running"), "nothing reported");
+    status("r1", "preflight", "running").ok();
+    refused(status("r1", "explore", "running"), "only begun");
+    status("r1", "preflight", "failed").ok();
+    refused(status("r1", "explore", "completed"), "failed");
+    status("r2", "preflight", "waiting").ok();
+    refused(status("r2", "explore", "running"), "waiting");
+    let reports = ["preflight", "explore", "plan", "code", "verify"]
+        .map(|step| json!({ "type": "status_change", "step": step, "data": { "status": "running" } }));
+    let batch = json!(reports).to_string();
+    refused(sandbox.flow(["emit", "--workflow", "start-issue", "--run-id", "r3", "--batch", &batch]), "a batch");
+    assert!(!sandbox.run_dir("r3").exists());
+    // Work that is reported as done counts, and the last report ends the run.
+    for step in ["preflight", "explore", "plan", "code"] {
+        status("r1", step, "completed").ok();
+    }
+    let last = status("r1", "verify", "completed").ok().json();
+    assert_eq!(last["data"]["runStatus"], "completed");
+}
+
+#[test]
+fn what_was_entered_over_is_told_until_it_is_settled() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let diagram = "stateDiagram-v2\n[*] --> a\na --> b\nb --> c\nc --> [*]\n";
+    std::fs::write(sandbox.path(".flow/workflows/own.mmd"), diagram).unwrap();
+    let status = |step: &str, status: &str| {
+        let data = json!({ "status": status }).to_string();
+        let args = ["emit", "--workflow", "own", "--run-id", "r1", "--type", "status_change", "--step", step, "--data"];
+        sandbox.flow(args.iter().copied().chain([data.as_str()])).ok().json()
+    };
+    status("a", "not_started");
+    assert_eq!(status("b", "running")["data"]["completedPredecessors"], json!([]));
+    status("b", "failed");
+    status("c", "running");
+    let left = json!([
+        { "phase": "a", "number": null, "id": null, "status": "not_started" },
+        { "phase": "b", "number": null, "id": null, "status": "failed" },
+    ]);
+    let report = resume(&sandbox, "r1");
+    assert_eq!(report["left_undone"], left, "{report:#}");
+    assert!(sandbox.flow(["resume", "r1"]).ok().stdout.contains("  left undone\n"));
+    assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["left_undone"], left);
+    assert!(sandbox.flow(["hud"]).ok().stdout.contains("2 undone"));
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "c", "--id", "c-work"]).ok();
+    let waits = sandbox.flow(["attention", "--json"]).ok().json();
+    assert_eq!(waits["runs"][0]["left_undone"], left, "{waits:#}");
+    let refused = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert!(["phase_not_done", "outcome_unknown"].contains(&refused["code"].as_str().unwrap()), "{refused}");
+}
+
+#[test]
+fn other_work_settles_what_failed_when_it_says_so() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    let record = |more: &[&str]| sandbox.flow(["record-activity", "--json"].iter().chain(more));
+    record(&["--id", "checks", "--status", "failed"]).ok();
+    record(&["--id", "lint", "--status", "blocked", "--summary", "no rights"]).ok();
+    let refused = record(&["--id", "fix", "--settles", "nothing"]).exits(1).error();
+    assert_eq!(refused["code"], "nothing_to_settle");
+    assert_eq!(
+        record(&["--id", "fix", "--status", "failed", "--settles", "checks"]).exits(1).error()["code"],
+        "nothing_to_settle"
+    );
+    assert_eq!(record(&["--id", "fix", "--settles", "checks", "--advance"]).exits(1).error()["code"], "phase_not_done");
+    record(&["--id", "fix", "--settles", "checks", "--settles", "lint"]).ok();
+    let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["activities"][2]["settles"], json!(["checks", "lint"]));
+    assert_eq!((&shown["state"]["open_activities"], &shown["doing"]), (&json!([]), &json!(null)));
+    assert!(sandbox.read(&id, "activities/003-fix.yaml").contains("settles:"), "in the document");
+    let again = record(&["--id", "other", "--settles", "checks"]).exits(1).error();
+    assert_eq!(again["code"], "nothing_to_settle", "{again}");
+    record(&["--phase", "explore", "--id", "explore"]).ok();
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn a_run_is_completed_before_its_end_only_with_a_reason() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("start-issue");
+    sandbox.record(&id, "preflight", "x");
+    let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "not_at_end");
+    sandbox.flow(["complete", &id, "--skip-reason", "the issue is gone"]).ok();
+    let notes = resume(&sandbox, &id)["notes"].to_string();
+    assert!(notes.contains("`explore` was left undone (event 3): the issue is gone"), "{notes}");
+    // Where a workflow names no end, it ends anywhere.
+    std::fs::write(sandbox.path(".flow/workflows/own.mmd"), "stateDiagram-v2\n[*] --> a\na --> b\nb --> a\n").unwrap();
+    sandbox.flow(["start", "own", "--id", "r1"]).ok();
+    sandbox.record("r1", "a", "work");
+    sandbox.flow(["complete", "r1"]).ok();
 }

@@ -33,7 +33,7 @@ pub struct ResumeRequest {
     pub run: Option<String>,
     /// Whether to claim the run.
     pub claim: Option<ClaimRequest>,
-    /// Whether to include all completed activities; otherwise the last 20.
+    /// All completed activities; otherwise the last 20.
     pub all: bool,
     /// The session that calls.
     pub session: Option<SessionId>,

@@ -204,7 +204,8 @@ fn record(flow: &Context, run: &str, phase: &str, id: &str, summary: Option<Stri
 
 fn status(flow: &Context, run: &str, verb: StatusVerb, reason: &str) -> Result<(), String> {
     let (run, reason) = (Some(run.to_owned()), Some(reason.to_owned()).filter(|reason| !reason.is_empty()));
-    done(runs::change_status(flow, &StatusRequest { run, reason, ..StatusRequest::new(verb) }))
+    let skip_reason = (verb == StatusVerb::Complete).then(|| "enough".to_owned());
+    done(runs::change_status(flow, &StatusRequest { run, reason, skip_reason, ..StatusRequest::new(verb) }))
 }
 
 /// Two records, and a person's comment that the second one adopted.
