@@ -257,6 +257,14 @@ pub struct RunSummary {
     pub last_seq: Option<Seq>,
 }
 
+impl RunHead {
+    /// The run's status in one word: what it is doing, if that says more than its own status.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        self.doing.map_or(self.status.as_str(), Doing::as_str)
+    }
+}
+
 impl From<&RunDocument> for RunHead {
     fn from(run: &RunDocument) -> Self {
         Self {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
 use crate::support::server::{Reply, Server};
+use crate::support::{Lack, Sandbox, skipped};
 
 struct Desk {
     sandbox: Sandbox,
@@ -256,4 +256,51 @@ fn a_page_asks_again_with_buttons_that_name_what_they_do() {
     }
     assert!(page.contains("Send this answer to preflight in the run r1? It asks: Drop the old table?"), "{page}");
     assert!(!page.contains(">Yes<") && !page.contains(">No<"), "{page}");
+}
+
+/// A run that waits in a gate.
+fn waiting(sandbox: &Sandbox) {
+    sandbox.flow(["start", "merge-pr", "--id", "m1"]).ok();
+    for phase in ["preflight", "verify", "confirm"] {
+        sandbox.record("m1", phase, phase);
+    }
+}
+
+const APPROVE: &str = "/api/v1/demo/runs/m1/approve";
+const REJECT: &str = "/api/v1/demo/runs/m1/reject";
+
+#[test]
+fn a_page_decides_at_a_gate() {
+    let desk = Desk::new();
+    waiting(&desk.sandbox);
+    // Who runs this test may be an agent, whose server decides nothing.
+    if desk.sandbox.flow(["approve", "m1"]).exits(4).stderr.contains("an agent began this") {
+        return skipped("a_page_decides_at_a_gate", &Lack::of("person", "an agent runs this test"));
+    }
+    let page = desk.page_with("/demo/runs/m1", "/m1/approve");
+    assert!(page.contains("/m1/reject") && page.contains("waits for a person's decision"), "{page}");
+    assert_eq!(desk.refused(REJECT, &json!({ "id": "k1", "seen": 4 }), 400), "reason_missing");
+    let report = desk.act(REJECT, &json!({ "id": "k1", "seen": 4, "reason": "red" })).json();
+    assert_eq!((&report["approved"], &report["how"]), (&json!(false), &json!("page")), "{report}");
+    desk.sandbox.record("m1", "confirm", "again");
+    assert_eq!(desk.refused(APPROVE, &json!({ "id": "k2", "seen": 5 }), 409), "run_moved_on");
+    for repeated in [false, true] {
+        let report = desk.act(APPROVE, &json!({ "id": "k2", "seen": 6 })).json();
+        assert_eq!((&report["approved"], &report["repeated"]), (&json!(true), &json!(repeated)), "{report}");
+    }
+    desk.page_with("/demo/runs/m1", "on a page, having seen event 6");
+    desk.sandbox.record("m1", "merge", "merge");
+    desk.sandbox.flow(["verify", "m1"]).ok();
+}
+
+#[test]
+fn the_pages_of_a_server_that_an_agent_began_decide_nothing() {
+    let sandbox = Sandbox::new();
+    waiting(&sandbox);
+    let mut command = sandbox.flow_command();
+    command.env("CLAUDECODE", "1");
+    let server = Server::of_command(command, &["--port", "0", "--allow-actions"]);
+    let desk = Desk { sandbox, server };
+    assert_eq!(desk.refused(APPROVE, &json!({ "id": "k1", "seen": 4 }), 409), "needs_approval");
+    assert_eq!(desk.last("m1"), 4);
 }

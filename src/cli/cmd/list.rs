@@ -7,7 +7,7 @@ use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, brief};
-use crate::model::{Doing, StateName};
+use crate::model::StateName;
 use crate::runs::{self, Context, Error, ListFilter, ListReport, ListedRun, parse_since};
 
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
@@ -55,7 +55,7 @@ pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
         [
             Cow::from(run.head.run_id.as_str()),
             run.head.workflow.as_str().into(),
-            run.head.doing.map_or(run.head.status.as_str(), Doing::as_str).into(),
+            run.head.word().into(),
             run.head.phase.as_ref().map_or("", StateName::as_str).into(),
             completed.into(),
             run.feature.as_deref().unwrap_or_default().into(),

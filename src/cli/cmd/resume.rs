@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
 use crate::engine::Verdict;
-use crate::model::{Doing, RunHead, StateName, Timestamp};
+use crate::model::{StateName, Timestamp};
 use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
@@ -177,7 +177,7 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
             vec![
                 other.run_id.to_string(),
                 other.workflow.to_string(),
-                status(other),
+                other.word().to_owned(),
                 other.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
             ]
         });
@@ -188,10 +188,6 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
         let rows = report.unreadable.iter().map(|run| vec![run.run_id.clone(), run.reason.clone()]);
         page.table(4, &rows.collect::<Vec<_>>());
     }
-}
-
-fn status(run: &RunHead) -> String {
-    run.doing.map_or(run.status.as_str(), Doing::as_str).to_owned()
 }
 
 fn files(n: usize) -> String {

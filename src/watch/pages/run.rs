@@ -64,7 +64,7 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
         let since = run.phase_since.map(|since| format!(" for {}", age(since, now))).unwrap_or_default();
         facts.push(format!("in {phase}{since}"));
     }
-    facts.push(card.head.status.to_string());
+    facts.push(card.head.word().to_owned());
     facts.push(format!("started {} ago", age(card.head.created_at, now)));
     if run.timeline.worked_ms > 0 {
         facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
