@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
 use crate::doctor::log::{counted, is_marker};
-use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt};
+use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
@@ -61,6 +61,8 @@ impl Rewrite {
         let numbers = salvaged.iter().map(|record| record.number).chain(lines.numbers());
         state.last_number = numbers.fold(state.last_number.max(basis.noted.1), Number::max);
         state.last_seq = Some(seq);
+        // No repair proves that a person let the run pass.
+        unprove(&mut state, basis.machine.as_ref(), &[]);
         text = text.with_state(&state).ok()?;
         let repair = LogRepaired {
             lost,

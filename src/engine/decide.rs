@@ -2,7 +2,7 @@
 
 use crate::engine::approve::decide_at_gate;
 use crate::engine::gates::refuse_leaving;
-use crate::engine::leave::{is_undone, is_way_back, open_beside, refuse_held, undone};
+use crate::engine::leave::{is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
 use crate::engine::resume::in_doubt;
 use crate::engine::units::UnitsAlone;
 use crate::engine::{
@@ -10,7 +10,7 @@ use crate::engine::{
 };
 use crate::machine::{Difference, Machine};
 use crate::model::{
-    APPROVAL, Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Gate, GateStatus, RunClaimed,
+    APPROVAL, Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Gate, GateStatus, Owned, RunClaimed,
     RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, WorkflowAdopted,
 };
 
@@ -41,7 +41,9 @@ pub fn decide(
             record_activity(state, machine, caller, *record, trail)
         }
         Command::Decide(decision) => {
-            refuse_terminal(status)?;
+            if status != RunStatus::Completed || gates::held_by(state, machine).is_empty() {
+                refuse_terminal(status)?;
+            }
             refuse_other_session(state, caller)?;
             decide_at_gate(state, machine, *decision, trail)
         }
@@ -132,6 +134,7 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
     }
     Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
         differences: differences.iter().flatten().map(Difference::to_string).collect(),
+        bypassed: gates::bypassed(&run.state.gates, pinned, newer),
         session: caller.session.clone(),
         machine: newer.to_value(),
     }))))
@@ -386,10 +389,9 @@ fn complete(
     if !in_doubt.is_empty() {
         return Err(Refusal::InDoubt { ids: in_doubt.into_iter().map(|doubt| doubt.id).collect() });
     }
+    let ahead = phases_ahead(run, machine);
     refuse_held(state, machine)?;
-    for here in run.positions() {
-        refuse_leaving(&run.gates, machine, here, None, trail.history())?;
-    }
+    gates::refuse_end(run, &ahead)?;
     if run.completed_activities.is_empty() {
         UnitsAlone::check_done(trail.history())?;
     }
@@ -402,16 +404,18 @@ fn complete(
         undone.extend(open.map(|(phase, work)| Undone::new(machine, phase, &work)));
     }
     let reason_given = skip.as_deref().is_some_and(|reason| !reason.trim().is_empty());
-    let ahead = phases_ahead(run.positions(), machine);
-    if let (false, Some(first), Some(here)) =
-        (reason_given || !undone.is_empty(), ahead.first(), run.positions().next())
-    {
+    if let (false, Some(first)) = (reason_given || !undone.is_empty(), ahead.first()) {
         let last = machine.map(|machine| machine.terminal().to_vec()).unwrap_or_else(|| vec![first.clone()]);
-        return Err(Refusal::NotAtEnd { phase: here.clone(), last });
+        return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
     }
     let mut skipped = skipped(undone, skip.clone())?;
     if let (Some(reason), false) = (skip.filter(|_| reason_given), ahead.is_empty()) {
-        skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason }).phases.extend(ahead);
+        let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason });
+        for phase in ahead {
+            if !skip.phases.contains(&phase) {
+                skip.phases.push(phase);
+            }
+        }
     }
     match end(state, caller, RunStatus::Completed, reason)? {
         Decision::Commit(EventKind::RunCompleted(change)) => {
@@ -421,15 +425,23 @@ fn complete(
     }
 }
 
-/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere.
-fn phases_ahead<'a>(here: impl Iterator<Item = &'a StateName>, machine: Option<&Machine>) -> Vec<StateName> {
-    let here: Vec<&StateName> = here.collect();
+/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A run in
+/// which only units report has come to none, and ends with them unless its workflow is written as phases.
+fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
     let Some(machine) = machine.filter(|machine| !machine.terminal().is_empty()) else { return Vec::new() };
-    let Some(first) = here.first().filter(|_| !here.iter().any(|phase| machine.is_terminal(phase))) else {
+    let here: Vec<&StateName> = run.positions().collect();
+    if here.iter().any(|phase| machine.is_terminal(phase)) {
         return Vec::new();
-    };
+    }
     let mut ahead: Vec<StateName> = Vec::new();
-    let mut at = (*first).clone();
+    let mut at = match here.first() {
+        Some(first) => (*first).clone(),
+        None if is_strict(Some(machine)) => {
+            ahead.extend(machine.initial().first().cloned());
+            machine.initial()[0].clone()
+        }
+        None => return Vec::new(),
+    };
     while !machine.is_terminal(&at) {
         let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
         let Some(next) = next else { break };

@@ -6,11 +6,12 @@
 
 use serde_json::Value;
 
+use crate::engine::resume::in_doubt;
 use crate::engine::{Attempt, History, Refusal, RunState};
 use crate::machine::Machine;
 use crate::model::{
-    APPROVAL, ActivityRecorded, ActivityStatus, Event, EventKind, Gate, GateStatus, Owned, StateName, StepReport,
-    StepStatus,
+    APPROVAL, ActivityRecorded, ActivityStatus, Event, EventKind, Gate, GateStatus, Owned, RunStatus, StateName,
+    StepReport, StepStatus, WorkflowAdopted,
 };
 
 /// The type of a phase that waits for a person from its beginning.
@@ -23,26 +24,50 @@ pub(super) fn of_machine(machine: &Value) -> Vec<Gate> {
     names.map(|phase| Gate { phase, status: GateStatus::Closed }).collect()
 }
 
-/// The gates of a run that something else than its own transitions brought to where it is: those that are known, and those
-/// of its workflow.
-pub(super) fn unproved(known: &[Gate], machine: Option<&Value>) -> Vec<Gate> {
-    let mut gates: Vec<Gate> = Vec::new();
-    let of_workflow = machine.map(of_machine).unwrap_or_default();
-    for gate in known.iter().chain(&of_workflow) {
-        if gates.iter().all(|seen| seen.phase != gate.phase) {
-            let status = if gate.status == GateStatus::Dropped { gate.status } else { GateStatus::Unproved };
-            gates.push(Gate { phase: gate.phase.clone(), status });
-        }
+/// The gates of a run that begins in `phase`. If that is not where its workflow begins, the run may be past some.
+pub(super) fn of_start(machine: &Value, phase: Option<&StateName>) -> Vec<Gate> {
+    let mut gates = of_machine(machine);
+    let initial = machine.get("initial").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let Some(phase) = phase.filter(|phase| !initial.iter().any(|name| name.as_str() == Some(phase.as_str()))) else {
+        return gates;
+    };
+    for gate in gates.iter_mut().filter(|gate| gate.phase != *phase) {
+        gate.status = GateStatus::Unproved;
     }
     gates
+}
+
+/// Makes the gates of a run doubtful that something else than its own transitions brought to where it is: those that are
+/// known, and those of its workflow.
+pub fn unprove(state: &mut Owned, machine: Option<&Value>, more: &[Gate]) {
+    let of_workflow = machine.map(of_machine).unwrap_or_default();
+    let mut gates: Vec<Gate> = Vec::new();
+    for gate in state.gates.iter().chain(more).chain(&of_workflow) {
+        if gates.iter().any(|seen| seen.phase == gate.phase) {
+            continue;
+        }
+        let is_here = state.positions().any(|here| *here == gate.phase);
+        let status = match gate.status {
+            GateStatus::Dropped => GateStatus::Dropped,
+            _ if is_here => GateStatus::Closed,
+            _ => GateStatus::Unproved,
+        };
+        gates.push(Gate { phase: gate.phase.clone(), status });
+    }
+    state.gates = gates;
 }
 
 /// Follows an event: `before` are the places of the run and its gates before it.
 pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName], gates: &[Gate]) {
     match &event.kind {
-        EventKind::LogRepaired(_) => state.gates = unproved(&[gates, &state.gates].concat(), None),
-        EventKind::WorkflowAdopted(adopted) => adopt(state, &adopted.machine),
-        EventKind::ActivityRecorded(record) => decide_or_void(state, record),
+        EventKind::LogRepaired(_) => unprove(state, None, gates),
+        EventKind::WorkflowAdopted(adopted) => adopt(state, adopted),
+        EventKind::ActivityRecorded(record) => {
+            decide_or_void(state, record);
+            reenter(&mut state.gates, record);
+        }
+        // Whoever opened it had not seen why the run goes on after its end.
+        EventKind::RunReopened(_) => close(&mut state.gates, before),
         EventKind::Emitted(emitted) => void_by_reports(&mut state.gates, &emitted.reports),
         _ => {}
     }
@@ -70,9 +95,25 @@ pub(super) fn moved_by_hand(gates: &mut [Gate], before: &[StateName]) {
     }
 }
 
-/// A definition may bring new gates. It does not open one: what it drops stays until a person agrees.
-fn adopt(state: &mut Owned, machine: &Value) {
-    let mut gates = of_machine(machine);
+/// Closes the gates among these phases.
+fn close(gates: &mut [Gate], phases: &[StateName]) {
+    for gate in gates.iter_mut().filter(|gate| phases.contains(&gate.phase) && !gate.status.is_doubtful()) {
+        gate.status = GateStatus::Closed;
+    }
+}
+
+/// A record in another phase that advances into a gate enters it anew, also if the run was in it before.
+fn reenter(gates: &mut [Gate], record: &ActivityRecorded) {
+    if let Some(to) = record.advanced_to.as_ref().filter(|to| !record.late && **to != record.phase) {
+        close(gates, std::slice::from_ref(to));
+    }
+}
+
+/// A definition may bring new gates. It does not open one: what it drops stays until a person agrees, and so does a gate
+/// that it leads around.
+fn adopt(state: &mut Owned, adopted: &WorkflowAdopted) {
+    let mut gates = of_machine(&adopted.machine);
+    gates.retain(|gate| !adopted.bypassed.contains(&gate.phase));
     for gate in &mut gates {
         let known = state.gates.iter().find(|known| known.phase == gate.phase);
         gate.status = known.map_or(GateStatus::Unproved, |known| known.status);
@@ -81,8 +122,7 @@ fn adopt(state: &mut Owned, machine: &Value) {
         }
     }
     for old in &state.gates {
-        let is_kept = gates.iter().any(|gate| gate.phase == old.phase);
-        if !is_kept && old.status != GateStatus::Approved {
+        if gates.iter().all(|gate| gate.phase != old.phase) {
             gates.push(Gate { phase: old.phase.clone(), status: GateStatus::Dropped });
         }
     }
@@ -124,7 +164,11 @@ pub fn held_by(state: &RunState, machine: Option<&Machine>) -> Vec<StateName> {
         (GateStatus::Dropped, _) | (GateStatus::PassedOver | GateStatus::Unproved, None) => true,
         (GateStatus::PassedOver, Some(machine)) => !run.positions().all(|here| is_in_front(machine, here, &gate.phase)),
         (GateStatus::Unproved, Some(machine)) => run.positions().any(|here| machine.is_behind(here, &gate.phase)),
-        (GateStatus::Closed | GateStatus::Approved | GateStatus::Rejected, _) => false,
+        // An edit says that the run is completed, and nobody decided.
+        (GateStatus::Closed | GateStatus::Rejected, _) => {
+            run.status == RunStatus::Completed && run.positions().any(|here| *here == gate.phase)
+        }
+        (GateStatus::Approved, _) => false,
     };
     run.gates.iter().filter(holds).map(|gate| gate.phase.clone()).collect()
 }
@@ -168,7 +212,40 @@ pub(super) fn refuse_leaving(
     Err(Refusal::NeedsApproval { phases: vec![from.clone()] })
 }
 
+/// Refuses to complete a run in or before a gate that nobody decided on; `ahead` are the phases that it would not come to.
+/// A run without a place has come to none of its gates.
+///
+/// # Errors
+/// [`Refusal::NeedsApproval`].
+pub(super) fn refuse_end(run: &Owned, ahead: &[StateName]) -> Result<(), Refusal> {
+    let has_place = run.current_phase.is_some();
+    let is_skipped = |gate: &&Gate| {
+        let is_here = run.positions().any(|here| *here == gate.phase);
+        gate.status != GateStatus::Approved && (is_here || ahead.contains(&gate.phase) || !has_place)
+    };
+    let phases: Vec<_> = run.gates.iter().filter(is_skipped).map(|gate| gate.phase.clone()).collect();
+    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases }) }
+}
+
+/// The gates that a definition leads around, while the one before did not: without it, a run could not end.
+pub(super) fn bypassed(gates: &[Gate], before: Option<&Machine>, newer: &Machine) -> Vec<StateName> {
+    let is_needed = |machine: &Machine, gate: &StateName| {
+        machine.gates().contains(gate)
+            && machine.initial().iter().all(|initial| initial == gate || machine.is_before(initial, gate))
+    };
+    let is_bypassed =
+        |gate: &&Gate| before.is_none_or(|before| is_needed(before, &gate.phase)) && !is_needed(newer, &gate.phase);
+    gates.iter().filter(is_bypassed).map(|gate| gate.phase.clone()).collect()
+}
+
 impl History {
+    /// Takes over the gates of the workflow of a run that another program wrote, as its adoption will.
+    pub(crate) fn foresee_gates(&mut self, machine: &Machine) {
+        let gates = machine.gates().iter().map(|phase| Gate { phase: phase.clone(), status: GateStatus::Unproved });
+        let gates: Vec<_> = gates.collect();
+        self.change_state(|state| unprove(state, None, &gates));
+    }
+
     /// How the gate of `phase` stands; `None` if it is not a gate.
     #[must_use]
     pub fn gate(&self, phase: &StateName) -> Option<GateStatus> {
@@ -207,12 +284,10 @@ impl History {
         if is_gate && decided.is_none() {
             return true;
         }
-        let is_open = |id: &str| {
-            let latest = records.iter().rev().find(|attempt| attempt.id == id);
-            latest.is_some_and(|attempt| !attempt.status.is_completed())
-        };
-        let mut ids = records.iter().map(|attempt| attempt.id.as_str()).filter(|id| *id != APPROVAL);
-        if ids.any(is_open) || matches!(run.steps.get(phase), Some(StepStatus::Running | StepStatus::Failed)) {
+        // What is open keeps any phase from being left; begun work is not, but the person cannot judge it yet.
+        let is_open = self.work(phase).open.iter().any(|attempt| attempt.approval.is_none());
+        let runs = in_doubt(self).iter().any(|doubt| doubt.phase.as_ref() == Some(phase));
+        if is_open || runs || run.steps.get(phase) == Some(StepStatus::Failed) {
             return false;
         }
         since_rejected.iter().any(|attempt| attempt.status.is_completed() && attempt.id != APPROVAL)

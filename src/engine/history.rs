@@ -10,8 +10,8 @@ use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
 use crate::engine::workers::{Beginning, Workers};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Question,
-    ReportType, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
+    ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned,
+    Question, ReportType, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -288,6 +288,16 @@ impl History {
 
     fn latest_number(&self) -> Number {
         self.attempts.last().map_or(Number(0), |attempt| attempt.number)
+    }
+
+    /// Changes what the state shows, for readers of a run whose next event is known.
+    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut Owned)) {
+        change(&mut self.state.run.state);
+    }
+
+    /// The number of the latest record.
+    pub(super) fn last_number(&self) -> Number {
+        self.latest_number()
     }
 
     /// Adds records that another program made before the log began.

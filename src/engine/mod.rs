@@ -39,7 +39,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::{Emit, Report, Supply, decide_emit};
-pub(crate) use gates::held_by;
+pub(crate) use gates::{held_by, unprove};
 pub(crate) use history::{Attempt, Hold, UnitWork};
 pub use history::{History, NoTrail, Trail};
 #[doc(hidden)]

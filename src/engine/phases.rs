@@ -451,13 +451,14 @@ impl History {
     #[must_use]
     pub fn left_undone(&self) -> Vec<LeftUndone> {
         let unsettled = self.unsettled();
+        let is_over = self.state().status().is_terminal();
         let mut found = Vec::new();
         let gone: Vec<&StateName> =
             self.phases.stays.keys().filter(|phase| !self.phases.path.contains(phase)).collect();
         for phase in self.phases.path.iter().chain(gone) {
             // A phase to which the run comes again in this round is not passed over.
             let is_ahead = self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken);
-            if is_ahead || self.phases.here.contains(phase) {
+            if !is_over && (is_ahead || self.phases.here.contains(phase)) {
                 continue;
             }
             let work = self.work(phase);
@@ -467,8 +468,9 @@ impl History {
             found.extend(LeftUndone::of(phase, &work));
         }
         for skip in self.skips() {
-            // A phase that the run never came to was skipped when it was completed.
-            if !self.phases.stays.contains_key(&skip.phase) && found.iter().all(|one| one.phase != skip.phase) {
+            // A phase that the run did not come to in this round was skipped when it was completed.
+            let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.last_number();
+            if is_left && found.iter().all(|one| one.phase != skip.phase) {
                 found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
             }
         }

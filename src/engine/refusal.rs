@@ -101,10 +101,10 @@ pub enum Refusal {
         phase: Option<StateName>,
     },
     /// The run is not where its workflow ends.
-    #[error("the run is in `{phase}`, and its workflow ends in {}", names(.last))]
+    #[error("the run {}, and its workflow ends in {}", .phase.as_ref().map_or("has not entered a phase".to_owned(), |phase| format!("is in `{phase}`")), names(.last))]
     NotAtEnd {
-        /// Where the run is.
-        phase: StateName,
+        /// Where the run is; none if it has not entered a phase.
+        phase: Option<StateName>,
         /// Where it can end.
         last: Vec<StateName>,
     },

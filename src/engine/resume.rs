@@ -307,7 +307,10 @@ fn judge(
         Some(Damage::Rewound(what)) => return (Verdict::Rewound, what.clone(), next(Action::BringBack)),
         None => {}
     }
+    // An edit may say of a run that waits in a gate, or is past one, that it is completed.
+    let held = held_by(history.state(), outlook.machine).into_iter().next();
     match state.status {
+        RunStatus::Completed if held.is_some() => {}
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
             let nothing = Next { action: Action::Nothing, phase: None, choices: Vec::new() };
             let why = history.end_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -322,8 +325,11 @@ fn judge(
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
-    if let Some(held) = held_by(history.state(), outlook.machine).into_iter().next() {
-        let reason = format!("`{held}` was passed without a person's decision");
+    if let Some(held) = held {
+        let reason = match history.gate(&held) {
+            Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),
+            _ => format!("`{held}` was passed without a person's decision"),
+        };
         return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(held), choices });
     }
     if let Some(gate) = state.positions().find(|here| history.waits_for_a_person(outlook.machine, here)) {

@@ -43,19 +43,20 @@ impl RunState {
                     other_phases: Vec::new(),
                     questions: Vec::new(),
                     unsettled: Vec::new(),
-                    gates: gates::of_machine(&started.machine),
+                    gates: gates::of_start(&started.machine, started.phase.as_ref()),
                     last_seq: None,
                     updated_at: None,
                 },
             },
             EventKind::RunAdopted(adopted) => {
                 let mut run = adopted.document.clone();
-                run.state.gates = gates::unproved(&[], adopted.machine.as_ref());
+                run.state.gates.clear();
+                gates::unprove(&mut run.state, adopted.machine.as_ref(), &[]);
                 run
             }
             EventKind::LogRepaired(repair) => {
                 let mut run = repair.document.clone();
-                run.state.gates = gates::unproved(&run.state.gates, repair.machine.as_ref());
+                gates::unprove(&mut run.state, repair.machine.as_ref(), &[]);
                 run
             }
             _ => return None,

@@ -26,6 +26,11 @@ fn note(state: &mut Owned, record: &ActivityRecorded, here: &[StateName]) {
     state
         .unsettled
         .retain(|one| one.id != id.as_str() && record.settles.iter().all(|settled| settled.as_str() != one.id));
+    // A record that ends a reported step settles what the step itself reported.
+    if state.steps.get(&record.phase).is_some_and(StepStatus::is_done) {
+        let own = slug(record.phase.as_str(), STEP_ID);
+        state.unsettled.retain(|one| one.phase != record.phase || own.as_deref() != Some(one.id.as_str()));
+    }
     let blocked = match record.activity.status() {
         ActivityStatus::Blocked => true,
         ActivityStatus::Failed => false,

@@ -34,7 +34,8 @@ const VARIABLES: &[&str] = &[
     "ANTIGRAVITY_PROJECT_ID",
     "PI_CODING_AGENT",
     "CRUSH",
-    // A session of flow belongs to an agent.
+    // A driver's commands and sessions of flow belong to agents.
+    "FLOW_DRIVEN_RUN",
     "FLOW_SESSION",
     "FLOW_RUN_TOKEN",
 ];

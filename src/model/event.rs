@@ -238,6 +238,9 @@ pub struct RunClaimed {
 pub struct WorkflowAdopted {
     /// A short message for each difference that matters to a run.
     pub differences: Vec<String>,
+    /// Gates of the run that the definition leads around, while the one before did not.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub bypassed: Vec<StateName>,
     /// The session that requested it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,

@@ -409,7 +409,9 @@ impl Words<'_> {
     fn ways_out(&self, advice: Advice, machine: &Machine, here: &StateName) -> Advice {
         let stands = self.history.state().document().state.positions().any(|place| place == here);
         let back = if stands { self.rounds(machine, here) } else { Vec::new() };
-        let ahead = if stands && !self.reports() { machine.ahead_of(here) } else { Vec::new() };
+        // Only a person lets the run leave a gate, and not with a reason alone.
+        let leaves = stands && !self.reports() && self.history.gate(here).is_none();
+        let ahead = if leaves { machine.ahead_of(here) } else { Vec::new() };
         let over = ahead.iter().map(|to| {
             let command = self.begin(to).example("skip-reason", "why");
             (format!("a person decides to go on to `{to}` without it"), command)

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
-use crate::engine::{Attempt, Caller, Command, Decide, Decision, Refusal, gate_to_decide};
+use crate::engine::{Attempt, Caller, Command, Decide, Decision, Refusal, gate_to_decide, held_by};
 use crate::host::agent_above;
 use crate::model::{
     APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
@@ -97,10 +97,10 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
-    if state.status().is_terminal() {
+    let machine = view.machine.as_ref();
+    if state.status().is_terminal() && held_by(state, machine).is_empty() {
         return Err(refused(Refusal::Terminal { status: state.status() }));
     }
-    let machine = view.machine.as_ref();
     let phase = gate_to_decide(state, machine, Some(&view.history)).map_err(refused)?;
     let mut records: Vec<Attempt> = view.history.attempts().to_vec();
     records.retain(|attempt| attempt.phase.as_ref() == Some(&phase));

@@ -360,3 +360,126 @@ fn diagrams_and_graphs_have_gates_as_well() {
         sandbox.flow(["verify", "r1"]).ok();
     }
 }
+
+fn record(sandbox: &Sandbox, id: &str, more: &[&str]) -> Answer {
+    sandbox.flow(["record-activity", "--run-id", id].iter().chain(more))
+}
+
+#[test]
+fn a_gate_that_the_run_comes_to_again_is_closed_however_it_comes_there() {
+    if !has_terminals("a_gate_that_the_run_comes_to_again_is_closed_however_it_comes_there") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", "4"], "", 0);
+    // Back and there again with one record.
+    record(&sandbox, &id, &["--phase", "verify", "--id", "new-head", "--advance", "confirm"]).ok();
+    needs_approval(&record(&sandbox, &id, &["--phase", "merge", "--id", "m", "--skip-reason", "w"]), "another round");
+    assert_eq!(resume(&sandbox, &id)["next"]["action"], "decide");
+    at_a_terminal(&sandbox, &["reject", &id, "--seen", &last(&sandbox, &id), "--reason", "no"], "", 0);
+    record(&sandbox, &id, &["--phase", "verify", "--id", "newer", "--advance", "confirm"]).ok();
+    assert_eq!(resume(&sandbox, &id)["next"]["action"], "decide");
+    // An end and a new beginning as well.
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", &last(&sandbox, &id)], "", 0);
+    sandbox.flow(["cancel", &id]).ok();
+    sandbox.flow(["reopen", &id, "--reason", "on"]).ok();
+    needs_approval(&record(&sandbox, &id, &["--phase", "merge", "--id", "m"]), "reopened");
+}
+
+#[test]
+fn a_run_is_not_completed_over_a_gate_that_it_did_not_come_to() {
+    let sandbox = Sandbox::new();
+    let unit = |run: &str, workflow: &str, step: &str| {
+        let args = ["emit", "--workflow", workflow, "--run-id", run, "--type", "status_change", "--step", step];
+        sandbox.flow(args.iter().chain(&["--unit", "T1", "--data", r#"{"status":"completed"}"#])).ok();
+        sandbox.flow(["complete", run, "--skip-reason", "all units are done"])
+    };
+    needs_approval(&unit("r1", "merge-pr", "preflight"), "units alone");
+    // Where there is no gate, units alone end a run of phases with a reason.
+    assert_eq!(unit("r2", "start-issue", "preflight").code, Some(0));
+    sandbox.flow(["start", "merge-pr", "--id", "r3"]).ok();
+    sandbox.record("r3", "preflight", "x");
+    needs_approval(&sandbox.flow(["complete", "r3", "--skip-reason", "w"]), "before the gate");
+    sandbox.flow(["start", "merge-pr", "--id", "r4", "--phase", "merge"]).ok();
+    needs_approval(&record(&sandbox, "r4", &["--id", "x"]), "a run that starts behind the gate");
+    assert_eq!(resume(&sandbox, "r4")["reason"], "`confirm` was passed without a person's decision");
+    // An edit says that it is completed.
+    let (sandbox, id) = waiting();
+    sandbox.edit(&id, "status: active", "status: completed");
+    assert_eq!(resume(&sandbox, &id)["verdict"], "needs_human");
+}
+
+#[test]
+fn a_definition_that_leads_around_a_gate_or_drops_one_that_was_open_needs_a_person() {
+    if !has_terminals("a_definition_that_leads_around_a_gate_or_drops_one_that_was_open_needs_a_person") {
+        return;
+    }
+    let shipped = include_str!("../../workflows/release.workflow.yaml");
+    let around = shipped.replace("  - id: bump\n", "  - id: bump\n    next: [tag, push]\n");
+    let (sandbox, id) = (Sandbox::new(), "r1");
+    sandbox.flow(["start", "release", "--id", id]).ok();
+    sandbox.record(id, "preflight", "preflight");
+    sandbox.record(id, "bump", "bump");
+    std::fs::write(sandbox.path(".flow/workflows/release.workflow.yaml"), around).unwrap();
+    sandbox.flow(["workflow", "adopt", id]).ok();
+    needs_approval(&record(&sandbox, id, &["--phase", "push", "--id", "p"]), "around the gate");
+    let report = resume(&sandbox, id);
+    assert_eq!(report["reason"], "the definition that the run follows now dropped the gate `tag`");
+    at_a_terminal(&sandbox, &["approve", id, "--seen", &last(&sandbox, id)], "", 0);
+    record(&sandbox, id, &["--phase", "push", "--id", "p"]).ok();
+
+    let (sandbox, id) = waiting();
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", "4"], "", 0);
+    let shipped = include_str!("../../workflows/merge-pr.workflow.yaml");
+    let dropped = shipped.replace("gate: person", "gate: blocking");
+    std::fs::write(sandbox.path(".flow/workflows/merge-pr.workflow.yaml"), dropped).unwrap();
+    sandbox.flow(["workflow", "adopt", &id]).ok();
+    needs_approval(&record(&sandbox, &id, &["--phase", "merge", "--id", "m"]), "an open gate is dropped");
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn a_repair_opens_no_gate_and_leaves_a_run_that_verifies() {
+    if !has_terminals("a_repair_opens_no_gate_and_leaves_a_run_that_verifies") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    at_a_terminal(&sandbox, &["approve", &id, "--seen", "4"], "", 0);
+    let log = sandbox.run_dir(&id).join("events.jsonl");
+    std::fs::write(&log, "").unwrap();
+    sandbox.flow(["doctor", &id, "--repair"]);
+    sandbox.flow(["verify", &id]).ok();
+    needs_approval(&record(&sandbox, &id, &["--phase", "merge", "--id", "m"]), "a repaired log");
+    assert_eq!(resume(&sandbox, &id)["verdict"], "needs_human");
+    // The position may be one behind the gate.
+    let (sandbox, id) = waiting();
+    std::fs::remove_file(sandbox.run_dir(&id).join("events.jsonl")).unwrap();
+    sandbox.edit(&id, "current_phase: confirm", "current_phase: merge");
+    sandbox.flow(["doctor", &id, "--repair"]);
+    needs_approval(&record(&sandbox, &id, &["--id", "m"]), "a lost log and an edit");
+    sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn what_resume_calls_done_is_what_a_gate_waits_with() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "release", "--id", "r1"]).ok();
+    sandbox.record("r1", "preflight", "preflight");
+    sandbox.record("r1", "bump", "bump");
+    record(&sandbox, "r1", &["--phase", "tag", "--id", "sign", "--status", "failed"]).ok();
+    // Nothing that is printed would pass the gate.
+    let ways = resume(&sandbox, "r1")["next"]["alternatives"].to_string();
+    assert!(!ways.contains("--phase push"), "{ways}");
+    record(&sandbox, "r1", &["--id", "sign-alt", "--settles", "sign"]).ok();
+    assert_eq!(resume(&sandbox, "r1")["next"]["action"], "decide");
+    let report = |status: &str| {
+        let data = json!({ "status": status }).to_string();
+        let args = ["emit", "--workflow", "release", "--run-id", "r1", "--type", "status_change", "--step", "tag"];
+        sandbox.flow(args.iter().chain(&["--data", &data])).ok();
+    };
+    report("failed");
+    assert_eq!(resume(&sandbox, "r1")["doing"], "failing");
+    record(&sandbox, "r1", &["--id", "other"]).ok();
+    let done = resume(&sandbox, "r1");
+    assert_eq!((&done["next"]["action"], &done["doing"]), (&json!("decide"), &json!("waiting")), "{done:#}");
+}

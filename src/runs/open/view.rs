@@ -47,6 +47,10 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     }
     let mut history = current.history(&log);
     with_earlier(&mut history, run, &log)?;
+    // A run of another program is adopted by the next writer, with the gates of its workflow.
+    if let Some(machine) = machine.as_ref().filter(|_| log.events().next().is_none()) {
+        history.foresee_gates(machine);
+    }
     Ok(View { history, text: text.text().to_owned(), machine, log, notes, faults: found.faults, noted })
 }
 
