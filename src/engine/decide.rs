@@ -5,13 +5,11 @@ use crate::engine::gates::refuse_leaving;
 use crate::engine::leave::{is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
 use crate::engine::resume::in_doubt;
 use crate::engine::units::UnitsAlone;
-use crate::engine::{
-    Advance, Attempt, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, gates,
-};
+use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, gates};
 use crate::machine::{Difference, Machine};
 use crate::model::{
     APPROVAL, Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Gate, GateStatus, Owned, RunClaimed,
-    RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, WorkflowAdopted,
+    RunDocument, RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -217,21 +215,14 @@ fn record_activity(
     let Record { mut activity, advance, skip, settles, request, number } = record;
     let run = state.document();
     refuse_held(state, machine)?;
-    if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
-        return Err(mismatch("run", run.id.as_str(), found));
-    }
-    let workflow = activity.document().get("metadata").and_then(|metadata| metadata.get("workflow"));
-    if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
-        return Err(mismatch("workflow", run.workflow.as_str(), found));
-    }
+    refuse_of_other_run(run, &activity)?;
     let id = activity.id();
     // An outcome belongs to the phase in which the work began.
     let begun = || {
         let open = run.state.open_activities.contains(id.as_str());
         open.then(|| trail.history()?.begun_in(id.as_str())).flatten().cloned()
     };
-    let given = activity.phase();
-    let phase = given.clone().or_else(begun).or_else(|| state.phase().cloned());
+    let phase = activity.phase().or_else(begun).or_else(|| state.phase().cloned());
     let phase = match (phase, machine) {
         (Some(phase), _) => phase,
         (None, Some(machine)) => machine.initial()[0].clone(),
@@ -255,11 +246,10 @@ fn record_activity(
     }
     let mut undone: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
     if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
-        let status = activity.status();
         let back = is_way_back(machine, &phase, to);
         refuse_advance(state, machine, &phase, to, &activity, trail)?;
-        if !status.is_completed() && !back {
-            undone.push(Undone::of_record(machine, &phase, id.as_str(), status));
+        if !activity.status().is_completed() && !back {
+            undone.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
         } else if !back && state.document().state.positions().any(|here| *here == phase) {
             let open = trail.history().and_then(|history| open_beside(history, machine, &phase, id.as_str()));
             undone.extend(open.filter(|open| !is_settled_by(&settles, open)));
@@ -269,8 +259,8 @@ fn record_activity(
     let (advanced_to, beside) = match late {
         true => (state.phase().cloned(), run.state.other_phases.clone()),
         false => {
-            let after = advanced_to.as_ref().unwrap_or(&phase);
-            let stays = |here: &&StateName| *here != after && **here != phase && !left.contains(here);
+            let stays =
+                |here: &&StateName| advanced_to.as_ref() != Some(here) && **here != phase && !left.contains(here);
             let beside = run.state.positions().filter(stays).cloned().collect();
             (advanced_to, beside)
         }
@@ -293,6 +283,18 @@ fn record_activity(
         request,
         activity,
     }))))
+}
+
+/// Refuses a document that says it is of another run or workflow.
+fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
+    if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
+        return Err(mismatch("run", run.id.as_str(), found));
+    }
+    let workflow = activity.document().get("metadata").and_then(|metadata| metadata.get("workflow"));
+    if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
+        return Err(mismatch("workflow", run.workflow.as_str(), found));
+    }
+    Ok(())
 }
 
 /// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A gate that
@@ -327,9 +329,10 @@ fn settle(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail:
         return Err(Refusal::SettlesUndone { status });
     }
     let open = trail.history().map(|history| history.work(phase).open).unwrap_or_default();
+    let open: Vec<_> =
+        open.iter().filter(|attempt| !attempt.status.is_completed()).map(|attempt| &attempt.id).collect();
     for id in settles {
-        let is_open = |attempt: &&Attempt| attempt.id == id.as_str() && !attempt.status.is_completed();
-        if !open.iter().any(|attempt| is_open(attempt)) {
+        if !open.iter().any(|open| *open == id.as_str()) {
             return Err(Refusal::NothingToSettle { id: id.to_string(), phase: phase.clone() });
         }
     }

@@ -291,6 +291,20 @@ fn is_left(history: &History, doubt: &InDoubt) -> bool {
     doubt.number.is_none() && !here.any(|here| doubt.id == here.as_str())
 }
 
+/// The gate at which a person has to decide before the run goes on, and why.
+fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateName>) -> Option<(StateName, String)> {
+    if let Some(held) = held {
+        let reason = match history.gate(&held) {
+            Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),
+            _ => format!("`{held}` was passed without a person's decision"),
+        };
+        return Some((held, reason));
+    }
+    let mut here = history.state().document().state.positions();
+    let gate = here.find(|here| history.waits_for_a_person(machine, here))?;
+    Some((gate.clone(), format!("`{gate}` waits for a person's decision")))
+}
+
 fn judge(
     history: &History,
     outlook: &Outlook<'_>,
@@ -325,16 +339,8 @@ fn judge(
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
-    if let Some(held) = held {
-        let reason = match history.gate(&held) {
-            Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),
-            _ => format!("`{held}` was passed without a person's decision"),
-        };
-        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(held), choices });
-    }
-    if let Some(gate) = state.positions().find(|here| history.waits_for_a_person(outlook.machine, here)) {
-        let reason = format!("`{gate}` waits for a person's decision");
-        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate.clone()), choices });
+    if let Some((gate, reason)) = undecided(history, outlook.machine, held) {
+        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate), choices });
     }
     if let Drift::AtPosition(differences) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", in_words(differences));

@@ -19,7 +19,6 @@ pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, dia
 pub use event::event_in_words;
 pub use export::export;
 pub use graph::WorkflowGraphReport;
-#[cfg(feature = "watch")]
 pub(crate) use page::decision;
 pub(crate) use page::{hint, look_of, look_of_activity, look_of_group, look_of_step, title};
 pub(crate) use text::{columns, shortened as cut};

@@ -31,11 +31,9 @@ impl Explain for Error {
             Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
             Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
             Self::Refused { run, refusal } => refusal_of(self, run, refusal, None),
-            Self::NotAPerson { .. } => new(Kind::NeedsHuman, "needs_approval").help(
-                "the person opens another terminal, or the page of a `flow serve --allow-actions` that they began",
-            ),
-            Self::NoTerminal { .. } => new(Kind::NeedsHuman, "needs_approval").help(
-                "the person runs it in a terminal of their own, or decides on the page of `flow serve --allow-actions`",
+            Self::NotAPerson { .. } | Self::NoTerminal { .. } => new(Kind::NeedsHuman, "needs_approval").help(
+                "the person decides in a terminal of their own, or on the page of a `flow serve --allow-actions` that \
+                 they began",
             ),
             Self::RefusedByOlder { run, refusal } => {
                 let older =

@@ -152,14 +152,6 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
             to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
         }
     };
-    let status = |step: &StateName, status: StepStatus, message: Option<&String>| {
-        let mut data = serde_json::json!({ "status": status });
-        if let Some(message) = message {
-            data["message"] = message.as_str().into();
-        }
-        let kind = Some(ReportType::StatusChange.as_str().to_owned());
-        ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
-    };
     let mut reports = Vec::new();
     if let (Some(from), Some(summary)) = (&from, &request.summary) {
         // Who says what came out of a state answers what it asked.
@@ -202,6 +194,15 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         repeated: data.repeated,
         warnings: data.warnings,
     })
+}
+
+fn status(step: &StateName, status: StepStatus, message: Option<&String>) -> ReportRequest {
+    let mut data = serde_json::json!({ "status": status });
+    if let Some(message) = message {
+        data["message"] = message.as_str().into();
+    }
+    let kind = Some(ReportType::StatusChange.as_str().to_owned());
+    ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
 }
 
 /// Whether leaving the state is all that says it is done: nothing was reported or recorded in a state of a graph or diagram,

@@ -33,35 +33,18 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
             let help = Help::from(format!("it waits for this: {why}. Then: ")) + Suggestion::flow("unblock").value(run);
             (Kind::NeedsHuman, "run_blocked", help)
         }
-        Refusal::NothingRecorded => {
-            let help = Help::from("record what was done, or give up with ") + Suggestion::flow("cancel").value(run);
-            (Kind::Refused, "nothing_recorded", help)
-        }
-        Refusal::UnitsOpen { .. } => {
-            let help = "report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed";
-            (Kind::Refused, "units_not_done", help.into())
-        }
-        Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
-        Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
-        Refusal::NeedsApproval { .. } => (Kind::NeedsHuman, "needs_approval", needs_approval(run)),
-        Refusal::NothingToApprove { .. } => (Kind::Refused, "nothing_to_approve", resume(run) + " says what is next"),
-        Refusal::NotAtEnd { .. } => {
-            let early = Suggestion::flow("complete").value(run).example("skip-reason", "why the rest is not needed");
-            (Kind::Refused, "not_at_end", resume(run) + " says what is next; to complete it here: " + early)
-        }
-        Refusal::NothingToSettle { .. } => {
-            let help =
-                "`flow show` has the activities; --settles names failed or blocked ones of the same phase and round";
-            (Kind::Refused, "nothing_to_settle", help.into())
-        }
-        Refusal::SettlesUndone { .. } => {
-            let help = "record it as passed or skipped, or leave --settles away";
-            (Kind::Refused, "nothing_to_settle", help.into())
-        }
-        Refusal::InDoubt { .. } => {
-            let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit";
-            (Kind::Refused, "outcome_unknown", help.into())
-        }
+        Refusal::NothingRecorded
+        | Refusal::UnitsOpen { .. }
+        | Refusal::NotDone(_)
+        | Refusal::Unanswered(_)
+        | Refusal::NeedsApproval { .. }
+        | Refusal::NothingToApprove { .. }
+        | Refusal::NotAtEnd { .. }
+        | Refusal::NothingToSettle { .. }
+        | Refusal::SettlesUndone { .. }
+        | Refusal::InDoubt { .. }
+        | Refusal::ExitCode { .. }
+        | Refusal::IdReused { .. } => work_refused(run, refusal),
         Refusal::NotBlocked { .. } => (Kind::Refused, "not_blocked", resume(run) + " says what is next"),
         Refusal::ReasonMissing => (Kind::Usage, "reason_missing", "say why with --reason TEXT".into()),
         Refusal::Held { .. } => (
@@ -93,6 +76,41 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
         | Refusal::OtherWorkflow { .. }
         | Refusal::Nowhere
         | Refusal::KeyReused { .. } => report_refused(run, refusal),
+    }
+}
+
+/// The same for refusals about work that is not done, not decided or already recorded.
+fn work_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
+    match refusal {
+        Refusal::NothingRecorded => {
+            let help = Help::from("record what was done, or give up with ") + Suggestion::flow("cancel").value(run);
+            (Kind::Refused, "nothing_recorded", help)
+        }
+        Refusal::UnitsOpen { .. } => {
+            let help = "report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed";
+            (Kind::Refused, "units_not_done", help.into())
+        }
+        Refusal::NotDone(undone) => (Kind::Refused, "phase_not_done", not_done(run, undone)),
+        Refusal::Unanswered(open) => (Kind::Refused, "phase_not_done", unanswered(run, open)),
+        Refusal::NeedsApproval { .. } => (Kind::NeedsHuman, "needs_approval", needs_approval(run)),
+        Refusal::NothingToApprove { .. } => (Kind::Refused, "nothing_to_approve", resume(run) + " says what is next"),
+        Refusal::NotAtEnd { .. } => {
+            let early = Suggestion::flow("complete").value(run).example("skip-reason", "why the rest is not needed");
+            (Kind::Refused, "not_at_end", resume(run) + " says what is next; to complete it here: " + early)
+        }
+        Refusal::NothingToSettle { .. } => {
+            let help =
+                "`flow show` has the activities; --settles names failed or blocked ones of the same phase and round";
+            (Kind::Refused, "nothing_to_settle", help.into())
+        }
+        Refusal::SettlesUndone { .. } => {
+            let help = "record it as passed or skipped, or leave --settles away";
+            (Kind::Refused, "nothing_to_settle", help.into())
+        }
+        Refusal::InDoubt { .. } => {
+            let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit";
+            (Kind::Refused, "outcome_unknown", help.into())
+        }
         Refusal::ExitCode { exit_code, .. } => {
             let by_exit_code = ActivityStatus::by_exit_code(Some(*exit_code));
             let help = format!(
@@ -106,6 +124,7 @@ pub(super) fn explained(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, 
                         a failed one with --settles ID";
             (Kind::Refused, "id_reused", help.into())
         }
+        _ => (Kind::Refused, "phase_not_done", resume(run) + " says what is next"),
     }
 }
 

@@ -19,7 +19,6 @@ use crate::picture::words::{clean, shortened};
 
 pub use file::file_page;
 pub use interviews::{ProjectInterviews, interview_page, interviews_page};
-#[cfg(feature = "watch")]
 pub(crate) use run::decision;
 pub(super) use run::marks;
 pub use run::{LOG_PAGE, RunPage, run_page};

@@ -149,10 +149,7 @@ pub(in crate::runs) fn resume_here(
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) if request.run.is_none() => {
-            let nothing = nothing(Vec::new());
-            let alternatives = around.iter().map(|root| in_place(root)).collect();
-            let next = NextReport { alternatives, ..nothing.next.clone() };
-            return Ok((ResumeReport { next, ..nothing }, None));
+            return Ok((no_project(around.as_deref()), None));
         }
         Err(error) => return Err(error),
     };
@@ -311,6 +308,14 @@ fn candidates(runs: &Runs, but: &str) -> Vec<RunHead> {
 fn in_place(path: &Path) -> Alternative {
     let command = Suggestion::flow("resume").in_project(Some(&path_argument(path)));
     Alternative::new(format!("the work in {} is meant", quoted_path(path)), command)
+}
+
+/// The report where there is no project; it names the one of the repository around this one.
+fn no_project(around: Option<&Path>) -> ResumeReport {
+    let nothing = nothing(Vec::new());
+    let alternatives = around.map(in_place).into_iter().collect();
+    let next = NextReport { alternatives, ..nothing.next.clone() };
+    ResumeReport { next, ..nothing }
 }
 
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
