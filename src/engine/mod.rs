@@ -20,6 +20,7 @@ mod progress;
 mod reconcile;
 mod refusal;
 mod resume;
+mod retry;
 mod state;
 mod timeline;
 mod units;
@@ -31,10 +32,10 @@ pub(crate) use approve::{gate_to_decide, title as approval_title};
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
 pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
+#[doc(hidden)]
+pub use decide::asks_workflow;
 pub use decide::decide;
 pub(crate) use decide::refuse_other_session;
-#[doc(hidden)]
-pub use decide::{Retry, asks_workflow, retry};
 pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
@@ -59,6 +60,8 @@ pub(crate) use resume::in_doubt;
 pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
+#[doc(hidden)]
+pub use retry::{Retry, retry};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, OpenWork, SessionSpan, Span, SpanState, Stay, Timekeeper, Timeline, Wait, WaitState};
 pub(crate) use workers::Beginning;
