@@ -18,7 +18,7 @@ story("an edit by hand appears", async (scene, project) => {
   await becomes(async () => (await shownRun(run)).goal, "Sort the books", 7000);
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
   edit("current_phase: preflight", "current_phase: reproduce");
-  await becomes(async () => (await shownGroups(list)).can_go_on?.rows[0].words[3], "reproduce", 7000);
+  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.words[3], "reproduce", 7000);
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
   edit("kind: FlowRun", "kind: [");
   await becomes(async () => (await shownGroups(list)).unreadable?.rows[0].run, "r1", 7000);

@@ -55,6 +55,7 @@ const ELEMENTS = [
   "A",
   "ASIDE",
   "B",
+  "BLOCKQUOTE",
   "BODY",
   "BR",
   "BUTTON",

@@ -10,10 +10,11 @@ story("what another process records appears without a reload", async (scene, pro
   const server = await project.serve();
   const [list, run] = [await scene.open(server), await scene.open(server, "/demo/runs/r1")];
   for (const page of [list, run]) await page.evaluate(() => (window.same = true));
-  await record(project, "look", "--status", "running", "--summary", "Looking at it");
+  await project.begun("r1", "look", "--summary", "Looking at it");
   await becomes(
     async () => (await shownGroups(list)).in_doubt?.rows[0].words[4],
     "001 look was begun and its outcome is unknown",
+    7000,
   );
   await becomes(() => list.title(), "(1) flow");
   await becomes(
@@ -31,7 +32,7 @@ story("what another process records appears without a reload", async (scene, pro
 });
 
 const isBegun = (page, id) =>
-  page.evaluate((id) => document.querySelector("main").textContent.includes(`${id} was begun`), id);
+  page.evaluate((id) => document.querySelector("main").textContent.includes(`${id} still runs`), id);
 
 story("a record is painted soon after its process ended", async (scene, project, t) => {
   await project.flow(["start", "debug", "--id", "r1"]);
@@ -77,10 +78,10 @@ story("focus, scrolling and what was opened survive a change", async (scene, pro
     await list.locator(selector).focus();
     const before = await focused(list);
     await record(project, `list-${at}`, "--status", "running");
-    await becomes(async () => (await shownGroups(list)).in_doubt?.rows[0].words[4].includes(`list-${at}`), true);
+    await becomes(async () => (await shownGroups(list)).at_work?.rows[0].words[4].includes(`list-${at}`), true);
     assert.equal(await focused(list), before);
     await record(project, `list-${at}`);
-    await becomes(async () => (await shownGroups(list)).in_doubt, undefined);
+    await becomes(async () => (await shownGroups(list)).at_work, undefined);
     assert.equal(await focused(list), before);
   }
   for (const [at, selector] of [

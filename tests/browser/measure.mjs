@@ -138,7 +138,7 @@ async function seen(page, text, project, ...args) {
 async function begun(page, project, id, inRun = "open-00001", between = 100) {
   const record = ["record-activity", "--run-id", inRun, "--id", id];
   await pause(Math.random() * between);
-  const time = await seen(page, `${id} was begun`, project, ...record, "--status", "running");
+  const time = await seen(page, `${id} still runs`, project, ...record, "--status", "running");
   run(project, ...record);
   await page.waitForFunction((id) => !document.querySelector("main").textContent.includes(id), id);
   return time;

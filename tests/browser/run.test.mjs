@@ -57,10 +57,12 @@ story("only recorded work is drawn as bars, and done work has a check mark where
   const bars = () => timeline.locator("rect.bar").evaluateAll((all) => all.map((bar) => bar.classList[1]));
   assert.deepEqual([await bars(), await timeline.locator("path.stay").count()], [[], 1]);
   await record(project, "look", "--status", "running");
-  // No process is known that works on it.
-  await becomes(bars, ["doubt"]);
+  await becomes(bars, ["running"]);
+  await record(project, "look", "--status", "failed");
+  await project.begun("r1", "look", "--summary", "Once more");
+  await becomes(bars, ["failed", "doubt"]);
   await record(project, "look");
-  await becomes(bars, ["done"]);
+  await becomes(bars, ["failed", "done"]);
   const here = page.locator(".diagram .node.here");
   assert.deepEqual([await here.locator("text").textContent(), await here.getAttribute("class")], ["✓ preflight", "node here done"]);
   assert.match((await shownRun(page)).facts, /worked on for/);
