@@ -91,7 +91,7 @@ export async function demo(project, now = Math.floor(Date.now() / 1000)) {
   await record(start - 4200 - 20 * 3600, issue, "split-lock", "running", "");
   await record(start - 6900 - 20 * 3600, issue, "split-lock", "passed", "One lock for each directory",
     "--evidence", "evidence/bench.txt", "--evidence", "evidence/screen.png", "--evidence", "https://ci.example.com/jobs/81");
-  await record(start - 7000 - 20 * 3600, issue, "one-reader", "running", "");
+  await record(start - 7000 - 20 * 3600, issue, "one-reader", "running", "With the lock of the directory");
   await record(start - 9800 - 20 * 3600, issue, "one-reader", "passed", "One pass, and half the time", "--advance");
   await record(
     start - 9900 - 20 * 3600,
