@@ -271,7 +271,7 @@ fn list(entries: IdList) -> Field {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{RunStatus, Seq};
+    use crate::model::{RunStatus, Seq, Unsettled};
 
     fn sample(state: &str) -> String {
         format!(
@@ -296,6 +296,20 @@ mod tests {
             let comment = line.split_once('#').map_or(line, |(_, comment)| comment);
             assert!(lines.any(|new| new.contains(comment)), "lost {line:?} in\n{new}");
         }
+    }
+
+    #[test]
+    fn entries_stand_in_the_same_order_whether_written_one_by_one_or_at_once() {
+        let failed = |id: &str| Unsettled { id: id.to_owned(), phase: "fix".parse().unwrap(), blocked: false };
+        let one = RunText::parse(sample("state:\n  status: active\n")).unwrap();
+        let with = |text: &RunText, ids: &[&str]| {
+            let unsettled = ids.iter().copied().map(failed).collect();
+            text.with_state(&Owned { unsettled, ..text.document().state.clone() }).unwrap()
+        };
+        let b = with(&one, &["b"]);
+        let step_by_step = with(&with(&b, &["c"]), &["c", "b"]);
+        assert_eq!(with(&b, &["c", "b"]).text(), step_by_step.text());
+        assert_eq!(with(&with(&one, &["a", "b", "c"]), &["a", "c", "b"]).text(), with(&one, &["a", "c", "b"]).text());
     }
 
     #[test]

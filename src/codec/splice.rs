@@ -56,11 +56,8 @@ impl Field {
                 list.len() == items.len() && list.iter().zip(items).all(|(id, item)| item.text() == Some(id))
             }
             (Self::Map(map), Tree::Mapping(entries)) => {
-                let said = |key: &str| entries.iter().find(|(name, _)| name.text() == Some(key));
-                let is_said = |(key, text): &(String, String)| {
-                    said(key).is_some_and(|(_, value)| value.text() == Some(text.as_str()))
-                };
-                map.len() == entries.len() && map.iter().all(is_said)
+                let said = entries.iter().map(|(name, value)| (name.text(), value.text()));
+                said.eq(map.iter().map(|(key, text)| (Some(key.as_str()), Some(text.as_str()))))
             }
             (Self::Absent, Tree::Null) => true,
             _ => false,
@@ -277,7 +274,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Changes, adds and removes single entries of a mapping of texts.
+    /// Changes, adds, removes and moves single entries of a mapping of texts.
     fn map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
         let colon = self.after_colon(key)?;
         let entries = value.entries();
@@ -294,18 +291,22 @@ impl<'a> Target<'a> {
             _ => return Err(format!("the value on line {} is not a mapping", value.place.line)),
         }
         let inner = Target::new(self.text, value)?;
+        // What was written step by step has to equal what is written at once, so entries that are out of order move.
+        let kept = entries.iter().filter(|(name, _)| map.iter().any(|(key, _)| name.text() == Some(key)));
+        let stay = kept.zip(map).take_while(|((name, _), (key, _))| name.text() == Some(key)).count();
+        let (stay, new) = map.split_at(stay);
         let mut edits = Vec::new();
-        let mut added = String::new();
-        for (key, text) in map {
-            match inner.entry(key) {
-                Some((_, said)) if said.text() == Some(text) => {}
-                Some((name, said)) => edits.push(inner.scalar(name, said, &Field::Text(text.clone()))?),
-                None => added.push_str(&inner.new_entry(&inner.render_key(key), &Field::Text(text.clone()))),
+        for (key, text) in stay {
+            if let Some((name, said)) = inner.entry(key).filter(|(_, said)| said.text() != Some(text)) {
+                edits.push(inner.scalar(name, said, &Field::Text(text.clone()))?);
             }
         }
-        for (name, said) in entries.iter().filter(|(name, _)| !map.iter().any(|(key, _)| name.text() == Some(key))) {
+        for (name, said) in entries.iter().filter(|(name, _)| !stay.iter().any(|(key, _)| name.text() == Some(key))) {
             edits.extend(inner.without(name, said)?);
         }
+        let entry =
+            |(key, text): &(String, String)| inner.new_entry(&inner.render_key(key), &Field::Text(text.clone()));
+        let added: String = new.iter().map(entry).collect();
         if !added.is_empty() {
             edits.push(inner.place_for(None, added));
         }

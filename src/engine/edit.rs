@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::engine::RunState;
+use crate::engine::{RunState, gates, unsettled};
 use crate::machine::Machine;
 use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
 
@@ -85,9 +85,13 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
 /// log, whatever the file says.
 #[must_use]
 pub fn with_edit(log: &RunState, changes: &RunChanges) -> RunState {
-    let mut state = log.clone();
-    state.change(changes);
-    state
+    // As the event that adopts the edit will.
+    let mut edited = log.clone();
+    edited.change(changes);
+    let before: Vec<_> = log.document().state.positions().cloned().collect();
+    unsettled::leave(&mut edited.run.state, &before);
+    gates::enter_or_leave(&mut edited.run.state, &before);
+    edited
 }
 
 /// Compares `run.yaml` with the log and returns the changed fields; empty if only comments, order or unknown keys

@@ -71,6 +71,11 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName], gat
         EventKind::Emitted(emitted) => void_by_reports(&mut state.gates, &emitted.reports),
         _ => {}
     }
+    enter_or_leave(state, before);
+}
+
+/// Closes the gates that the run has come to, and notes those that it left without a decision.
+pub(super) fn enter_or_leave(state: &mut Owned, before: &[StateName]) {
     let here: Vec<StateName> = state.positions().cloned().collect();
     for gate in &mut state.gates {
         let (was, is) = (before.contains(&gate.phase), here.contains(&gate.phase));

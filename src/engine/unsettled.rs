@@ -14,11 +14,17 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
         emitted.reports.iter().for_each(|report| follow_report(&mut state.unsettled, report));
         return;
     }
+    leave(state, before);
     let here: Vec<StateName> = state.positions().cloned().collect();
-    state.unsettled.retain(|one| before.contains(&one.phase) == here.contains(&one.phase));
     for record in event.kind.records() {
         note(state, record, &here);
     }
+}
+
+/// Follows the run out of the phases that it has left.
+pub(super) fn leave(state: &mut Owned, before: &[StateName]) {
+    let here: Vec<StateName> = state.positions().cloned().collect();
+    state.unsettled.retain(|one| before.contains(&one.phase) == here.contains(&one.phase));
 }
 
 fn note(state: &mut Owned, record: &ActivityRecorded, here: &[StateName]) {

@@ -226,6 +226,20 @@ proptest! {
     }
 
     #[test]
+    fn an_edit_that_leaves_a_phase_is_shown_as_it_will_be_adopted(what in 1..3_usize, phase in 1..3_usize) {
+        let mut past = Past::new();
+        past.go_on((what, 0, phase));
+        let text = past.texts[1].text();
+        let edited = text.replacen(&format!("current_phase: {}", PHASES[phase]), "current_phase: plan", 1);
+        prop_assert_ne!(&edited, text);
+        let (files, log) = (Files::of(&edited), past.log());
+        let before = files.reconcile(&log, log.last_seq()).run.expect("an edit can be read");
+        let (files, past, noted) = settle(files, past, &log, log.last_seq());
+        let after = files.reconcile(&past.log(), noted).run.expect("it was adopted");
+        prop_assert_eq!(essence(&after), essence(&before));
+    }
+
+    #[test]
     fn a_shorter_log_gives_the_run_of_then(past in pasts()) {
         for (state, text) in past.states.iter().zip(&past.texts) {
             let last = state.document().state.last_seq.unwrap();
