@@ -35,7 +35,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cli::complete;
 use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
 
-pub(super) use change::{ApproveArgs, CompleteArgs, ReopenArgs, SetArgs, StatusArgs};
+pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
 pub(super) use hooks::{HooksArgs, HooksCommand};
 pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};

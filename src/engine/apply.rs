@@ -13,11 +13,16 @@ impl RunState {
     /// Applies `event` to the state.
     pub fn apply(&mut self, event: &Event) {
         let before: Vec<StateName> = self.run.state.positions().cloned().collect();
-        let gates = self.run.state.gates.clone();
         let state = &mut self.run.state;
         match &event.kind {
-            EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
+            EventKind::RunStarted(_) | EventKind::RunAdopted(_) => {
                 if let Some(fresh) = Self::begin(event) {
+                    *self = fresh;
+                }
+            }
+            EventKind::LogRepaired(_) => {
+                if let Some(mut fresh) = Self::begin(event) {
+                    gates::unprove(&mut fresh.run.state, None, &state.gates);
                     *self = fresh;
                 }
             }
@@ -57,7 +62,7 @@ impl RunState {
             EventKind::ModesChanged(_) | EventKind::Unknown(_) => {}
         }
         unsettled::follow(&mut self.run.state, event, &before);
-        gates::follow(&mut self.run.state, event, &before, &gates);
+        gates::follow(&mut self.run.state, event, &before);
         self.advance(event);
     }
 

@@ -240,7 +240,7 @@ fn record_activity(
     if activity.id().as_str() == APPROVAL && run.state.gates.iter().any(|gate| gate.phase == phase) {
         return Err(Refusal::NeedsApproval { phases: vec![phase] });
     }
-    settle(&settles, &activity, &phase, trail)?;
+    refuse_settling(&settles, &activity, &phase, trail)?;
     for from in &left {
         refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
     }
@@ -251,8 +251,8 @@ fn record_activity(
         if !activity.status().is_completed() && !back {
             undone.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
         } else if !back && state.document().state.positions().any(|here| *here == phase) {
-            let open = trail.history().and_then(|history| open_beside(history, machine, &phase, id.as_str()));
-            undone.extend(open.filter(|open| !is_settled_by(&settles, open)));
+            let history = trail.history();
+            undone.extend(history.and_then(|history| open_beside(history, machine, &phase, id.as_str(), &settles)));
         }
     }
     let skipped = skipped(undone, skip)?;
@@ -311,16 +311,16 @@ fn refuse_advance(
     if run.gates.iter().all(|gate| gate.phase != *phase) {
         return Ok(());
     }
-    let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
     // What passed may be what the gate waits for.
     if activity.status().is_completed() {
         return Err(Refusal::NeedsApproval { phases: vec![phase.clone()] });
     }
+    let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
     refuse_leaving(&closed, machine, phase, Some(to), trail.history())
 }
 
 /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase and round.
-fn settle(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail: &dyn Trail) -> Result<()> {
+fn refuse_settling(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail: &dyn Trail) -> Result<()> {
     if settles.is_empty() {
         return Ok(());
     }
@@ -329,21 +329,12 @@ fn settle(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail:
         return Err(Refusal::SettlesUndone { status });
     }
     let open = trail.history().map(|history| history.work(phase).open).unwrap_or_default();
-    let open: Vec<_> =
-        open.iter().filter(|attempt| !attempt.status.is_completed()).map(|attempt| &attempt.id).collect();
     for id in settles {
-        if !open.iter().any(|open| *open == id.as_str()) {
+        if !open.iter().any(|open| open.id == id.as_str() && !open.status.is_completed()) {
             return Err(Refusal::NothingToSettle { id: id.to_string(), phase: phase.clone() });
         }
     }
     Ok(())
-}
-
-/// Whether a record that settles these ids leaves nothing of `open` open.
-fn is_settled_by(settles: &[ActivityId], open: &Undone) -> bool {
-    let latest = open.latest.iter().map(|(_, id)| id.as_str());
-    let others = open.others.iter().map(|other| other.split_once(' ').map_or(other.as_str(), |(_, id)| id));
-    latest.chain(others).all(|id| settles.iter().any(|settled| settled.as_str() == id))
 }
 
 /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats

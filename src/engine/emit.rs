@@ -220,9 +220,9 @@ impl<'a> Draft<'a> {
         }
         let report = StepReport { from, ..report.at(self.now) };
         ask_or_answer(&mut self.questions, &report);
-        self.reports.push(report);
         // A later report of this batch must not leave a gate by a decision that this one voids.
-        void_by_reports(&mut self.gates, &self.reports);
+        void_by_reports(&mut self.gates, std::slice::from_ref(&report));
+        self.reports.push(report);
         Ok(())
     }
 

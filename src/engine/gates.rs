@@ -57,10 +57,9 @@ pub fn unprove(state: &mut Owned, machine: Option<&Value>, more: &[Gate]) {
     state.gates = gates;
 }
 
-/// Follows an event: `before` are the places of the run and its gates before it.
-pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName], gates: &[Gate]) {
+/// Follows an event: `before` are the places of the run before it.
+pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
     match &event.kind {
-        EventKind::LogRepaired(_) => unprove(state, None, gates),
         EventKind::WorkflowAdopted(adopted) => adopt(state, adopted),
         EventKind::ActivityRecorded(record) => {
             decide_or_void(state, record);
@@ -76,6 +75,10 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName], gat
 
 /// Closes the gates that the run has come to, and notes those that it left without a decision.
 pub(super) fn enter_or_leave(state: &mut Owned, before: &[StateName]) {
+    // Most runs have no gates, and a whole log is followed.
+    if state.gates.is_empty() {
+        return;
+    }
     let here: Vec<StateName> = state.positions().cloned().collect();
     for gate in &mut state.gates {
         let (was, is) = (before.contains(&gate.phase), here.contains(&gate.phase));

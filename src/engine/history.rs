@@ -286,18 +286,13 @@ impl History {
         self.state = state;
     }
 
-    fn latest_number(&self) -> Number {
+    pub(super) fn latest_number(&self) -> Number {
         self.attempts.last().map_or(Number(0), |attempt| attempt.number)
     }
 
     /// Changes what the state shows, for readers of a run whose next event is known.
     pub(super) fn change_state(&mut self, change: impl FnOnce(&mut Owned)) {
         change(&mut self.state.run.state);
-    }
-
-    /// The number of the latest record.
-    pub(super) fn last_number(&self) -> Number {
-        self.latest_number()
     }
 
     /// Adds records that another program made before the log began.

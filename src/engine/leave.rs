@@ -6,8 +6,8 @@
 
 use crate::engine::gates::refuse_leaving;
 use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, gates};
-use crate::machine::{Machine, Notation};
-use crate::model::{StateName, StepStatus};
+use crate::machine::Machine;
+use crate::model::{ActivityId, StateName, StepStatus};
 
 /// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
 /// always allowed.
@@ -18,11 +18,21 @@ pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName
     (!back && is_undone(history, machine, &work)).then(|| Undone::new(machine, from, &work))
 }
 
-/// What is open in `phase` besides the activity `id`, which is about to be recorded as done.
-pub(super) fn open_beside(history: &History, machine: Option<&Machine>, phase: &StateName, id: &str) -> Option<Undone> {
+/// What is open in `phase` besides the activity `id`, which is about to be recorded as done; `None` if that record settles
+/// all of it.
+pub(super) fn open_beside(
+    history: &History,
+    machine: Option<&Machine>,
+    phase: &StateName,
+    id: &str,
+    settles: &[ActivityId],
+) -> Option<Undone> {
     let mut work = history.work(phase);
     work.open.retain(|open| open.id != id);
-    work.latest = Some(*work.open.last()?);
+    if work.open.iter().all(|open| settles.iter().any(|settled| settled.as_str() == open.id)) {
+        return None;
+    }
+    work.latest = work.open.last().copied();
     let latest = work.latest?;
     work.withdrawn = latest.status.is_completed();
     work.status = latest.status.into();
@@ -30,8 +40,8 @@ pub(super) fn open_beside(history: &History, machine: Option<&Machine>, phase: &
 }
 
 /// Whether the work of a phase is not done. In a workflow written as phases, a report that a phase begins says no more than
-/// that, so its records decide; in a diagram a step that is reported as running runs. Work from before flow's log began, or that was lost with a part of the log,
-/// may be unknown; then `completed_activities` is believed.
+/// that, so its records decide; in a diagram a step that is reported as running runs. Work from before flow's log began, or
+/// that was lost with a part of the log, may be unknown; then `completed_activities` is believed.
 pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &PhaseWork<'_>) -> bool {
     if work.is_done() || is_strict(machine) && work.is_worked() {
         return false;
@@ -48,15 +58,13 @@ pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Re
     if !gates::is_doubtful(state) {
         return Ok(());
     }
-    match gates::held_by(state, machine) {
-        none if none.is_empty() => Ok(()),
-        phases => Err(Refusal::NeedsApproval { phases }),
-    }
+    let phases = gates::held_by(state, machine);
+    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases }) }
 }
 
 /// Whether reports on the steps of this workflow obey the rule for phases. In a diagram or graph they are rp1's.
 pub(super) fn is_strict(machine: Option<&Machine>) -> bool {
-    machine.is_some_and(|machine| machine.notation() == Notation::Phases)
+    machine.is_some_and(Machine::is_phases)
 }
 
 /// Checks that the state that the run leaves may count as completed. Its work must be done, or nothing may show that it

@@ -469,7 +469,7 @@ impl History {
         }
         for skip in self.skips() {
             // A phase that the run did not come to in this round was skipped when it was completed.
-            let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.last_number();
+            let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.latest_number();
             if is_left && found.iter().all(|one| one.phase != skip.phase) {
                 found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
             }

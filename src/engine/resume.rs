@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::engine::units::UnitsAlone;
 use crate::engine::{Attempt, History, LeftUndone, Lives, PhaseWork, Undone, held_by};
-use crate::machine::{Difference, Machine, Notation, in_words};
+use crate::machine::{Difference, Machine, in_words};
 use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
 /// The answer of `resume` in one word.
@@ -459,7 +459,7 @@ fn go_on(
         let reason = format!("a person rejected what was done before `{here}` is left{why}");
         return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
-    let is_worked = machine.is_some_and(|machine| machine.notation() == Notation::Phases) && work.is_worked();
+    let is_worked = machine.is_some_and(Machine::is_phases) && work.is_worked();
     if !work.is_done() && !is_worked {
         let (verdict, action, reason) = undone(history, &here, &work);
         return (verdict, reason, Next { action, phase: Some(here), choices });

@@ -15,19 +15,21 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
         return;
     }
     leave(state, before);
-    let here: Vec<StateName> = state.positions().cloned().collect();
     for record in event.kind.records() {
-        note(state, record, &here);
+        note(state, record);
     }
 }
 
 /// Follows the run out of the phases that it has left.
 pub(super) fn leave(state: &mut Owned, before: &[StateName]) {
+    if state.unsettled.is_empty() {
+        return;
+    }
     let here: Vec<StateName> = state.positions().cloned().collect();
     state.unsettled.retain(|one| before.contains(&one.phase) == here.contains(&one.phase));
 }
 
-fn note(state: &mut Owned, record: &ActivityRecorded, here: &[StateName]) {
+fn note(state: &mut Owned, record: &ActivityRecorded) {
     let id = record.id();
     state
         .unsettled
@@ -42,7 +44,7 @@ fn note(state: &mut Owned, record: &ActivityRecorded, here: &[StateName]) {
         ActivityStatus::Failed => false,
         _ => return,
     };
-    if record.late || here.contains(&record.phase) {
+    if record.late || state.positions().any(|here| *here == record.phase) {
         state.unsettled.push(Unsettled { id: id.to_string(), phase: record.phase.clone(), blocked });
     }
 }

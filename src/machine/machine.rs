@@ -160,6 +160,12 @@ impl Machine {
         self.version
     }
 
+    /// Whether it is written as phases, whose work is recorded.
+    #[must_use]
+    pub fn is_phases(&self) -> bool {
+        self.notation == Notation::Phases
+    }
+
     /// The notation of its definition.
     #[must_use]
     pub fn notation(&self) -> Notation {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
 use crate::engine::{Attempt, Caller, Command, Decide, Decision, Refusal, gate_to_decide, held_by};
-use crate::host::agent_above;
 use crate::model::{
     APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
     Seq, StateName, TextDigest, WorkflowId,
@@ -131,8 +130,8 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     let run = select_run_to_write(cx, &project, request.run.as_deref(), None, now)?;
     let asked = serde_json::json!([request.approves, request.reason]).to_string();
     let asked = request.id.as_ref().map(|_| TextDigest(digest(asked.as_bytes())));
-    let approval =
-        Approval { by: cx.env.user.clone().unwrap_or_else(unknown_user), how: request.how, seen: request.seen };
+    let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
+    let approval = Approval { by, how: request.how, seen: request.seen };
     transact(cx, &project, &*run, caller, now, |tx| {
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
             return Ok(report_of(tx, seq, &record, true));
@@ -179,15 +178,10 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
 /// # Errors
 /// [`Error::NotAPerson`], which names the variable or process.
 pub fn refuse_agents(cx: &Context) -> Result<()> {
-    let sign = cx.options.begun_by.clone().or_else(|| cx.env.agent.clone()).or_else(agent_above);
-    match sign {
+    match cx.begun_by() {
         Some(sign) => Err(Error::NotAPerson { sign }),
         None => Ok(()),
     }
-}
-
-fn unknown_user() -> String {
-    "unknown user".to_owned()
 }
 
 /// The record of an earlier try of the same request; an error if its id stands for something else.
@@ -207,7 +201,7 @@ fn decided_already(
 }
 
 fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded, repeated: bool) -> ApproveReport {
-    let approval = record.approval.clone();
+    let approval = record.approval.clone().expect("BUG: a decision has no approval");
     ApproveReport {
         run_id: tx.state.document().id.clone(),
         seq,
@@ -216,7 +210,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded, repeated
         path: tx.path_of(record),
         phase: record.phase.clone(),
         approved: record.activity.status().is_completed(),
-        approval: approval.unwrap_or(Approval { by: unknown_user(), how: DecidedAt::Terminal, seen: Seq(0) }),
+        approval,
         repeated,
         warnings: tx.warnings.clone(),
     }

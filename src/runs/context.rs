@@ -115,8 +115,12 @@ impl Context {
     /// This context for a process that goes on when the agent that began it is gone: it keeps in mind who that was.
     #[must_use]
     pub fn remembering_who_began_it(&self) -> Self {
-        let begun_by = self.env.agent.clone().or_else(agent_above);
-        Self { options: Options { begun_by, ..self.options.clone() }, ..self.clone() }
+        Self { options: Options { begun_by: self.begun_by(), ..self.options.clone() }, ..self.clone() }
+    }
+
+    /// The variable or process that shows that an agent began this process; `None` if nothing shows it.
+    pub(crate) fn begun_by(&self) -> Option<String> {
+        self.options.begun_by.clone().or_else(|| self.env.agent.clone()).or_else(agent_above)
     }
 
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the

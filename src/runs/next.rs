@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::codec::digest;
 use crate::engine::{Choices, History, Refusal, complete_by_leaving, refuse_held};
-use crate::machine::{Machine, Notation};
+use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
     WorkflowId,
@@ -208,7 +208,7 @@ fn status(step: &StateName, status: StepStatus, message: Option<&String>) -> Rep
 /// Whether leaving the state is all that says it is done: nothing was reported or recorded in a state of a graph or diagram,
 /// and the run does not go back from it.
 fn completes_by_leaving(view: &View, from: &StateName, to: &StateName) -> bool {
-    let Some(machine) = view.machine.as_ref().filter(|machine| machine.notation() != Notation::Phases) else {
+    let Some(machine) = view.machine.as_ref().filter(|machine| !machine.is_phases()) else {
         return false;
     };
     view.history.work(from).is_untouched() && !machine.leads_back(from, to)

@@ -1,7 +1,28 @@
 //! Open questions that a command does not answer: told of, so that none is passed over in silence.
 
 use crate::engine::{RunState, ask_or_answer, concerns, goes_on};
-use crate::model::{Question, ReportType, StateName, StepReport};
+use crate::model::{EventKind, Question, ReportType, Seq, StateName, StepReport};
+use crate::runs::error::Result;
+use crate::runs::transaction::Transaction;
+
+/// Appends an event, with warnings about the questions that it leaves without an answer. `reports` are those of the event.
+///
+/// # Errors
+/// Those of [`Transaction::append`].
+pub(super) fn append_and_warn(
+    tx: &mut Transaction<'_>,
+    kind: EventKind,
+    key: Option<&str>,
+    reports: &[StepReport],
+) -> Result<Seq> {
+    if reports.is_empty() && tx.state.document().state.questions.is_empty() {
+        return tx.append(kind, key);
+    }
+    let before = tx.state.clone();
+    let seq = tx.append(kind, key)?;
+    tx.warnings.extend(unanswered(&before, &tx.state, reports));
+    Ok(seq)
+}
 
 /// Warnings about questions that work went past, and about those that were closed without an answer: by another question
 /// of the same asker, or by the end of the run. `reports` led from `before` to `after`; a record has none.

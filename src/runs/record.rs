@@ -15,7 +15,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::missing::missing;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::outcome::{doubts, refuse_contradiction};
-use crate::runs::questions::unanswered;
+use crate::runs::questions::append_and_warn;
 use crate::runs::transaction::{Transaction, transact};
 
 /// The activity to record.
@@ -148,9 +148,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 }
                 check_size(&recorded)?;
                 tx.claim_for_work()?;
-                let before = tx.state.clone();
-                tx.append(kind, key)?;
-                tx.warnings.extend(unanswered(&before, &tx.state, &[]));
+                append_and_warn(tx, kind, key, &[])?;
                 let seq = tx.commit()?;
                 Ok(report_of(tx, seq, &recorded, false))
             }

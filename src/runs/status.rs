@@ -13,7 +13,7 @@ use crate::runs::journal;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::to_remember;
-use crate::runs::questions::unanswered;
+use crate::runs::questions::append_and_warn;
 use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
@@ -115,9 +115,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
                 if request.verb != StatusVerb::Cancel {
                     tx.replace_dead_holder()?;
                 }
-                let before = tx.state.clone();
-                tx.append(kind, request.id.as_ref().map(EventId::as_str))?;
-                tx.warnings.extend(unanswered(&before, &tx.state, &[]));
+                append_and_warn(tx, kind, request.id.as_ref().map(EventId::as_str), &[])?;
                 tx.commit()?;
                 true
             }

@@ -5,9 +5,9 @@ use clap::Args;
 use super::{CallerArgs, RunArg, positive};
 use crate::model::{EventId, LIMITS};
 
-// Arguments of the commands that change a status.
+// Which run is changed, and why.
 #[derive(Debug, Args)]
-pub(crate) struct StatusArgs {
+pub(crate) struct ReasonArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
     /// The reason
@@ -16,6 +16,13 @@ pub(crate) struct StatusArgs {
     /// An idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<EventId>,
+}
+
+// Arguments of the commands that change a status.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) why: ReasonArgs,
     /// Change the run only if this is still its last event
     #[arg(long, value_name = "SEQ", value_parser = super::whole)]
     pub(crate) seen: Option<u64>,
@@ -37,13 +44,7 @@ pub(crate) struct CompleteArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    pub(crate) run: RunArg,
-    /// The reason
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
-    pub(crate) reason: Option<String>,
-    /// An idempotency key: repeating a command with the same id has no further effect
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<EventId>,
+    pub(crate) why: ReasonArgs,
     /// Decide without being asked, if this is still the last event: you have seen the run
     #[arg(long, value_name = "SEQ", value_parser = super::whole)]
     pub(crate) seen: Option<u64>,

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use crate::cli::args::ApproveArgs;
+use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
@@ -33,9 +33,9 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     if !io::stderr().is_terminal() {
         return Err(Error::NoTerminal { what: "standard error" });
     }
-    let run = args.run.name();
-    let mut request =
-        ApproveRequest { run, approves, reason: args.reason, id: args.id, seen: Seq(0), how: DecidedAt::Terminal };
+    let ReasonArgs { run, reason, id } = args.why;
+    let how = DecidedAt::Terminal;
+    let mut request = ApproveRequest { run: run.name(), approves, reason, id, seen: Seq(0), how };
     // Without a reason nothing can be rejected, so do not ask first.
     if !approves && request.reason.is_none() {
         return Err(Error::Usage("say why with --reason TEXT: whoever goes on has to know what is missing".to_owned()));

@@ -23,9 +23,9 @@ pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Exit {
 
 fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
     StatusRequest {
-        run: args.run.name(),
-        reason: args.reason,
-        id: args.id,
+        run: args.why.run.name(),
+        reason: args.why.reason,
+        id: args.why.id,
         seen: args.seen.map(Seq),
         session: args.caller.session,
         epoch: args.caller.epoch,

@@ -28,7 +28,7 @@ use crate::runs::here::named_here;
 use crate::runs::journal;
 use crate::runs::open::select::{LATEST, latest_run, open_run_exactly};
 use crate::runs::payload::{ReportRequest, in_batch};
-use crate::runs::questions::unanswered;
+use crate::runs::questions::{append_and_warn, unanswered};
 use crate::runs::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case};
 use crate::runs::status::remember_end;
 use crate::runs::token::{refuse_reports, token_of_new_run};
@@ -196,10 +196,8 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
-        let before = tx.state.clone();
         tx.replace_dead_holder()?;
-        let seq = tx.append(kind, Some(asked.id.as_str()))?;
-        tx.warnings.extend(unanswered(&before, &tx.state, &emitted.reports));
+        let seq = append_and_warn(tx, kind, Some(asked.id.as_str()), &emitted.reports)?;
         note_feature(tx, asked)?;
         tx.commit()?;
         Ok((outcome(tx, asked, seq, &emitted, false), emitted.ends.then(|| tx.state.document().clone())))
