@@ -97,8 +97,8 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout.or(cli.command.lock_wait()),
         command: format!("flow {}", cli.command.name()),
-        // A driver holds its run exactly as long as its own process lives.
         begun_by: None,
+        // A driver holds its run exactly as long as its own process lives.
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
     };

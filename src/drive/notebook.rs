@@ -7,6 +7,7 @@ use crate::drive::agent::{self, Done, Notebook};
 use crate::drive::command::driver;
 use crate::drive::drive::{Audience, Drive, given, given_last};
 use crate::drive::error::{Error, Result};
+use crate::engine::History;
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, StateName, StepStatus};
 use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
@@ -89,11 +90,15 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         self.emit(vec![status_report(state, status, more)])
     }
 
-    /// Whether the run has an open question of a state.
-    fn is_asking(&self, state: &StateName, is_meant: impl Fn(&Question) -> bool) -> Result<bool> {
+    fn history(&self) -> Result<History> {
         let project = self.cx.project()?;
         let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let history = for_reading(self.cx, &project, &*run)?.history;
+        Ok(for_reading(self.cx, &project, &*run)?.history)
+    }
+
+    /// Whether the run has an open question of a state.
+    fn is_asking(&self, state: &StateName, is_meant: impl Fn(&Question) -> bool) -> Result<bool> {
+        let history = self.history()?;
         let mut questions = history.state().document().state.questions.iter();
         Ok(questions.any(|question| question.is_of(state, None) && is_meant(question)))
     }
@@ -162,9 +167,7 @@ impl Notebook for RunNotebook<'_, '_> {
 
     fn wait(&mut self, state: &StateName, why: &str) -> Result<()> {
         // The state waits for the same after a repeated command; do not record that twice.
-        let project = self.cx.project()?;
-        let run = open_run(self.cx, &project, self.drive.run.as_str())?;
-        let history = for_reading(self.cx, &project, &*run)?.history;
+        let history = self.history()?;
         let waits = history.state().document().state.steps.get(state) == Some(StepStatus::Waiting);
         if waits && history.message(state) == Some(why) {
             return Ok(());

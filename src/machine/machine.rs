@@ -258,31 +258,24 @@ impl Machine {
         if from == gate || self.terminal.is_empty() {
             return false;
         }
-        let mut seen = HashSet::from([gate, from]);
-        let mut ahead = vec![from];
-        while let Some(name) = ahead.pop() {
-            if self.is_terminal(name) {
-                return false;
-            }
-            ahead.extend(self.targets(name).filter(|next| seen.insert(next)));
-        }
-        true
-    }
-
-    fn targets(&self, name: &StateName) -> impl Iterator<Item = &StateName> {
-        let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
-        outgoing.iter().map(|&at| &self.transitions[at].to)
+        !self.leads(std::slice::from_ref(from), |name| self.is_terminal(name), Some(gate))
     }
 
     /// Whether a run can reach `state` without passing through `but`.
     fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
+        self.leads(&self.initial, |name| name == state, but)
+    }
+
+    /// Whether a way leads from one of the states `from` to one that `is_meant`, without passing through `but`.
+    fn leads(&self, from: &[StateName], is_meant: impl Fn(&StateName) -> bool, but: Option<&StateName>) -> bool {
         let mut seen: HashSet<&StateName> = but.into_iter().collect();
-        let mut ahead: Vec<&StateName> = self.initial.iter().filter(|start| seen.insert(start)).collect();
+        let mut ahead: Vec<&StateName> = from.iter().filter(|start| seen.insert(start)).collect();
         while let Some(name) = ahead.pop() {
-            if name == state {
+            if is_meant(name) {
                 return true;
             }
-            ahead.extend(self.targets(name).filter(|next| seen.insert(next)));
+            let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
+            ahead.extend(outgoing.iter().map(|&at| &self.transitions[at].to).filter(|next| seen.insert(next)));
         }
         false
     }

@@ -169,13 +169,13 @@ pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
 /// The bars of waiting.
 pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
     let all = lane.waits.iter().map(|wait| {
-        let to = wait.to.unwrap_or(now);
-        let (x, end) = (axis.place(wait.from), axis.place(to));
+        let (from, to) = wait.stretch(now);
+        let (x, end) = (axis.place(from), axis.place(to));
         let within = match wait.state {
             WaitState::Waiting => "waits",
             WaitState::Blocked => "blocked",
         };
-        let took = duration(wait.from.milliseconds_until(to));
+        let took = duration(from.milliseconds_until(to));
         let about = format!("{}: {within} for {took} (events {} to {})", clean(lane.name()), wait.first, wait.last);
         Bar { x, width: (end - x).max(LEAST), look: "waits", within, spans: 1, about, last: wait.last }
     });

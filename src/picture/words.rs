@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{Datelike as _, Timelike as _};
 
 use crate::model::{Timestamp, is_terminal_control};
-use crate::runs::NextReport;
+use crate::runs::{Alternative, NextReport, Who};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -78,6 +78,11 @@ pub(crate) fn why_no_command(next: &NextReport) -> &'static str {
     } else {
         "which command is right depends on what happened, so choose it yourself"
     }
+}
+
+/// By whom a command has to be run, in brackets; empty if everybody may run it.
+pub(crate) fn for_whom(way: &Alternative) -> &'static str {
+    if way.by == Some(Who::Person) { " (you, in your own terminal)" } else { "" }
 }
 
 /// A number with separators of thousands, `9,974`.

@@ -97,10 +97,8 @@ fn shown(gate: &GateReport) -> String {
 fn said(report: &ApproveReport) -> String {
     let mut page = Page::default();
     let already = if report.repeated { "already " } else { "" };
-    let (verb, then) = match report.approved {
-        true => ("approved", "the run may go on"),
-        false => ("rejected", "the run goes back to work"),
-    };
+    let (verb, then) =
+        if report.approved { ("approved", "the run may go on") } else { ("rejected", "the run goes back to work") };
     page.line(&format!("{already}{verb} {} as {} {}; {then}", report.phase, report.number, report.activity));
     page.finish()
 }

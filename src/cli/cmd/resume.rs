@@ -1,6 +1,7 @@
 //! `resume`.
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::cmd::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -105,15 +106,7 @@ fn work(report: &ResumeReport, page: &mut Page) {
     }
     if !report.left_undone.is_empty() {
         page.line("  left undone");
-        let rows = report.left_undone.iter().map(|left| {
-            vec![
-                left.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
-                left.id.clone().unwrap_or_else(|| "-".to_owned()),
-                left.phase.to_string(),
-                left.status.to_string(),
-            ]
-        });
-        page.table(4, &rows.collect::<Vec<_>>());
+        page.table(4, &report.left_undone.iter().map(left_undone).collect::<Vec<_>>());
     }
     units(report, page);
     if !report.completed.is_empty() {

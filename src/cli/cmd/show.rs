@@ -6,6 +6,7 @@ use crate::cli::args::ShowArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
+use crate::engine::LeftUndone;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
 pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
@@ -30,6 +31,12 @@ fn plain(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     }
+}
+
+/// A row about work that the run left undone.
+pub(super) fn left_undone(left: &LeftUndone) -> Vec<String> {
+    let number = left.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+    vec![number, left.id.clone().unwrap_or_else(|| "-".to_owned()), left.phase.to_string(), left.status.to_string()]
 }
 
 fn page(shown: &ShowReport) -> String {
@@ -72,11 +79,7 @@ fn page(shown: &ShowReport) -> String {
         head.into_iter().chain([status, summary.unwrap_or_default()]).collect()
     });
     table("activities", activities, &mut page);
-    let left = shown.left_undone.iter().map(|left| {
-        let number = left.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-        vec![number, left.id.clone().unwrap_or_else(|| "-".to_owned()), left.phase.to_string(), left.status.to_string()]
-    });
-    table("left undone", left, &mut page);
+    table("left undone", shown.left_undone.iter().map(left_undone), &mut page);
     let approvals = shown.approvals.iter().map(|one| {
         let verdict = if one.approved { "approved" } else { "rejected" };
         let phase = one.phase.as_ref().map(ToString::to_string).unwrap_or_default();

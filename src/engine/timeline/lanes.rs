@@ -202,6 +202,14 @@ impl Lane {
     }
 }
 
+impl Wait {
+    /// From when to when it is drawn.
+    #[must_use]
+    pub fn stretch(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        (self.from, self.to.unwrap_or(now))
+    }
+}
+
 impl Span {
     /// From when to when it is drawn.
     #[must_use]

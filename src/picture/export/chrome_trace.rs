@@ -38,7 +38,7 @@ fn lanes(timeline: &Timeline) -> Vec<Value> {
     let mut number = 0;
     for lane in &timeline.lanes {
         let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), Slice::Work(span)));
-        let waits = lane.waits.iter().map(|wait| ((wait.from, wait.to.unwrap_or(timeline.to)), Slice::Wait(wait)));
+        let waits = lane.waits.iter().map(|wait| (wait.stretch(timeline.to), Slice::Wait(wait)));
         let mut slices: Vec<_> = work.chain(waits).collect();
         slices.sort_by_key(|(stretch, _)| *stretch);
         let mut rows: Vec<(Timestamp, Vec<Slice<'_>>)> = vec![(timeline.from, Vec::new())];
@@ -105,7 +105,7 @@ impl Slice<'_> {
                     "last_event": wait.last,
                 });
                 let name = format!("{}: {state}", clean(lane.name()));
-                complete(&name, state, thread, (wait.from, wait.to.unwrap_or(now)), &about)
+                complete(&name, state, thread, wait.stretch(now), &about)
             }
         }
     }

@@ -99,8 +99,9 @@ fn wait_line(lane: &Lane, wait: &Wait, now: Timestamp) -> String {
         WaitState::Waiting => "waits",
         WaitState::Blocked => "is blocked",
     };
-    let (from, to) = (time(wait.from), time(wait.to.unwrap_or(now)));
-    format!("    ▲ {} {state} :{}, {from}, {to}\n", name(lane.name()), tags(true, wait.to.is_none()))
+    let (from, to) = wait.stretch(now);
+    let tags = tags(true, wait.to.is_none());
+    format!("    ▲ {} {state} :{tags}, {}, {}\n", name(lane.name()), time(from), time(to))
 }
 
 /// What goes on is `active`, all else `done`; what failed, waits or is in doubt is `crit`.

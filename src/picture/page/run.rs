@@ -16,10 +16,12 @@ use crate::picture::page::runs::{look_of, look_of_group, tone};
 use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
-use crate::picture::words::{age, clean, count, day_and_time, duration, reason_now, shortened, why_no_command};
+use crate::picture::words::{
+    age, clean, count, day_and_time, duration, for_whom, reason_now, shortened, why_no_command,
+};
 use crate::runs::{
     EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownApproval, ShownQuestion,
-    ShownStep, Who,
+    ShownStep,
 };
 
 /// What the page of a run shows.
@@ -137,7 +139,7 @@ fn next(view: &RunPage<'_>) -> Markup {
             }
             @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
             @for way in &next.alternatives {
-                p.when { "When " (shortened(&way.when, 300)) @if way.by == Some(Who::Person) { " (you, in your own terminal)" } ":" }
+                p.when { "When " (shortened(&way.when, 300)) (for_whom(way)) ":" }
                 (command(&way.command.to_string(), place))
             }
             @if !run.notes.is_empty() {

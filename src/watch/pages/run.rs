@@ -2,9 +2,10 @@
 
 use crate::model::{StepStatus, Timestamp};
 use crate::picture::{
-    age, columns, count, decision, duration, look_of_activity, look_of_group, look_of_step, reason_now, timeline_text,
+    age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
+    timeline_text,
 };
-use crate::runs::{HolderLife, Need, RunReport, ShownStep, Who};
+use crate::runs::{HolderLife, Need, RunReport, ShownStep};
 use crate::watch::line::{Line, Look, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::{Activity, RunFacts};
@@ -94,8 +95,7 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let command = |command: String| Line::new().dim("  $ ").with(Look::Strong, command);
     lines.extend(next.command.iter().map(|suggestion| command(suggestion.to_string())));
     for way in &next.alternatives {
-        let by = if way.by == Some(Who::Person) { " (you, in your own terminal)" } else { "" };
-        lines.extend(paragraph(&format!("When {}{by}:", way.when), width, Look::Dim));
+        lines.extend(paragraph(&format!("When {}{}:", way.when, for_whom(way)), width, Look::Dim));
         lines.push(command(way.command.to_string()));
     }
     lines.extend(run.notes.iter().flat_map(|note| paragraph(&format!("note: {note}"), width, Look::Dim)));
