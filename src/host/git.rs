@@ -5,6 +5,7 @@
 //! git is configured. The one that would, to find changed files, is in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
+mod head;
 mod tree;
 mod worktrees;
 
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use super::child::kill;
 use super::remote::repository_name;
 
+pub use head::Head;
 pub use tree::WorkingTree;
 
 /// The time limit of one git command.
@@ -172,14 +174,16 @@ impl Git {
             Ok(None) => return GitFacts { repo: own_name(dir), ..GitFacts::default() },
             Err(_) => return GitFacts::default(),
         };
+        let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
+        GitFacts { repo: self.repository(dir, &top), branch: head.name(), head: head.commit }
+    }
+
+    /// As [`Self::head`], for a repository whose files do not tell.
+    fn head_from_git(&self, dir: &Path) -> Head {
         let branch = self.line(dir, &["symbolic-ref", "--quiet", "HEAD"]);
-        GitFacts {
-            repo: self.repository(dir, &top),
-            branch: match branch {
-                Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
-                None => self.line(dir, &["rev-parse", "--quiet", "--verify", "--short", "HEAD"]),
-            },
-            head: self.line(dir, &["rev-parse", "--quiet", "--verify", "HEAD"]),
+        Head {
+            branch: branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
+            commit: self.line(dir, &["rev-parse", "--quiet", "--verify", "HEAD"]),
         }
     }
 

@@ -98,6 +98,60 @@ fn a_commit_is_known_also_when_no_branch_is() {
 }
 
 #[test]
+fn the_files_of_a_repository_say_what_git_says_is_checked_out() {
+    for form in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+        let sandbox = Sandbox::empty();
+        sandbox.run(&[&["init", "--quiet", "--initial-branch=main"], form].concat());
+        let agree = |what: &str| {
+            let git = sandbox.git();
+            let (told, head) = (git.head_from_git(&sandbox.repo()), git.head(&sandbox.repo()));
+            assert_eq!(head.is_none(), form.iter().any(|form| form.contains("reftable")), "{what} {form:?}");
+            assert_eq!(head.unwrap_or_else(|| told.clone()), told, "{what} {form:?}");
+            assert_eq!(sandbox.facts().head, told.commit, "{what} {form:?}");
+        };
+        agree("no commit yet");
+        sandbox.write("a");
+        sandbox.commit();
+        agree("a commit");
+        sandbox.run(&["switch", "--quiet", "-c", "feat/über"]);
+        agree("a name with a slash");
+        sandbox.run(&["pack-refs", "--all"]);
+        agree("packed references");
+        sandbox.write("b");
+        sandbox.commit();
+        agree("a commit beside packed references");
+        sandbox.run(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+        sandbox.run(&["symbolic-ref", "HEAD", "refs/heads/alias"]);
+        agree("another name of a branch");
+        sandbox.run(&["checkout", "--quiet", "--detach", "main"]);
+        agree("no branch");
+    }
+}
+
+#[test]
+fn a_run_is_at_its_branch_or_at_the_commit_that_it_noted() {
+    let head = |branch: Option<&str>| Head { branch: branch.map(str::to_owned), commit: Some("0123456789".repeat(4)) };
+    assert!(head(Some("main")).is_at("main") && !head(Some("main")).is_at("0123456"));
+    assert!(head(None).is_at("0123456") && head(None).is_at("01234567890") && !head(None).is_at("main"));
+    assert!(!head(None).is_at("0") && !head(None).is_at(""), "too short to name a commit");
+    assert_eq!(head(None).name().as_deref(), Some("0123456"));
+}
+
+#[test]
+fn what_is_no_repository_has_nothing_checked_out() {
+    let sandbox = Sandbox::new();
+    let head = sandbox.repo().join(".git/HEAD");
+    for text in ["", "ref: ../../etc/passwd", "ref: refs/heads/../../config", "nonsense", "ref: "] {
+        fs::write(&head, text).unwrap();
+        let commit = sandbox.git().head(&sandbox.repo()).and_then(|head| head.commit);
+        assert_eq!(commit, None, "{text}");
+    }
+    fs::remove_file(&head).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &head, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    assert_eq!(sandbox.git().head(&sandbox.repo()), None, "nobody writes into it");
+}
+
+#[test]
 fn a_worktree_and_a_subdirectory_find_their_top() {
     let sandbox = Sandbox::new();
     sandbox.write("sub/dir/a");
@@ -182,7 +236,9 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
     let mut hurried = sandbox.git();
     hurried.limit = Duration::from_millis(50);
     assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
-    assert_eq!(hurried.facts(&sandbox.repo()), GitFacts::default(), "it has a name that nobody gave it");
+    let branch = Some("main".to_owned());
+    let facts = GitFacts { branch, ..GitFacts::default() };
+    assert_eq!(hurried.facts(&sandbox.repo()), facts, "it has a name that nobody gave it");
 
     fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
     let reason = unknown(&outside.git(), &outside.repo());

@@ -16,7 +16,7 @@ impl Git {
     #[must_use]
     pub fn other_worktrees(&self, dir: &Path) -> Vec<PathBuf> {
         let Some(top) = self.top(dir) else { return Vec::new() };
-        let Some(common) = common_dir(&top.join(".git")) else { return Vec::new() };
+        let Some(common) = git_dir(&top.join(".git")).and_then(|own| shared_dir(&own)) else { return Vec::new() };
         let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
         let tops = linked.filter_map(|entry| {
             // The path of the worktree's `.git` file, which may be relative to the directory of this entry.
@@ -35,21 +35,25 @@ impl Git {
     }
 }
 
-/// The directory that all worktrees share, found from the `.git` of one of them.
-fn common_dir(git: &Path) -> Option<PathBuf> {
-    let dir = match git.is_dir() {
-        true => git.to_owned(),
-        false => git.parent()?.join(pointed_to(git)?.to_str()?.strip_prefix("gitdir: ")?),
+/// The directory of git's files for a worktree, found from its `.git`.
+pub(super) fn git_dir(git: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_owned());
+    }
+    Some(git.parent()?.join(pointed_to(git)?.to_str()?.strip_prefix("gitdir: ")?))
+}
+
+/// The directory that all worktrees share, found from that of one of them.
+pub(super) fn shared_dir(own: &Path) -> Option<PathBuf> {
+    let shared = match pointed_to(&own.join("commondir")) {
+        Some(shared) => own.join(shared),
+        None => own.to_owned(),
     };
-    let common = match pointed_to(&dir.join("commondir")) {
-        Some(common) => dir.join(common),
-        None => dir,
-    };
-    fs::canonicalize(common).ok()
+    fs::canonicalize(shared).ok()
 }
 
 /// The path in a small file with one line.
-fn pointed_to(file: &Path) -> Option<PathBuf> {
+pub(super) fn pointed_to(file: &Path) -> Option<PathBuf> {
     let len = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
     if len > limits::TAIL_BYTES as u64 {
         return None;

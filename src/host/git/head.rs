@@ -1,0 +1,111 @@
+//! What is checked out, from the files in which git stores it (gitrepository-layout). Does not run git.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Git;
+use super::worktrees::{git_dir, pointed_to, shared_dir};
+
+/// How many references may lead to each other.
+const LINKS: usize = 5;
+/// The largest file of packed references that is read, in bytes.
+const PACKED_BYTES: u64 = 64 << 20;
+/// The length of a commit id where a short one is enough for people.
+const SHORT: usize = 7;
+/// What `HEAD` says where references are not files but in a table.
+const IN_A_TABLE: &str = "refs/heads/.invalid";
+
+/// What is checked out in a worktree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The branch, even before its first commit. None if a commit is checked out without a branch.
+    pub branch: Option<String>,
+    /// The id of the commit; none before the first one.
+    pub commit: Option<String>,
+}
+
+impl Head {
+    /// The branch, otherwise the short id of the commit.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.branch.clone().or_else(|| Some(self.commit.as_ref()?.get(..SHORT)?.to_owned()))
+    }
+
+    /// Whether this is what a run noted as its branch when it began.
+    #[must_use]
+    pub fn is_at(&self, noted: &str) -> bool {
+        if self.branch.is_some() {
+            return self.branch.as_deref() == Some(noted);
+        }
+        // Without a branch a run notes the short id of the commit.
+        noted.len() >= SHORT && self.commit.as_ref().is_some_and(|commit| commit.starts_with(noted))
+    }
+}
+
+impl Git {
+    /// What is checked out at `dir`. `None` outside of a repository, and if its files do not tell.
+    #[must_use]
+    pub fn head(&self, dir: &Path) -> Option<Head> {
+        let own = git_dir(&self.top(dir)?.join(".git"))?;
+        let reference = match fs::read_link(own.join("HEAD")) {
+            // The way in which git wrote it before there were symbolic references.
+            Ok(link) => link.to_str()?.to_owned(),
+            Err(_) => {
+                let text = one_line(&own.join("HEAD"))?;
+                match text.strip_prefix("ref:") {
+                    Some(name) => name.trim().to_owned(),
+                    None => return Some(Head { branch: None, commit: Some(commit_id(&text)?) }),
+                }
+            }
+        };
+        if reference == IN_A_TABLE || !reference.starts_with("refs/") {
+            return None;
+        }
+        let (reference, commit) = follow(&shared_dir(&own)?, reference);
+        let branch = reference.strip_prefix("refs/heads/").unwrap_or(&reference).to_owned();
+        Some(Head { branch: Some(branch), commit })
+    }
+}
+
+/// The reference to which `name` leads, and the commit that it names.
+fn follow(shared: &Path, mut name: String) -> (String, Option<String>) {
+    for _ in 0..LINKS {
+        // A name from a file of the repository must not lead out of it.
+        if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            break;
+        }
+        let Some(text) = one_line(&shared.join(&name)) else {
+            let commit = packed(&shared.join("packed-refs"), &name);
+            return (name, commit);
+        };
+        match text.strip_prefix("ref:") {
+            Some(next) => name = next.trim().to_owned(),
+            None => return (name, commit_id(&text)),
+        }
+    }
+    (name, None)
+}
+
+/// The commit of a reference in the file of packed ones.
+fn packed(file: &Path, name: &str) -> Option<String> {
+    fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() <= PACKED_BYTES)?;
+    let text = fs::read_to_string(file).ok()?;
+    for line in text.lines() {
+        if let Some((commit, packed)) = line.split_once(' ')
+            && packed == name
+        {
+            return commit_id(commit);
+        }
+    }
+    None
+}
+
+/// A whole commit id: of SHA-1 or SHA-256, in lower case.
+fn commit_id(text: &str) -> Option<String> {
+    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_id.then(|| text.to_owned())
+}
+
+fn one_line(file: &Path) -> Option<String> {
+    pointed_to(file).map(PathBuf::into_os_string)?.into_string().ok()
+}
