@@ -33,7 +33,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::complete;
-use crate::model::{ActivityId, EventId, RunId, SessionId, StateName};
+use crate::model::{ActivityId, EventId, Issue, RunId, SessionId, StateName};
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
@@ -44,7 +44,7 @@ pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
 pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs};
-use values::{command_of_type, exit_status, positive, seconds, text, time, whole};
+use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
@@ -86,7 +86,7 @@ Exit status:
   65 damaged data   74 input or output failed, retry with the same --id   77 unsafe path refused
 
 Environment:
-  FLOW_DIR, FLOW_SESSION, FLOW_EPOCH, FLOW_RUN_TOKEN, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID,
+  FLOW_DIR, FLOW_RUN, FLOW_SESSION, FLOW_EPOCH, FLOW_RUN_TOKEN, FLOW_LOCK_TIMEOUT, FLOW_HOLDER_PID,
   FLOW_TRUST_OWNER, FLOW_HOOK_CONTINUE, FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY, NO_COLOR
 Given to the commands of a driver:
   FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
@@ -242,11 +242,11 @@ pub(super) struct StartArgs {
     /// The workflow; `flow workflow list` shows all
     #[arg(add = complete::workflows())]
     pub(super) workflow: String,
-    /// The issue that the run is about
-    #[arg(long, value_name = "N", value_parser = positive)]
-    pub(super) issue: Option<u64>,
+    /// The issue that the run is about: its number, its key (PROJ-123), or its URL
+    #[arg(long, value_name = "ISSUE")]
+    pub(super) issue: Option<Issue>,
     /// The pull request that the run is about
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = pull_request)]
     pub(super) pr: Option<u64>,
     /// The goal that the run serves
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
@@ -280,7 +280,8 @@ pub(super) struct StartArgs {
 // Arguments of `record-activity`.
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
-    /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
+    /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
+    /// session's, or the only open one]
     #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(super) run_id: Option<String>,
     /// A FlowActivity document; `-` reads standard input. The options below override it
@@ -335,7 +336,8 @@ pub(super) struct RecordArgs {
 // The run that a command is about.
 #[derive(Debug, Args)]
 pub(super) struct RunArg {
-    /// The run: its id, a unique prefix of its id, or @latest [default: the session's, or the only active one]
+    /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
+    /// session's, or the only open one]
     #[arg(add = complete::runs())]
     run: Option<String>,
     /// The same as RUN

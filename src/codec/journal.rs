@@ -44,7 +44,7 @@ impl Artifact {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JournalHead {
     /// `issue`; left out if `None`.
-    pub issue: Option<u64>,
+    pub issue: Option<Value>,
     /// `created`, ISO 8601.
     pub created: String,
     /// `branch`; left out if `None`.
@@ -191,8 +191,8 @@ fn line_break(text: &str) -> &'static str {
 
 fn with_new_front_matter(text: &str, head: &JournalHead, artifact: &Artifact) -> Result<String, JournalError> {
     let mut manifest = Map::new();
-    if let Some(issue) = head.issue {
-        manifest.insert("issue".to_owned(), json!(issue));
+    if let Some(issue) = &head.issue {
+        manifest.insert("issue".to_owned(), issue.clone());
     }
     manifest.insert("created".to_owned(), json!(head.created));
     if let Some(branch) = &head.branch {
@@ -241,7 +241,7 @@ mod tests {
 
     fn head() -> JournalHead {
         JournalHead {
-            issue: Some(42),
+            issue: Some(json!(42)),
             created: "2026-05-20T14:30:00Z".to_owned(),
             branch: Some("fix/crash".to_owned()),
         }

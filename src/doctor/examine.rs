@@ -12,7 +12,7 @@ use crate::doctor::project;
 use crate::doctor::repair::{Mending, mend};
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::model::{Explain as _, Help, Suggestion};
-use crate::runs::open::select::open_run;
+use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::{Project, StoreError, StoredRun as _};
 
@@ -40,7 +40,7 @@ pub struct DoctorRequest {
 /// read. Everything else that is wrong is in the report, including the reasons why a repair failed.
 pub fn doctor(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
     let mut all = doctor_here(cx, request)?;
-    all.worktrees = other_worktrees(cx, request.worktrees);
+    all.worktrees = other_worktrees(cx, if request.worktrees { usize::MAX } else { 0 });
     if !request.worktrees {
         return Ok(all);
     }
@@ -105,7 +105,7 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
     let now = cx.clock.now();
     if let Some(id) = &request.run {
-        let run = project.run(open_run(cx, project, id)?.id())?;
+        let run = project.run(open_run(cx, project, id, Purpose::Read)?.id())?;
         survey.runs = 1;
         survey.parts.push(diagnose(cx, project, &run, None, true, now).findings);
         return Ok(survey);

@@ -14,7 +14,7 @@ use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
-use crate::runs::open::select::open_run;
+use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::workflow::id_of_file;
 use crate::runs::{Context, Error, Result};
 use crate::store::local::layout;
@@ -95,7 +95,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
         }
         Err(_) => {
             let project = project?;
-            let run = open_run(cx, &project, target)?;
+            let run = open_run(cx, &project, target, Purpose::Read)?;
             checker.tree(project.run(run.id())?.path())?;
             return Ok(project.root().to_owned());
         }

@@ -23,7 +23,7 @@ use crate::drive::{Choose, Endpoint};
 use crate::engine::{Caller, Refusal};
 use crate::host::Setting;
 use crate::model::{Explain as _, RunId, RunStatus, SessionId, StateName, pairs, seconds, slug};
-use crate::runs::open::select::open_run_exactly;
+use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
 use crate::runs::{self, Context, end_in};

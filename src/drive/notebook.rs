@@ -11,7 +11,7 @@ use crate::engine::History;
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, StateName, StepStatus};
 use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
-use crate::runs::open::select::open_run;
+use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::is_file;
 use crate::runs::{Context, EmitRequest, ReportRequest, Reporter, change_context, emit_by, named_in};
@@ -92,7 +92,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
 
     fn history(&self) -> Result<History> {
         let project = self.cx.project()?;
-        let run = open_run(self.cx, &project, self.drive.run.as_str())?;
+        let run = open_run_exactly(&project, self.drive.run.as_str())?;
         Ok(for_reading(self.cx, &project, &*run)?.history)
     }
 

@@ -9,7 +9,7 @@ use crate::hooks::logged;
 use crate::hooks::payload::Payload;
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, RunPosition};
+use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition};
 
 /// Whose run to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +38,12 @@ pub struct HudReport {
     pub run: Option<RunPosition>,
     /// The active modes that the session sees.
     pub modes: Vec<ModeName>,
+    /// A short name of the run that commands take.
+    pub name: Option<String>,
     /// How many other runs are open.
     pub others: usize,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
 }
 
 /// Looks up what a status line shows; nothing at all without a project. Takes a few milliseconds.
@@ -49,12 +53,14 @@ pub struct HudReport {
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let cx = &cx.clone().at_work_in(request.cwd.as_deref());
     let brief = runs::brief(cx, &BriefRequest { session: request.session.clone() })?;
-    if brief.is_none() && cx.project().is_err() {
-        return Ok(HudReport::default());
-    }
+    let worktrees = runs::other_worktrees(cx, runs::RUNS_NAMED);
+    let Ok(project) = cx.project() else { return Ok(HudReport { worktrees, ..HudReport::default() }) };
     let scope = ModeScope { session: request.session.clone(), ..ModeScope::default() };
     let modes = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false }));
+    let name = brief.as_ref().map(|brief| runs::short_name(&project, &brief.position.run_id)).transpose()?;
     Ok(HudReport {
+        name,
+        worktrees,
         others: brief.as_ref().map_or(0, |brief| brief.others),
         run: brief.map(|brief| brief.position),
         modes: modes.map(|report| report.active).unwrap_or_default(),

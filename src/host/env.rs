@@ -20,6 +20,8 @@ const FLOW_HOLDER_PID: &str = "FLOW_HOLDER_PID";
 pub struct Env {
     /// `FLOW_DIR`: the `.flow` directory to use instead of the one found.
     pub flow_dir: Option<PathBuf>,
+    /// `FLOW_RUN`: the run that commands are about which name none.
+    pub run: Option<Setting>,
     /// `FLOW_SESSION`, else `CLAUDE_CODE_SESSION_ID` or `CODEX_SESSION_ID` if that is a valid session id. An agent that was
     /// started by another one inherits the other's variable. So if both are set, the nearer ancestor's counts, and
     /// Codex's if Claude's process is not visible, as in the sandbox in which Codex runs commands.
@@ -148,6 +150,7 @@ impl Env {
             setting("XDG_STATE_HOME").map(|setting| PathBuf::from(setting.raw)).filter(|dir| dir.is_absolute());
         Self {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
+            run: setting("FLOW_RUN"),
             session,
             claude_session,
             epoch: setting("FLOW_EPOCH"),
@@ -193,6 +196,14 @@ impl Env {
     /// [`BadSetting`] if it is not a session id.
     pub fn session_id(&self) -> Result<Option<SessionId>, BadSetting> {
         self.session.as_ref().map(Setting::parse).transpose()
+    }
+
+    /// The name of the run that commands are about which name none.
+    ///
+    /// # Errors
+    /// [`BadSetting`] if it is not UTF-8.
+    pub fn run_name(&self) -> Result<Option<String>, BadSetting> {
+        self.run.as_ref().map(Setting::parse).transpose()
     }
 
     /// The parsed epoch.

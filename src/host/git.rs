@@ -18,7 +18,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::child::kill;
-use super::remote::repository_name;
+use crate::model::Remote;
 
 pub use head::Head;
 pub use tree::WorkingTree;
@@ -116,6 +116,8 @@ pub struct Git {
 /// What a run records about its checkout when it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitFacts {
+    /// The remote `origin`.
+    pub remote: Option<Remote>,
     /// `owner/name` of the remote `origin`; without one, the name of the top directory, or of the directory itself
     /// outside of a checkout. `None` if it is unknown because git failed: the name of the directory might be wrong
     /// then.
@@ -175,7 +177,20 @@ impl Git {
             Err(_) => return GitFacts::default(),
         };
         let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
-        GitFacts { repo: self.repository(dir, &top), branch: head.name(), head: head.commit }
+        let (remote, is_answered) = self.ask_for_remote(dir);
+        let repo = match &remote {
+            Some(remote) => Some(remote.name()),
+            None if is_answered => own_name(&top),
+            None => None,
+        };
+        GitFacts { remote, repo, branch: head.name(), head: head.commit }
+    }
+
+    /// The remote `origin` of the repository that contains `dir`.
+    #[must_use]
+    pub fn remote(&self, dir: &Path) -> Option<Remote> {
+        self.top(dir)?;
+        self.ask_for_remote(dir).0
     }
 
     /// As [`Self::head`], for a repository whose files do not tell.
@@ -187,20 +202,20 @@ impl Git {
         }
     }
 
-    /// [`GitFacts::repo`].
-    fn repository(&self, dir: &Path, top: &Path) -> Option<String> {
+    /// The remote `origin`, and whether git has answered; without the program there is none.
+    fn ask_for_remote(&self, dir: &Path) -> (Option<Remote>, bool) {
         // `--local`: if git does not find the repository, it would otherwise read only the user's configuration and
         // report that there is no origin.
         let question = ["config", "--local", "--includes", "--get", "remote.origin.url"];
         let answer = match self.ask(dir, &question) {
             Ok(answer) => answer,
-            Err(Silence::NoProgram(_)) => return own_name(top),
-            Err(Silence::NoAnswer(_)) => return None,
+            Err(Silence::NoProgram(_)) => return (None, true),
+            Err(Silence::NoAnswer(_)) => return (None, false),
         };
-        match answer.status.code()? {
-            0 => repository_name(String::from_utf8_lossy(&answer.out).trim()).or_else(|| own_name(top)),
-            NO_SUCH_KEY => own_name(top),
-            _ => None,
+        match answer.status.code() {
+            Some(0) => (Remote::parse(&String::from_utf8_lossy(&answer.out)), true),
+            Some(NO_SUCH_KEY) => (None, true),
+            _ => (None, false),
         }
     }
 

@@ -16,7 +16,6 @@ mod ids;
 mod locks;
 mod output;
 mod process;
-mod remote;
 mod signal;
 mod stream;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
@@ -30,7 +29,7 @@ pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
 pub(crate) use dialog::Question;
 pub use env::{BadSetting, Env, Setting};
-pub use git::{Git, WorkingTree};
+pub use git::{Git, Head, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
 #[cfg(feature = "serve")]

@@ -16,8 +16,8 @@ use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
 use crate::runs::context::Context;
+use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
-use crate::runs::open::select::open_run;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_activity};
 use crate::store::{Project, StoredRun};
@@ -81,7 +81,7 @@ fn tell_of_interview(
         let cx = &beside(cx, file);
         let project = cx.project()?;
         let known = known_as(file, &project)?;
-        let mut link = link_of(cx, &project, &*open_run(cx, &project, run)?, known)?;
+        let mut link = link_of(cx, &project, &*open_run_exactly(&project, run)?, known)?;
         let script = script_of(cx, file, document)?;
         let standing = InterviewState::of(file, document, &script)?;
         link.begin(cx)?;

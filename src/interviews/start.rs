@@ -13,7 +13,7 @@ use crate::interviews::pad::{Metadata, Mode, Pad, Step};
 use crate::interviews::place::why_not_in;
 use crate::model::RunId;
 use crate::runs::context::Context;
-use crate::runs::open::select::open_run;
+use crate::runs::open::name::{Purpose, open_run};
 
 /// The interview to begin or to find.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -140,7 +140,7 @@ fn refuse_elsewhere(cx: &Context, file: &DocumentFile) -> Result<()> {
 /// The id of the run called `run` in the project of a document.
 fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
     let cx = &beside(cx, file);
-    Ok(open_run(cx, &cx.project()?, run)?.id().clone())
+    Ok(open_run(cx, &cx.project()?, run, Purpose::Write)?.id().clone())
 }
 
 /// Repairs a document whose scratch pad lost its heading: restores the heading, and adds the name of the script if the

@@ -186,6 +186,19 @@ macro_rules! name_type {
     };
 }
 
+impl RunId {
+    /// The id without the time with which flow begins the ids that it makes.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        const TIME: &str = "0000-00-00T000000Z-";
+        let is_like = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+        match self.as_str().split_at_checked(TIME.len()) {
+            Some((time, name)) if !name.is_empty() && time.bytes().zip(TIME.bytes()).all(is_like) => name,
+            _ => self.as_str(),
+        }
+    }
+}
+
 name_type!(
     /// The id of a run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, without a trailing dot, and not a device name of Windows.
     /// It is the name of the run's directory. `flow start` makes `<compact UTC time>-<slug>` (FlowRun); callers may

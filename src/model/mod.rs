@@ -12,10 +12,12 @@ mod gate;
 mod help;
 mod idlist;
 mod ids;
+mod issue;
 #[doc(hidden)]
 pub mod limits;
 mod mode;
 mod problem;
+mod remote;
 mod repair;
 mod run;
 mod step;
@@ -43,9 +45,12 @@ pub(crate) use ids::hex;
 #[doc(hidden)]
 pub use ids::slug;
 pub use ids::{ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId};
+pub(crate) use issue::issue_file_part;
+pub use issue::{BadIssue, Issue};
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub use problem::{Explain, Kind, Problem};
+pub use remote::Remote;
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};
 #[doc(hidden)]

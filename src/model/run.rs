@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Gate, IdList, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
+    Gate, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
     WorkflowId,
 };
 
@@ -244,9 +244,11 @@ pub struct RunSummary {
     /// Its goal.
     pub goal: Option<String>,
     /// The issue that it is about.
-    pub issue: Option<u64>,
+    pub issue: Option<Issue>,
     /// The pull request that it is about.
     pub pr: Option<u64>,
+    /// The branch, or the short id of the commit, that was checked out when it began.
+    pub branch: Option<String>,
     /// The feature that it is about.
     pub feature: Option<String>,
     /// Its decision journal.
@@ -286,8 +288,9 @@ impl From<&RunDocument> for RunSummary {
             head: run.into(),
             completed_activities: run.state.completed_activities.len(),
             goal: run.goal.clone(),
-            issue: run.context_number("issue"),
+            issue: run.issue(),
             pr: run.context_number("pr"),
+            branch: run.context_text("branch").map(str::to_owned),
             feature: run.context.get("feature").and_then(Value::as_str).map(str::to_owned),
             journal: run.context_text("journal").map(str::to_owned),
             session: run.state.session.clone(),
@@ -303,7 +306,13 @@ pub const LIMITS: [&str; 2] = ["max_iterations", "max_runtime_minutes"];
 pub const SESSION_ENDED: &str = "session ended";
 
 impl RunDocument {
-    /// A number in `context`, such as `issue` or `pr`.
+    /// The issue that it is about.
+    #[must_use]
+    pub fn issue(&self) -> Option<Issue> {
+        Issue::from_value(self.context.get("issue")?)
+    }
+
+    /// A number in `context`, such as `pr`.
     #[must_use]
     pub fn context_number(&self, key: &str) -> Option<u64> {
         self.context.get(key)?.as_u64()

@@ -16,7 +16,7 @@ use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
 use crate::runs::context::Context;
-use crate::runs::open::select::open_run;
+use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{self, Source, place_of_caller};
 use crate::store::Project;
 
@@ -363,7 +363,7 @@ fn refused(state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
 
 /// Finds the run that a mode is to work on; it must exist.
 fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
-    run.map(|run| Ok(open_run(cx, project, run)?.id().clone())).transpose()
+    run.map(|run| Ok(open_run(cx, project, run, Purpose::Write)?.id().clone())).transpose()
 }
 
 /// A warning about the run of a mode that ended, because the run does not end with it.

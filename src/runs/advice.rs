@@ -126,7 +126,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         (Action::Repair, _) => Advice { command: Some(doctor(words.run)), ..advice }
             .or("what it finds is to be repaired", doctor(words.run).flag("repair")),
         (Action::Join, _) => join(words.run),
-        (Action::Nothing, _) => advice.or("there is more to do", words.status("reopen", Some("why"))),
+        (Action::Nothing, _) => advice.or("there is more to do", reopen(words.run, false).example("reason", "why")),
         _ => advice,
     };
     match driver {
@@ -209,6 +209,12 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
         .option("type", kind.as_str())
         .option("step", step)
         .option("data", data)
+}
+
+/// The command that reopens a run, `another` if an open run is about the same work.
+pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
+    let command = Suggestion::flow("reopen").value(run);
+    if another { command.flag("another") } else { command }
 }
 
 /// The command that answers a question.

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::select::{select_run, select_run_to_write};
+use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
 use crate::runs::transaction::{Transaction, transact};
 
@@ -92,7 +92,7 @@ const RECORDS: usize = 5;
 /// [`Error::Refused`] when no gate waits, and those of reading a run.
 pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let project = cx.project()?;
-    let run = select_run(cx, &project, run, None)?;
+    let run = select_run_to_write(cx, &project, run, None, cx.now())?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };

@@ -81,6 +81,12 @@ pub enum Error {
         /// Another worktree of the repository that has the run.
         worktree: Option<PathBuf>,
     },
+    /// `FLOW_RUN` names a run that does not exist.
+    #[error("FLOW_RUN names the run: {why}")]
+    NoSuchRunInEnvironment {
+        /// Why there is no such run.
+        why: String,
+    },
     /// A rule forbids the command, and the run follows an older definition of its workflow than the current one.
     #[error("{}", refused::sentence(run, refusal))]
     RefusedByOlder {
@@ -89,13 +95,13 @@ pub enum Error {
         /// The rule.
         refusal: Refusal,
     },
-    /// The name is a prefix of several ids.
-    #[error("{given} is the beginning of several runs: {}", some_of(.candidates))]
+    /// The name fits several runs.
+    #[error("{given} fits several runs: {}", some_of(.candidates))]
     AmbiguousRun {
         /// The name as given.
         given: String,
         /// The runs.
-        candidates: Vec<String>,
+        candidates: Vec<RunId>,
     },
     /// Another open run is about the same issue or pull request.
     #[error("{run} is open and is about {about} as well")]
@@ -119,11 +125,19 @@ pub enum Error {
         /// Runs that could not be read: one of them may be active.
         unreadable: Vec<String>,
     },
-    /// No run was named, and several are active.
-    #[error("several runs are active: {}", .candidates.iter().map(RunId::as_str).collect::<Vec<_>>().join(", "))]
+    /// No run was named, and several may be meant.
+    #[error("several runs are open: {}", some_of(.candidates))]
     SeveralRuns {
-        /// The active runs, newest first.
+        /// These runs, newest first.
         candidates: Vec<RunId>,
+    },
+    /// No run was named to reopen.
+    #[error("name the run to reopen")]
+    NoRunToReopen {
+        /// The run that ended last.
+        ended: Option<RunId>,
+        /// Whether another open run is about the same work.
+        another: bool,
     },
     /// No run was named. One is active, but another one cannot be read and may be the one that is meant.
     #[error("{candidate} is active, but {unreadable} cannot be read and may be the one that is meant")]
@@ -257,11 +271,12 @@ pub enum Error {
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The first few of several names.
-fn some_of(names: &[String]) -> String {
+/// The first few of several runs.
+fn some_of(runs: &[RunId]) -> String {
     const SHOWN: usize = 5;
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names[..names.len().min(SHOWN)].join(", ");
+    let more = runs.len().saturating_sub(SHOWN);
+    let shown: Vec<_> = runs.iter().take(SHOWN).map(RunId::as_str).collect();
+    let shown = shown.join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 

@@ -7,6 +7,7 @@ use crate::codec::violations::all;
 use crate::engine::{EditFault, Refusal};
 use crate::host::GitRef;
 use crate::model::{Explain, Help, Kind, Problem, RunId, StateName, Suggestion};
+use crate::runs::advice::reopen;
 use crate::runs::error::Error;
 use crate::runs::{quoted_path, refused};
 
@@ -20,13 +21,13 @@ impl Explain for Error {
         match self {
             Self::Store(error) => error.problem(),
             Self::Catalog(error) => error.problem(),
-            Self::DefinitionGone { workflow, .. } => new(Kind::NotFound, "unknown_workflow").help(
-                Help::from(format!(
+            Self::DefinitionGone { workflow, .. } => {
+                let help = format!(
                     "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; \
                      without it the run goes on under the definition that it started with, as "
-                )) + flow("resume")
-                    + " says",
-            ),
+                );
+                new(Kind::NotFound, "unknown_workflow").help(Help::from(help) + flow("resume") + " says")
+            }
             Self::Name(_) => new(Kind::Usage, "invalid_name"),
             Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
             Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
@@ -49,13 +50,10 @@ impl Explain for Error {
                     Help::from(around.unwrap_or_default()) + "start a run with " + flow("start").value("WORKFLOW");
                 new(Kind::NotFound, "no_project").help(help + ", or make an empty one with " + flow("init"))
             }
-            Self::NoSuchRun { .. }
-            | Self::AmbiguousRun { .. }
-            | Self::SecondRun { .. }
-            | Self::TwinRun { .. }
-            | Self::NoActiveRun { .. }
-            | Self::SeveralRuns { .. }
-            | Self::UnsureRun { .. } => which_run(self),
+            Self::SecondRun { .. } | Self::TwinRun { .. } => which_run(self),
+            Self::NoSuchRun { .. } | Self::NoSuchRunInEnvironment { .. } | Self::AmbiguousRun { .. } => which_run(self),
+            Self::NoRunToReopen { .. } | Self::NoActiveRun { .. } => which_run(self),
+            Self::SeveralRuns { .. } | Self::UnsureRun { .. } => which_run(self),
             Self::RunFile { .. } => new(Kind::Damaged, "run_file_invalid")
                 .help("correct the file by hand, or bring an earlier one back with git; nothing was written"),
             Self::RunSchema { violations, .. } => new(Kind::Damaged, "run_file_invalid")
@@ -123,7 +121,9 @@ fn which_run(error: &Error) -> Problem {
                 }
             })
         }
-        Error::AmbiguousRun { .. } => new(Kind::Usage, "ambiguous_run").help("give more of the id"),
+        Error::NoSuchRunInEnvironment { .. } => new(Kind::NotFound, "run_not_found")
+            .help(Help::from("correct or unset FLOW_RUN; ") + flow("list") + " shows all runs"),
+        Error::AmbiguousRun { .. } => new(Kind::Usage, "ambiguous_run").help("name one of them by its whole id"),
         Error::SecondRun { run, .. } => new(Kind::Refused, "run_open")
             .help(Help::from("go on with it: ") + flow("resume").value(run) + "; or have two with --another"),
         Error::TwinRun { twin, .. } => {
@@ -134,12 +134,18 @@ fn which_run(error: &Error) -> Problem {
         Error::NoActiveRun { unreadable } => new(Kind::Damaged, "no_active_run")
             .help(flow("doctor") + " says what can be done about them; or name another run with --run-id")
             .because(unreadable.iter().cloned()),
+        Error::NoRunToReopen { ended: None, .. } => new(Kind::NotFound, "no_run_to_reopen").help("no run has ended"),
+        Error::NoRunToReopen { ended: Some(run), another } => {
+            let command = reopen(run, *another).example("reason", "TEXT");
+            new(Kind::Usage, "no_run_to_reopen").help(Help::from("the one that ended last: ") + command)
+        }
         Error::UnsureRun { unreadable, .. } => new(Kind::Usage, "several_runs").help(
             Help::from("name the run with --run-id; ")
                 + flow("resume").value(unreadable)
                 + " says what is wrong with the other",
         ),
-        _ => new(Kind::Usage, "several_runs").help("name one of them with --run-id"),
+        _ => new(Kind::Usage, "several_runs")
+            .help(Help::from("name one of them with --run-id or in FLOW_RUN; ") + flow("list") + " shows all runs"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest};
 use crate::disk::{Disk, DocumentPlace, Guard, update_document};
-use crate::model::{RunDocument, Timestamp, limits};
+use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
 use crate::store::Project;
 
 /// How long to wait for another writer of the journal.
@@ -25,18 +25,22 @@ pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
 
 /// The journal of a run: the one in its context, otherwise that of its issue.
 pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
-    match (run.context_text("journal"), run.context_number("issue")) {
-        (Some(journal), _) => Some(PathBuf::from(journal)),
-        (None, Some(issue)) => Some(PathBuf::from(format!(".decisions/issue-{issue}.md"))),
-        (None, None) => None,
+    match run.context_text("journal") {
+        Some(journal) => Some(PathBuf::from(journal)),
+        None => run.issue().map(|issue| PathBuf::from(of_issue(&issue.key(None)))),
     }
+}
+
+/// The journal of the issue with this key.
+pub(crate) fn of_issue(key: &str) -> String {
+    format!(".decisions/issue-{}.md", issue_file_part(key))
 }
 
 /// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
 pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {
-        issue: run.context_number("issue"),
+        issue: run.issue().map(|issue| issue.to_value()),
         created: now.to_string(),
         branch: run.context_text("branch").map(str::to_owned),
     };

@@ -86,10 +86,14 @@ pub use look::show::{
 pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, run_report};
 pub use open::listed::ListedRun;
+pub(crate) use open::name::short_name;
+#[cfg(feature = "mcp")]
+pub(crate) use open::select::heeding_own_run_only;
 #[doc(hidden)]
 pub use open::select::meant_run;
+pub(crate) use open::select::run_in_environment;
 pub use open::worktrees::OtherWorktree;
-pub(crate) use open::worktrees::{in_other_worktrees, other_worktrees};
+pub(crate) use open::worktrees::{RUNS_NAMED, in_other_worktrees, other_worktrees};
 pub use payload::ReportRequest;
 #[doc(hidden)]
 pub use payload::parse_batch;

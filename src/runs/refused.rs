@@ -2,7 +2,7 @@
 
 use crate::engine::{Elsewhere, Refusal, StepFault, Unanswered, Undone};
 use crate::model::{ActivityStatus, Help, Kind, RunId, StateName, StepStatus, Suggestion};
-use crate::runs::advice::answer;
+use crate::runs::advice::{self, answer};
 
 fn names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
@@ -13,7 +13,7 @@ fn resume(run: &RunId) -> Suggestion {
 }
 
 fn reopen(run: &RunId) -> Suggestion {
-    Suggestion::flow("reopen").value(run).example("reason", "TEXT")
+    advice::reopen(run, false).example("reason", "TEXT")
 }
 
 /// The kind, the code and the help of a refusal.

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::refuse_other_session;
-use crate::model::{EventKind, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
+use crate::model::{EventKind, Issue, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::select::{open_run, select_run_to_write};
-use crate::runs::start::{SameWork, refuse_second_run};
+use crate::runs::open::name::open_run_exactly;
+use crate::runs::open::same_work::{SameWork, refuse_second_run};
+use crate::runs::open::select::select_run_to_write;
 use crate::runs::transaction::{Transaction, transact};
 
 /// The changes; `None` and empty keep the current value.
@@ -21,8 +22,9 @@ pub struct SetRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// `context.issue`.
-    pub issue: Option<u64>,
+    /// `context.issue`: a number, the key of another tracker, or an address.
+    #[schemars(with = "Option<String>")]
+    pub issue: Option<Issue>,
     /// `context.pr`.
     pub pr: Option<u64>,
     /// `context.branch`.
@@ -79,9 +81,9 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
         refuse_other_session(&tx.state, &tx.caller)
             .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
         let wanted = request.wanted(tx.state.document());
-        let moves = request.issue.is_some() || request.pr.is_some();
-        if moves && !request.another && !tx.state.status().is_terminal() {
-            refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(&wanted))?;
+        if !request.another && !tx.state.status().is_terminal() {
+            let news = SameWork::of(&wanted).without(&SameWork::of(tx.state.document()));
+            refuse_second_run(cx, &project, Some(run.id()), &news)?;
         }
         let changed = change_facts(tx, &wanted)?;
         let document = tx.state.document();
@@ -105,9 +107,11 @@ impl SetRequest {
         for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
             wanted.context.insert(key.to_owned(), text.as_str().into());
         }
-        let numbers = [("issue", self.issue), ("pr", self.pr)];
-        for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
-            wanted.context.insert(key.to_owned(), number.into());
+        if let Some(issue) = &self.issue {
+            wanted.context.insert("issue".to_owned(), issue.to_value());
+        }
+        if let Some(pr) = self.pr {
+            wanted.context.insert("pr".to_owned(), pr.into());
         }
         for (name, limit) in &self.limits {
             wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
@@ -129,7 +133,7 @@ pub(crate) fn change_context(
     change: impl Fn(&mut Map<String, Value>),
 ) -> Result<()> {
     let project = cx.project()?;
-    let run = open_run(cx, &project, run.as_str())?;
+    let run = open_run_exactly(&project, run.as_str())?;
     let caller = cx.caller(Some(session.clone()), Some(epoch))?;
     transact(cx, &project, &*run, caller, cx.now(), |tx| {
         refuse_other_session(&tx.state, &tx.caller)

@@ -8,14 +8,15 @@ use crate::codec::{RunText, digest};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventKind, RunDocument, RunId, RunStarted, RunSummary, Seq, SessionId, StateName, TextDigest, Timestamp,
-    WorkflowId, slug,
+    Event, EventKind, Issue, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp,
+    WorkflowId, issue_file_part, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::journal;
 use crate::runs::open::checkout::elsewhere;
-use crate::runs::open::reading::Runs;
+use crate::runs::open::name::IssueKeys;
+use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::token::token_of_new_run;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
@@ -25,8 +26,9 @@ use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 pub struct StartRequest {
     /// The workflow's name.
     pub workflow: String,
-    /// The issue that the run is about.
-    pub issue: Option<u64>,
+    /// The issue that the run is about: a number, the key of another tracker, or an address.
+    #[schemars(with = "Option<String>")]
+    pub issue: Option<Issue>,
     /// The pull request that the run is about.
     pub pr: Option<u64>,
     /// The goal that the run serves.
@@ -49,21 +51,6 @@ pub struct StartRequest {
     /// Whether another run about it may be open.
     #[serde(default)]
     pub another: bool,
-}
-
-/// What two open runs should not share: an issue, or a pull request in the same workflow.
-pub(crate) struct SameWork<'a> {
-    pub(crate) issue: Option<u64>,
-    pub(crate) pr: Option<u64>,
-    pub(crate) workflow: &'a str,
-}
-
-impl<'a> SameWork<'a> {
-    /// The issue and pull request of a run.
-    pub(crate) fn of(run: &'a RunDocument) -> Self {
-        let (issue, pr) = (run.context_number("issue"), run.context_number("pr"));
-        Self { issue, pr, workflow: run.workflow.as_str() }
-    }
 }
 
 /// The longest slug in a run id, in bytes; leaves room for the time and a suffix.
@@ -121,7 +108,9 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let machine = catalog.find(&request.workflow)?.machine;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
-    let base = run_id_base(request, now)?;
+    let root = existing.as_ref().map_or_else(|| cx.root_to_be(), |project| Ok(project.root().to_owned()))?;
+    let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
+    let base = run_id_base(request, key.as_deref(), now)?;
     if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
         return Err(Error::Usage(format!("--journal: {why}")));
     }
@@ -140,7 +129,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         workflow_version: machine.version(),
         phase: Some(phase.clone()),
         goal: request.goal.clone(),
-        context: context_of(cx, &project, request),
+        context: context_of(cx, &project, request, key.as_deref()),
         limits: default_limits(),
         session: caller.session,
         holder,
@@ -183,7 +172,7 @@ fn create_run(
         // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
         // run.
         if attempt == 1 && !asked.another {
-            let work = SameWork { issue: asked.issue, pr: asked.pr, workflow: started.workflow.as_str() };
+            let work = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
             refused = refuse_second_run(cx, project, asked.id.as_ref(), &work).err();
         }
         if refused.is_some() {
@@ -209,33 +198,13 @@ fn create_run(
     Ok((run, document.expect("BUG: a run was created without a document")))
 }
 
-/// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that
-/// the run exists, not this one.
-pub(crate) fn refuse_second_run(
+/// The context of a new run; `key` is that of its issue.
+pub(crate) fn context_of(
     cx: &Context,
     project: &Project,
-    run: Option<&RunId>,
-    work: &SameWork<'_>,
-) -> Result<()> {
-    if work.issue.is_none() && work.pr.is_none() {
-        return Ok(());
-    }
-    let runs = Runs::read_open(cx, project)?;
-    let same_issue = |other: &RunSummary| work.issue.is_some() && other.issue == work.issue;
-    let same_pr =
-        |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow;
-    for other in runs.open().filter(|other| Some(&other.head.run_id) != run) {
-        let about = match (same_issue(other), same_pr(other)) {
-            (true, _) => format!("issue {}", work.issue.unwrap_or_default()),
-            (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
-            _ => continue,
-        };
-        return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
-    }
-    Ok(())
-}
-
-pub(crate) fn context_of(cx: &Context, project: &Project, request: &StartRequest) -> Map<String, Value> {
+    request: &StartRequest,
+    key: Option<&str>,
+) -> Map<String, Value> {
     let known = request.repo.is_some() && request.branch.is_some();
     let facts = if known { None } else { Some(cx.git.facts(project.root())) };
     let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
@@ -244,10 +213,10 @@ pub(crate) fn context_of(cx: &Context, project: &Project, request: &StartRequest
     let mut context = Map::new();
     context.insert("repo".into(), repo.unwrap_or_default().into());
     context.insert("branch".into(), branch.unwrap_or_default().into());
-    context.insert("issue".into(), request.issue.map_or(Value::Null, Value::from));
+    context.insert("issue".into(), request.issue.as_ref().map_or(Value::Null, Issue::to_value));
     context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
     let journal = request.journal.clone();
-    let journal = journal.or_else(|| request.issue.map(|issue| format!(".decisions/issue-{issue}.md")));
+    let journal = journal.or_else(|| key.map(journal::of_issue));
     if let Some(journal) = journal {
         context.insert("journal".into(), journal.into());
     }
@@ -275,14 +244,14 @@ pub(crate) fn default_limits() -> Map<String, Value> {
     limits.as_object().cloned().unwrap_or_default()
 }
 
-fn run_id_base(request: &StartRequest, now: Timestamp) -> Result<String> {
+fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> Result<String> {
     if let Some(id) = &request.id {
         return Ok(id.to_string());
     }
-    let end = match (&request.slug, request.issue, request.pr, &request.goal) {
+    let end = match (&request.slug, issue, request.pr, &request.goal) {
         (Some(given), ..) => slug(given, SLUG_BYTES)
             .ok_or_else(|| Error::Usage(format!("--slug {given:?} has no letter or digit that a run id may hold")))?,
-        (None, Some(issue), ..) => format!("issue-{issue}"),
+        (None, Some(key), ..) => format!("issue-{}", issue_file_part(key)),
         (None, None, Some(pr), _) => {
             format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
         }

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Command, Decision, History, Refusal, Trail};
 use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::journal;
-use crate::runs::open::reading::Runs;
+use crate::runs::open::name::open_run_exactly;
+use crate::runs::open::reading::{Runs, read_all};
+use crate::runs::open::same_work::{SameWork, has_second_run, refuse_second_run};
 use crate::runs::open::select::select_run_to_write;
-use crate::runs::open::view::to_remember;
+use crate::runs::open::view::{for_reading, to_remember};
 use crate::runs::questions::append_and_warn;
-use crate::runs::start::{SameWork, refuse_second_run};
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
 
@@ -91,8 +92,11 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
     let reopens = request.verb == StatusVerb::Reopen;
+    if reopens && request.run.is_none() && cx.env.run.is_none() {
+        return Err(none_to_reopen(cx, &project)?);
+    }
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
     let forget = || project.runs().forget_over(&cx.write_request(now, cx.lock_wait().unwrap_or_default()));
     if reopens {
         // Forget the cached summary before the change, because this process may be killed, and after it, because
@@ -123,7 +127,6 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         };
         Ok((report_of(tx, changed), tx.state.document().clone()))
     })?;
-    // Write the journal after the transaction, so that others need not wait for it.
     let ended = report.changed && report.status.is_terminal();
     if ended {
         remember_end(cx, &project, run.id(), now);
@@ -133,10 +136,25 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     if reopens {
         forget();
     }
-    if ended || report.changed && reopens {
+    if report.changed {
+        // After the transaction, so that others need not wait for it.
         report.warnings.extend(journal::note(&*cx.disk, &project, &document, now));
     }
     Ok(report)
+}
+
+/// The error that no run was named to reopen, with the one that ended last.
+fn none_to_reopen(cx: &Context, project: &Project) -> Result<Error> {
+    let (over, _) = read_all(cx, project, |run| {
+        let head = run.head;
+        head.status.is_terminal().then_some((head.updated_at, head.created_at, head.run_id))
+    })?;
+    let Some((_, _, run)) = over.into_iter().max() else {
+        return Ok(Error::NoRunToReopen { ended: None, another: false });
+    };
+    let view = for_reading(cx, project, &*open_run_exactly(project, run.as_str())?)?;
+    let another = has_second_run(cx, project, view.history.state().document());
+    Ok(Error::NoRunToReopen { ended: Some(run), another })
 }
 
 /// Whether an earlier try of the same request changed the run; an error if its id stands for something else.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use flowrun::model::{ActivityId, RunId, RunStatus, Seq, SessionId};
+use flowrun::model::{ActivityId, Issue, RunId, RunStatus, Seq, SessionId};
 use flowrun::runs::{
     self, CardFilter, CardGroup, ClaimRequest, Context, Cursor, EmitRequest, Feed, ListFilter, LogRequest,
     RecordRequest, ReportRequest, ResumeRequest, RunReport, RunRequest, SetRequest, ShowRequest, StartRequest,
@@ -20,7 +20,7 @@ fn started(cx: &Context) -> RunId {
     let id = Some(RunId::new(RUN).unwrap());
     // Otherwise the directory of the test would be the name of the repository.
     let (workflow, repo) = ("debug".to_owned(), Some("parser".to_owned()));
-    let request = StartRequest { workflow, id, repo, issue: Some(7), ..StartRequest::default() };
+    let request = StartRequest { workflow, id, repo, issue: Some(Issue::Number(7)), ..StartRequest::default() };
     runs::start(cx, &request).unwrap().run_id
 }
 
@@ -156,9 +156,10 @@ pub fn a_run_that_ends_is_open_no_more_and_goes_on_when_it_is_reopened(keeper: &
     let id = started(cx);
     runs::change_status(cx, &status(StatusVerb::Cancel)).unwrap();
     let meant = || runs::meant_run(cx, None, None).unwrap();
-    assert_eq!((meant().run_id, meant().open), (id.clone(), false));
-    runs::change_status(cx, &status(StatusVerb::Reopen)).unwrap();
-    assert_eq!((meant().run_id, meant().open), (id, true));
+    assert_eq!((meant().run_id, meant().is_sure), (id.clone(), false));
+    let reopen = StatusRequest { run: Some(id.to_string()), ..status(StatusVerb::Reopen) };
+    runs::change_status(cx, &reopen).unwrap();
+    assert_eq!((meant().run_id, meant().is_sure), (id, true));
     assert!(runs::record_activity(cx, &work("again", false)).is_ok());
 }
 

@@ -48,6 +48,7 @@ mod mode_commands;
 mod mode_trouble;
 mod mode_words;
 mod modes;
+mod names;
 mod next;
 mod old_runs;
 mod open_runs;

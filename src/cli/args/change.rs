@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use super::{CallerArgs, RunArg, positive};
-use crate::model::{EventId, LIMITS};
+use super::values::positive;
+use super::{CallerArgs, RunArg, pull_request};
+use crate::model::{EventId, Issue, LIMITS};
 
 // Which run is changed, and why.
 #[derive(Debug, Args)]
@@ -66,11 +67,11 @@ pub(crate) struct ReopenArgs {
 pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// The issue that the run is about
-    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
-    pub(crate) issue: Option<u64>,
+    /// The issue that the run is about: its number, its key (PROJ-123), or its URL
+    #[arg(long, value_name = "ISSUE", group = "what")]
+    pub(crate) issue: Option<Issue>,
     /// The pull request that the run is about
-    #[arg(long, value_name = "N", value_parser = positive, group = "what")]
+    #[arg(long, value_name = "N", value_parser = pull_request, group = "what")]
     pub(crate) pr: Option<u64>,
     /// The branch that the run works on
     #[arg(long, value_name = "NAME", group = "what")]

@@ -48,6 +48,11 @@ pub(super) fn time(text: &str) -> Result<String, String> {
     text.parse::<Timestamp>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
+/// The number of a pull request, also as `#7`.
+pub(super) fn pull_request(text: &str) -> Result<u64, String> {
+    positive(text.strip_prefix('#').unwrap_or(text))
+}
+
 pub(super) fn positive(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (1..=limits::COUNTER).contains(number));
     number.ok_or_else(|| format!("give a whole number from 1 to {}", limits::COUNTER))

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::cli::args::AttentionArgs;
+use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{CARE, FAINT, Page, age, brief};
@@ -37,6 +38,7 @@ fn page(report: &AttentionReport, now: Timestamp) -> String {
         let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
         page.table(2, &rows.collect::<Vec<_>>());
     }
+    worktrees::show(&report.worktrees, &mut page);
     page.finish()
 }
 

@@ -8,7 +8,7 @@ use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, pars
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
     out.errors_begin_with("Error");
-    let request = match request(args) {
+    let request = match request(cx, args) {
         Ok(request) => request,
         Err(error) => return out.error(&error),
     };
@@ -22,7 +22,7 @@ pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
     }
 }
 
-fn request(args: EmitArgs) -> Result<EmitRequest, Error> {
+fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
     let needed =
         |given: Option<String>, option: &str| given.ok_or_else(|| Error::Usage(format!("{option} is required")));
     let reports = match &args.batch {
@@ -33,7 +33,10 @@ fn request(args: EmitArgs) -> Result<EmitRequest, Error> {
             vec![ReportRequest::from_texts(Some(kind), args.step, args.unit, args.data.as_deref())?]
         }
     };
-    let run = needed(args.run_id, "--run-id")?;
+    let run = match args.run_id {
+        Some(run) => run,
+        None => needed(runs::run_in_environment(cx)?.map(|run| run.to_string()), "--run-id")?,
+    };
     let workflow = needed(args.workflow, "--workflow")?;
     Ok(EmitRequest {
         workflow,

@@ -45,17 +45,19 @@ pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 11] = [
+const FIELDS: [(&str, Field); 13] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
-    ("name", |report, _| of_run(report, name)),
+    ("name", |report, _| text(report.name.as_ref())),
     ("workflow", |report, _| of_run(report, |run| text(run.workflow.as_ref()))),
     ("status", |report, _| of_run(report, |run| text(run.status.as_ref()))),
     ("phase", |report, _| of_run(report, |run| text(run.phase.as_ref()))),
     ("place", |report, _| of_run(report, place)),
+    ("branch", |report, _| of_run(report, branch)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
     ("undone", |report, _| of_run(report, undone)),
     ("age", |report, now| of_run(report, |run| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+    ("elsewhere", |report, _| elsewhere(report)),
     ("others", |report, _| text(Some(report.others).filter(|&others| others > 0).as_ref())),
 ];
 
@@ -73,8 +75,9 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
     let Some(format) = format else {
         let place = [field("phase"), field("place")].join(" ");
         let place = place.trim().to_owned();
-        let fields = [field("name"), place, field("verdict"), field("undone"), field("modes"), field("age")];
-        return fields.into_iter().filter(|field| !field.is_empty()).collect::<Vec<_>>().join("  ");
+        let names = ["branch", "verdict", "undone", "modes", "age", "elsewhere"];
+        let fields = [field("name"), place].into_iter().chain(names.map(field));
+        return fields.filter(|field| !field.is_empty()).collect::<Vec<_>>().join("  ");
     };
     pieces(format).map(|(text, name)| format!("{text}{}", name.map(field).unwrap_or_default())).collect()
 }
@@ -103,18 +106,21 @@ fn text(value: Option<&impl ToString>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The end of the run's id, without the time with which flow lets ids begin.
-fn name(run: &RunPosition) -> String {
-    let id = run.run_id.as_str();
-    let is_time = |time: &str| time.len() == TIME.len() && time.bytes().zip(TIME.bytes()).all(|(a, b)| is_like(a, b));
-    id.split_at_checked(TIME.len()).filter(|(time, _)| is_time(time)).map_or(id, |(_, name)| name).to_owned()
+fn branch(run: &RunPosition) -> String {
+    run.other_branch.as_ref().map(|branch| format!("branch {branch}")).unwrap_or_default()
 }
 
-/// The form of the time: digits where there is a 0.
-const TIME: &str = "0000-00-00T000000Z-";
-
-fn is_like(byte: u8, form: u8) -> bool {
-    if form == b'0' { byte.is_ascii_digit() } else { byte == form }
+/// The open runs of other worktrees, named if there are few.
+fn elsewhere(report: &HudReport) -> String {
+    let mut runs = report.worktrees.iter().flat_map(|worktree| {
+        let place = worktree.path.file_name().unwrap_or_default().to_string_lossy();
+        worktree.runs.iter().map(move |run| format!("{}@{place}", run.head.run_id.name()))
+    });
+    let first = runs.next().map(|first| format!("+ {first}")).unwrap_or_default();
+    match runs.count() {
+        0 => first,
+        n => format!("{first} and {n} more"),
+    }
 }
 
 fn undone(run: &RunPosition) -> String {

@@ -5,14 +5,15 @@ use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::runs::OtherWorktree;
 
-/// One line that says how many runs are open in other worktrees; nothing if there are none, or if they are shown.
+/// One line that says how many runs are open in other worktrees and are not shown.
 pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
-    let counted: usize =
-        worktrees.iter().filter(|worktree| worktree.runs.is_empty()).map(|other| other.open_runs).sum();
-    let runs = match counted {
+    let shown: usize = worktrees.iter().map(|worktree| worktree.runs.len()).sum();
+    let open: usize = worktrees.iter().map(|worktree| worktree.open_runs).sum();
+    let more = if shown > 0 { " more" } else { "" };
+    let runs = match open - shown {
         0 => return,
-        1 => "1 run is".to_owned(),
-        n => format!("{n} runs are"),
+        1 => format!("1{more} run is"),
+        n => format!("{n}{more} runs are"),
     };
     out.aside(&format!("{runs} open in other worktrees; --worktrees shows them\n"));
 }

@@ -30,7 +30,8 @@ pub(super) struct Call<'a> {
 pub(super) fn context(cx: &Context, meta: &Map<String, Value>, what: &str) -> Context {
     let named = meta.get(CODEX).and_then(|turn| turn.get("session_id")?.as_str());
     let session = named.and_then(|id| SessionId::new(id).ok()).or_else(|| runs::session_of_host(cx));
-    cx.for_call(session, format!("flow mcp {what}"))
+    // The host may have begun this server in an environment that is about another project.
+    runs::heeding_own_run_only(&cx.for_call(session, format!("flow mcp {what}")))
 }
 
 impl<'a> Call<'a> {

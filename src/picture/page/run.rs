@@ -84,7 +84,7 @@ fn about(run: &RunReport) -> Markup {
     let card = &run.card.run;
     html! {
         (card.head.workflow)
-        @if let Some(issue) = card.issue { " · issue " (issue) }
+        @if let Some(issue) = &card.issue { " · issue " (issue) }
         @if let Some(pr) = card.pr { " · pull request " (pr) }
         @if let Some(feature) = &card.feature { " · " (shortened(feature, 80)) }
         @if let Some(branch) = run.branch.as_ref().filter(|branch| !branch.is_empty()) {

@@ -26,7 +26,7 @@ use crate::runs::emit::answer::{Outcome, answer, nothing_new};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
 use crate::runs::journal;
-use crate::runs::open::select::{LATEST, latest_run, open_run_exactly};
+use crate::runs::open::name::{Purpose, open_run, open_run_exactly};
 use crate::runs::payload::{ReportRequest, in_batch};
 use crate::runs::questions::{append_and_warn, unanswered};
 use crate::runs::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case};
@@ -115,11 +115,14 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         Some(project) => project.root().to_owned(),
         None => cx.root_to_be()?,
     };
-    let latest = match &project {
-        Some(project) if request.run == LATEST => Some(latest_run(cx, project)?),
+    // A report may begin a run under any id, so only what is not an id is another name of a run.
+    let named = match &project {
+        Some(project) if RunId::new(request.run.as_str()).is_err() => {
+            Some(open_run(cx, project, &request.run, Purpose::Write)?.id().clone())
+        }
         _ => None,
     };
-    let asked = ask(cx, request, latest, &root, reporter, now)?;
+    let asked = ask(cx, request, named, &root, reporter, now)?;
     let found = match &project {
         Some(project) => find(project, &asked.run)?,
         None => None,
@@ -141,12 +144,12 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
 fn ask<'a>(
     cx: &Context,
     request: &'a EmitRequest,
-    latest: Option<RunId>,
+    named: Option<RunId>,
     root: &Path,
     reporter: &Reporter<'_>,
     now: Timestamp,
 ) -> Result<CheckedRequest<'a>> {
-    let run = latest.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
+    let run = named.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
     let id = request.id.clone().unwrap_or_else(|| cx.ids.next(now));
     let single = request.reports.len() == 1;
     let report = |(nth, report): (usize, &ReportRequest)| {
@@ -336,7 +339,7 @@ fn begin_with(
     let emitted = (**emitted).clone();
     let project = cx.project_or_init()?;
     refuse_same_but_for_case(&project, &asked.run)?;
-    started.context = context_of(cx, &project, &StartRequest::default());
+    started.context = context_of(cx, &project, &StartRequest::default(), None);
     if let Some(feature) = feature(&asked.reports) {
         started.context.insert(FEATURE.to_owned(), feature.into());
     }

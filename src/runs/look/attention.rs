@@ -10,6 +10,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::reading::{Unreadable, read_runs};
+use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 
 /// Which runs to tell about.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,8 @@ pub struct AttentionReport {
     pub runs: Vec<Card>,
     /// Runs that cannot be read, for instance because a merge left conflict markers. They need a person as well.
     pub unreadable: Vec<Unreadable>,
+    /// Other worktrees of the repository in which runs are open.
+    pub worktrees: Vec<OtherWorktree>,
 }
 
 /// Finds what the open runs need. Writes nothing. Asks git only about a run whose older version was put back. Without a
@@ -36,7 +39,10 @@ pub struct AttentionReport {
 pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionReport> {
     let project = match cx.project() {
         Ok(project) => project,
-        Err(Error::NoProject { .. }) => return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new() }),
+        Err(Error::NoProject { .. }) => {
+            let worktrees = other_worktrees(cx, RUNS_NAMED);
+            return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
+        }
         Err(error) => return Err(error),
     };
     let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
@@ -47,5 +53,5 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.head.updated_at, card.run.head.run_id.clone()))));
-    Ok(AttentionReport { runs, unreadable })
+    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED) })
 }

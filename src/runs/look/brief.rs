@@ -8,6 +8,7 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::resume::{Look, ResumeRequest, resume_here};
+use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
 
 /// Whose run to tell about.
@@ -33,6 +34,8 @@ pub struct RunPosition {
     pub phase_number: Option<usize>,
     /// How many phases the workflow has.
     pub phases: Option<usize>,
+    /// The branch that it is about, if another one is checked out.
+    pub other_branch: Option<String>,
     /// The verdict, as `resume` gives it.
     pub verdict: Verdict,
     /// How many things the run left behind without settling them.
@@ -82,6 +85,7 @@ pub(in crate::runs) fn brief_of(
     cx: &Context,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
+    let cx = &heeding_own_run_only(cx);
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
     let (report, view) = resume_here(cx, &asked, Look::Quick)?;
     let Some(run_id) = report.run_id else { return Ok(None) };
@@ -94,6 +98,7 @@ pub(in crate::runs) fn brief_of(
         phase_number: report.phase.as_ref().and_then(|phase| machine?.place_of(phase)),
         phase: report.phase,
         phases: machine.map(|machine| machine.states().len()),
+        other_branch: report.other_branch,
         verdict: report.verdict,
         undone: report.left_undone.len(),
         updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),

@@ -13,7 +13,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
-use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
+use crate::runs::open::worktrees::{OtherWorktree, named, other_worktrees};
 
 /// Which runs to list; the default is all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct ListFilter {
     pub since: Option<Timestamp>,
     /// The highest number of runs to list.
     pub limit: Option<usize>,
-    /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
+    /// Whether to name all open runs of the repository's other worktrees; otherwise the newest are named.
     pub worktrees: bool,
 }
 
@@ -155,14 +155,14 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { .. }) => {
-            let worktrees = other_worktrees(cx, filter.worktrees);
+            let worktrees = other_worktrees(cx, named(filter.worktrees));
             return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
         }
         Err(error) => return Err(error),
     };
     let taken = |run: ListedRun| filter.takes(&run).then_some(run);
     let (mut runs, unreadable) = if filter.attention {
-        let AttentionReport { runs, unreadable } = attention(cx, &AttentionRequest::default())?;
+        let AttentionReport { runs, unreadable, .. } = attention(cx, &AttentionRequest::default())?;
         (runs.into_iter().filter_map(|card| taken(card.run)).collect(), unreadable)
     } else {
         read_all(cx, &project, |run| taken(run.into()))?
@@ -170,7 +170,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     // A run is ten times as long as its key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((run.head.created_at, run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
-    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, filter.worktrees) })
+    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)) })
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

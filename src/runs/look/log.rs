@@ -10,7 +10,8 @@ use crate::model::{Event, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::checkout::elsewhere;
-use crate::runs::open::select::{open_run, select_run};
+use crate::runs::open::name::open_run_exactly;
+use crate::runs::open::select::select_run;
 use crate::runs::open::view::for_listing;
 use crate::store::{LogScan, Position, Presence, StoredRun};
 
@@ -116,7 +117,7 @@ impl Follow {
     /// [`crate::runs::Error::NoSuchRun`] when it was removed, and as [`log()`].
     pub fn is_over(&self) -> Result<bool> {
         let project = self.cx.project()?;
-        let run = open_run(&self.cx, &project, self.run.id().as_str())?;
+        let run = open_run_exactly(&project, self.run.id().as_str())?;
         Ok(for_listing(&self.cx, &project, &*run)?.summary.head.status.is_terminal())
     }
 

@@ -11,11 +11,12 @@ use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
 use crate::model::{LostRange, RunDocument, RunId, Seq, StateName, Suggestion, WorkflowId};
-use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, unknown_driver};
+use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, reopen, unknown_driver};
 use crate::runs::context::Context;
 use crate::runs::here::{named_here, place_from, place_of_caller};
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{ends_at, places_of_log, places_with, ways_back};
+use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
 use crate::runs::workflow::names_a_file;
 use crate::store::{Project, StoredRun};
@@ -84,6 +85,11 @@ pub(in crate::runs) fn steps(
         let shown = document.state.last_seq.unwrap_or_default();
         let places = places_with(cx, project, run, view.noted.max(shown));
         advice.alternatives = bring_back(run.id(), ways_back(cx, project, run, &places)).alternatives;
+    }
+    if plan.verdict == Verdict::Done && has_second_run(cx, project, document) {
+        let command = reopen(run.id(), true).example("reason", "why");
+        let when = "there is more to do, although another open run is about the same";
+        advice.alternatives = vec![Alternative::new(when, command)];
     }
     let mut advice = advice.in_project(place_of_caller(cx, project).as_deref());
     let mut notes = plan.notes.clone();

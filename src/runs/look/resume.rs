@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, Verdict, joined};
 use crate::host::WorkingTree;
 use crate::model::{
-    Doing, RunDocument, RunHead, RunId, RunStatus, RunSummary, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+    Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
 use crate::runs::advice::{Alternative, join};
 use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
@@ -17,8 +17,9 @@ use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::look::show::ShownUnit;
+use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
-use crate::runs::open::select::open_run;
+use crate::runs::open::select::{Selected, named_run, newest_meant};
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::{journal, path_argument, quoted_path};
@@ -28,7 +29,7 @@ use crate::store::{Project, StoredRun};
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResumeRequest {
-    /// The run; otherwise the session's, otherwise the one that changed last.
+    /// The run; otherwise the session's, the newest of the branch that is checked out, or the newest.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// Whether to claim the run.
@@ -61,6 +62,8 @@ pub struct ResumeReport {
     pub phase: Option<StateName>,
     /// What an active run is doing, if that says more than its status.
     pub doing: Option<Doing>,
+    /// The branch that the run is about, if another one is checked out.
+    pub other_branch: Option<String>,
     /// The reason for the verdict.
     pub reason: String,
     /// The next action.
@@ -123,10 +126,15 @@ pub enum TreeState {
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     let (mut report, _) = resume_here(cx, request, Look::Whole)?;
-    report.worktrees = other_worktrees(cx, request.worktrees);
+    report.worktrees = other_worktrees(cx, if request.worktrees { usize::MAX } else { 0 });
     if report.verdict == Verdict::None {
-        let others = report.worktrees.iter().take(WORKTREES);
-        report.next.alternatives.extend(others.map(|other| in_place(&other.path)));
+        for other in report.worktrees.iter().take(WORKTREES) {
+            let there = in_place(&other.path);
+            // A worktree inside of another one has been found from here already.
+            if !report.next.alternatives.iter().any(|found| found.command == there.command) {
+                report.next.alternatives.push(there);
+            }
+        }
     }
     Ok(report)
 }
@@ -148,17 +156,18 @@ pub(in crate::runs) fn resume_here(
 ) -> Result<(ResumeReport, Option<View>)> {
     let project = match cx.project() {
         Ok(project) => project,
-        Err(Error::NoProject { around, .. }) if request.run.is_none() => {
+        Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
             return Ok((no_project(around.as_deref()), None));
         }
         Err(error) => return Err(error),
     };
     let caller = cx.caller(request.session.clone(), None)?;
     let runs = Runs::read_open(cx, &project)?;
-    let run = match &request.run {
-        Some(id) => open_run(cx, &project, id)?,
-        None => match most_promising(&runs, caller.session.as_ref())? {
-            Some(promising) => project.runs().open(&promising.head.run_id)?,
+    let purpose = if request.claim.is_some() { Purpose::Write } else { Purpose::Read };
+    let (run, doubt) = match named_run(cx, &project, request.run.as_deref(), purpose)? {
+        Some(run) => (run, None),
+        None => match newest_meant(cx, &project, &runs, caller.session.as_ref()) {
+            Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
             None => return Ok((nothing_readable(cx, &project, runs)?, None)),
         },
     };
@@ -181,29 +190,55 @@ pub(in crate::runs) fn resume_here(
         Some(_) => engine::Presence::Free,
         None => presence(cx, &project, view.history.hold(), &caller)?,
     };
-    let outlook = outlook(cx, &project, &*run, &view, presence, &Definitions::default());
+    let mut report = report_of(cx, &project, &*run, &view, presence, look, &runs);
+    if let Some(doubt) = doubt {
+        report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
+    }
+    if !request.all {
+        report.completed.drain(..report.completed_activities.saturating_sub(COMPLETED));
+    }
+    report.claim = claim;
+    report.unreadable = runs.unreadable;
+    Ok((report, Some(view)))
+}
+
+/// The report about a run that can be read.
+fn report_of(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    view: &View,
+    presence: engine::Presence,
+    look: Look,
+    runs: &Runs,
+) -> ResumeReport {
+    let outlook = outlook(cx, project, run, view, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
-    let Steps { next, mut notes } = steps(cx, &project, &*run, &view, &outlook, &plan);
+    let Steps { next, notes } = steps(cx, project, run, view, &outlook, &plan);
     let document = view.history.state().document();
     let working_tree = match look {
-        Look::Whole => working_tree(cx, &project, document, &runs, &mut notes),
+        Look::Whole => working_tree(cx, project, document, runs),
         Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
     };
-    let Plan { verdict, reason, mut completed, in_doubt, left_undone, begun_at, .. } = plan;
-    let completed_activities = completed.len();
-    if !request.all {
-        completed.drain(..completed_activities.saturating_sub(COMPLETED));
+    let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
+    let mut other_branch = None;
+    if verdict != Verdict::Done
+        && let Some((branch, here)) = other_branch_of(cx, project, document)
+    {
+        reason = format!("the run is about branch {branch}, and {here} is checked out; {reason}");
+        other_branch = Some(branch);
     }
-    let report = ResumeReport {
+    ResumeReport {
         verdict,
         run_id: Some(run.id().clone()),
         workflow: Some(document.workflow.clone()),
         status: Some(document.state.status),
         phase: document.state.current_phase.clone(),
-        doing: head_of(&view).doing,
+        doing: head_of(view).doing,
+        other_branch,
         reason,
         next,
-        completed_activities,
+        completed_activities: completed.len(),
         completed,
         in_doubt,
         left_undone,
@@ -211,13 +246,12 @@ pub(in crate::runs) fn resume_here(
         units: view.history.units().iter().map(ShownUnit::of).collect(),
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
-        candidates: candidates(&runs, run.id().as_str()),
-        unreadable: runs.unreadable,
+        candidates: candidates(runs, run.id().as_str()),
+        unreadable: Vec::new(),
         notes,
-        claim,
+        claim: None,
         worktrees: Vec::new(),
-    };
-    Ok((report, Some(view)))
+    }
 }
 
 /// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
@@ -249,23 +283,18 @@ fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<Resum
     Ok(nothing(runs.unreadable))
 }
 
-/// The session's own run first, an active run before a blocked one, and then the one that changed last.
-fn most_promising<'a>(runs: &'a Runs, session: Option<&SessionId>) -> Result<Option<&'a RunSummary>> {
-    Ok(runs.open().max_by_key(|run| {
-        let own = session.is_some() && run.session.as_ref() == session;
-        let free = run.session.is_none() || own;
-        (own, run.head.status == RunStatus::Active, free, run.head.updated_at, run.head.created_at)
-    }))
+/// The branch that a run is about, and what is checked out instead.
+fn other_branch_of(cx: &Context, project: &Project, run: &RunDocument) -> Option<(String, String)> {
+    let branch = run.context_text("branch")?;
+    let head = cx.git.head(project.root())?;
+    if head.is_at(branch) {
+        return None;
+    }
+    Some((branch.to_owned(), head.name()?))
 }
 
 /// Uncommitted changes, without flow's own files and the journals of `runs`.
-fn working_tree(
-    cx: &Context,
-    project: &Project,
-    run: &RunDocument,
-    runs: &Runs,
-    notes: &mut Vec<String>,
-) -> WorkingTreeReport {
+fn working_tree(cx: &Context, project: &Project, run: &RunDocument, runs: &Runs) -> WorkingTreeReport {
     let root = project.root();
     let top = cx.git.top(root);
     let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
@@ -273,13 +302,6 @@ fn working_tree(
     let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
     own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    if top.is_some()
-        && let Some(branch) = run.context_text("branch")
-        && let Some(now) = cx.git.facts(root).branch
-        && now != branch
-    {
-        notes.push(format!("the run is about branch {branch}; {now} is checked out"));
-    }
     match cx.git.working_tree(root, &own) {
         WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
         WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
@@ -344,6 +366,7 @@ fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
         status: None,
         phase: None,
         doing: None,
+        other_branch: None,
         reason,
         next,
         completed_activities: 0,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{RunHead, RunSummary, SessionId, StateName};
+use crate::model::{Issue, RunHead, RunSummary, SessionId, StateName};
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct ListedRun {
     /// Its goal.
     pub goal: Option<String>,
     /// The issue that it is about.
-    pub issue: Option<u64>,
+    pub issue: Option<Issue>,
     /// The pull request that it is about.
     pub pr: Option<u64>,
     /// The feature that it is about.
@@ -41,16 +41,19 @@ impl From<RunSummary> for ListedRun {
 
 /// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
 pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
-    let number = text.trim_start_matches('#').parse::<u64>().ok();
+    let issue = text.parse::<Issue>().ok().map(|issue| issue.key(None));
+    let is_about = issue.is_some()
+        && (run.issue.as_ref().map(|issue| issue.key(None)) == issue || run.pr.map(|pr| pr.to_string()) == issue);
+    let named = run.issue.as_ref().map(Issue::to_string);
     let texts = [
         Some(run.head.run_id.as_str()),
         Some(run.head.workflow.as_str()),
         run.head.phase.as_ref().map(StateName::as_str),
         run.goal.as_deref(),
         run.feature.as_deref(),
+        named.as_deref(),
         run.head.blocked_reason.as_deref(),
     ];
     let text = text.to_lowercase();
-    number.is_some() && (run.issue == number || run.pr == number)
-        || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
+    is_about || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
 }

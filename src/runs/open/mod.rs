@@ -3,8 +3,10 @@
 pub(crate) mod checkout;
 pub(in crate::runs) mod fault;
 pub(in crate::runs) mod listed;
+pub(crate) mod name;
 pub(crate) mod pinned;
 pub(crate) mod reading;
+pub(in crate::runs) mod same_work;
 pub(crate) mod select;
 pub(crate) mod view;
 pub(in crate::runs) mod worktrees;

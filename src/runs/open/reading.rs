@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::disk::Processors;
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::view::{Listed, for_listing};
@@ -125,24 +125,6 @@ impl Runs {
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
-    }
-
-    /// The run that is meant if none is named: the session's, else the only active one, else the only open one.
-    pub(super) fn meant(&self, session: Option<&SessionId>) -> Result<&RunSummary> {
-        let open: Vec<_> = self.open().collect();
-        let only = |wanted: &dyn Fn(&RunSummary) -> bool| -> Vec<&RunSummary> {
-            open.iter().copied().filter(|run| wanted(run)).collect()
-        };
-        let groups =
-            [only(&|run| is_own(run, session)), only(&|run| run.head.status == RunStatus::Active), only(&|_| true)];
-        let candidates = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
-        match candidates.as_slice() {
-            [only] => Ok(only),
-            [] => Err(Error::NoActiveRun { unreadable: in_words(&self.unreadable) }),
-            several => {
-                Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.head.run_id.clone()).collect() })
-            }
-        }
     }
 }
 

@@ -1,94 +1,171 @@
-//! Selects the run that a command is about if none is named.
+//! Selects the run that a command is about: the one that is named, and otherwise the one that can only be meant.
 
-use crate::model::{RunId, SessionId, Timestamp};
+use crate::host::Head;
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::reading::{Runs, in_words, is_own, read_all};
-use crate::runs::open::worktrees::worktree_with;
+use crate::runs::open::name::{Purpose, latest_run, open_run};
+use crate::runs::open::reading::{Runs, in_words, is_own};
 use crate::store::{Project, StoredRun};
-
-/// The name for the run that was started last, even if it is over.
-pub(crate) const LATEST: &str = "@latest";
 
 /// The run that a reading command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeantRun {
     /// The run.
     pub run_id: RunId,
-    /// Whether it was selected as the open run.
-    pub open: bool,
+    /// Whether it is named, or the only open run that can be meant.
+    pub is_sure: bool,
     /// Why it was selected, if none was named.
     pub why: Option<String>,
 }
 
-/// Opens the run that `given` names: an id, a prefix of only one run's id, or [`LATEST`].
-pub(crate) fn open_run(cx: &Context, project: &Project, given: &str) -> Result<Box<dyn StoredRun>> {
-    if given == LATEST {
-        return Ok(project.runs().open(&latest_run(cx, project)?)?);
-    }
-    match open_run_exactly(project, given) {
-        Err(Error::NoSuchRun { suggestion, .. }) => {
-            let ids = project.runs().ids()?.into_iter();
-            let mut begun: Vec<_> = ids.filter(|id| id.as_str().starts_with(given)).collect();
-            begun.sort_unstable();
-            match begun.as_slice() {
-                [] => {
-                    let worktree = worktree_with(cx, given);
-                    Err(Error::NoSuchRun { id: given.to_owned(), suggestion, worktree })
-                }
-                [only] => Ok(project.runs().open(only)?),
-                _ => Err(Error::AmbiguousRun {
-                    given: given.to_owned(),
-                    candidates: begun.iter().map(RunId::to_string).collect(),
-                }),
+/// An open run that was selected without a name.
+pub(crate) struct Selected<'a> {
+    /// The run.
+    pub(crate) run: &'a RunSummary,
+    /// Why it is not the only one that can be meant.
+    pub(crate) doubt: Option<String>,
+}
+
+/// The open runs among which the one is that is meant, and what they have in common.
+struct Candidates<'a> {
+    runs: Vec<&'a RunSummary>,
+    /// As the end of "the newest of N open runs".
+    of: String,
+}
+
+impl<'a> Candidates<'a> {
+    /// Those of the session; without any, those of the branch that is checked out; without any, all.
+    fn among(runs: &'a Runs, session: Option<&SessionId>, head: Option<&Head>) -> Self {
+        let own: Vec<_> = runs.open().filter(|run| is_own(run, session)).collect();
+        if !own.is_empty() {
+            return Self { runs: own, of: " of this session".to_owned() };
+        }
+        if let Some(head) = head {
+            let here: Vec<_> = runs.open().filter(|run| run.branch.as_ref().is_some_and(|at| head.is_at(at))).collect();
+            if !here.is_empty() {
+                return Self { runs: here, of: format!(" of branch {}", head.name().unwrap_or_default()) };
             }
         }
-        found => found,
+        Self { runs: runs.open().collect(), of: String::new() }
     }
-}
 
-/// Opens the run with exactly this id.
-pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
-    match project.runs().open(&RunId::new(id)?) {
-        Err(error) if error.is_not_found() => {
-            let ids = project.runs().ids().unwrap_or_default();
-            let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
-            Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
+    /// The only one.
+    fn only(&self, runs: &Runs) -> Result<&'a RunSummary> {
+        match self.runs.as_slice() {
+            [only] => Ok(only),
+            [] => Err(Error::NoActiveRun { unreadable: in_words(&runs.unreadable) }),
+            several => {
+                Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.head.run_id.clone()).collect() })
+            }
         }
-        found => Ok(found?),
+    }
+
+    /// The newest: an active run before a blocked one, one that nobody else holds before one that is held, and then the
+    /// one that changed last.
+    fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
+        let run = *self.runs.iter().max_by_key(|run| {
+            let is_free = run.session.is_none() || is_own(run, session);
+            (run.head.status == RunStatus::Active, is_free, run.head.updated_at, run.head.created_at)
+        })?;
+        let doubt = match self.runs.len() {
+            1 => None,
+            n => Some(format!("the newest of {n} open runs{}", self.of)),
+        };
+        Some(Selected { run, doubt })
     }
 }
 
-pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
-    let (runs, unreadable) = read_all(cx, project, |run| Some((run.head.created_at, run.head.run_id)))?;
-    let latest = runs.into_iter().max().map(|(_, id)| id);
-    latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
+/// The open run that a reader means who names none; `None` if no readable run is open.
+pub(crate) fn newest_meant<'a>(
+    cx: &Context,
+    project: &Project,
+    runs: &'a Runs,
+    session: Option<&SessionId>,
+) -> Option<Selected<'a>> {
+    Candidates::among(runs, session, cx.git.head(project.root()).as_ref()).newest(session)
 }
 
-/// The run that a reading command is about: the one that is named; otherwise the session's, the only active one, the
-/// only open one, or the latest if all are over.
+/// The run that `named` or `FLOW_RUN` names.
+pub(crate) fn named_run(
+    cx: &Context,
+    project: &Project,
+    named: Option<&str>,
+    purpose: Purpose,
+) -> Result<Option<Box<dyn StoredRun>>> {
+    if let Some(given) = named {
+        return open_run(cx, project, given, purpose).map(Some);
+    }
+    let Some(given) = cx.env.run_name()? else { return Ok(None) };
+    match open_run(cx, project, &given, purpose) {
+        Err(error @ Error::NoSuchRun { .. }) => Err(Error::NoSuchRunInEnvironment { why: error.one_line() }),
+        found => found.map(Some),
+    }
+}
+
+/// The run that `FLOW_RUN` names.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::SeveralRuns`] when several are open,
-/// [`Error::NoActiveRun`] when there are no runs.
-pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
-    let project = cx.project()?;
-    if let Some(given) = named {
-        return Ok(MeantRun { run_id: open_run(cx, &project, given)?.id().clone(), open: false, why: None });
+/// [`Error::NoSuchRunInEnvironment`] if there is no such run.
+pub(crate) fn run_in_environment(cx: &Context) -> Result<Option<RunId>> {
+    if cx.env.run.is_none() {
+        return Ok(None);
     }
-    let caller = cx.caller(session, None)?;
-    let runs = Runs::read_open(cx, &project)?;
-    match runs.meant(caller.session.as_ref()) {
-        Ok(run) => Ok(MeantRun { run_id: run.head.run_id.clone(), open: true, why: Some("the open run".to_owned()) }),
-        Err(Error::NoActiveRun { unreadable }) if unreadable.is_empty() => {
-            let run_id = latest_run(cx, &project)?;
-            Ok(MeantRun { run_id, open: false, why: Some("no run is open; this one is the latest".to_owned()) })
-        }
-        Err(error) => Err(error),
-    }
+    Ok(named_run(cx, &cx.project()?, None, Purpose::Write)?.map(|run| run.id().clone()))
 }
 
-/// As [`select_run`], for commands that write: refuses to guess if an unreadable run may be the one that is meant.
+/// This context without `FLOW_RUN` if that names no run of the project. Hosts start their hooks and servers in an environment
+/// that may be about another project.
+pub(crate) fn heeding_own_run_only(cx: &Context) -> Context {
+    let mut cx = cx.clone();
+    if cx.env.run.is_some() {
+        let found = cx.project().and_then(|project| named_run(&cx, &project, None, Purpose::Write));
+        if !matches!(found, Ok(Some(_))) {
+            cx.env.run = None;
+        }
+    }
+    cx
+}
+
+/// The run that a reading command is about: the one that is named; otherwise the session's, the newest of the branch that is
+/// checked out, the newest open one, or the latest if all are over.
+///
+/// # Errors
+/// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::NoActiveRun`] when there are no runs.
+pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
+    let project = cx.project()?;
+    let caller = cx.caller(session, None)?;
+    meant_in(cx, &project, named, caller.session.as_ref())
+}
+
+fn meant_in(cx: &Context, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<MeantRun> {
+    if let Some(run) = named_run(cx, project, named, Purpose::Read)? {
+        return Ok(MeantRun { run_id: run.id().clone(), is_sure: true, why: None });
+    }
+    let runs = Runs::read_open(cx, project)?;
+    if let Some(Selected { run, doubt }) = newest_meant(cx, project, &runs, session) {
+        let (run_id, is_sure) = (run.head.run_id.clone(), doubt.is_none());
+        return Ok(MeantRun { run_id, is_sure, why: doubt.or_else(|| Some("the open run".to_owned())) });
+    }
+    if !runs.unreadable.is_empty() {
+        return Err(Error::NoActiveRun { unreadable: in_words(&runs.unreadable) });
+    }
+    let run_id = latest_run(cx, project)?;
+    Ok(MeantRun { run_id, is_sure: false, why: Some("no run is open; this one is the latest".to_owned()) })
+}
+
+/// The run that a reading verb is about; see [`meant_run`].
+pub(crate) fn select_run(
+    cx: &Context,
+    project: &Project,
+    named: Option<&str>,
+    session: Option<&SessionId>,
+) -> Result<Box<dyn StoredRun>> {
+    Ok(project.runs().open(&meant_in(cx, project, named, session)?.run_id)?)
+}
+
+/// The run that a writing verb is about: the one that is named, the session's, the only open one of the branch that is
+/// checked out, or the only open one. Refuses to guess, also if a run that cannot be read may be the one that is meant.
 pub(crate) fn select_run_to_write(
     cx: &Context,
     project: &Project,
@@ -96,29 +173,17 @@ pub(crate) fn select_run_to_write(
     session: Option<&SessionId>,
     now: Timestamp,
 ) -> Result<Box<dyn StoredRun>> {
-    if let Some(id) = named {
-        return open_run(cx, project, id);
+    if let Some(run) = named_run(cx, project, named, Purpose::Write)? {
+        return Ok(run);
     }
     let runs = Runs::read_open_and_remember(cx, project, now)?;
-    let run = runs.meant(session)?;
+    let head = cx.git.head(project.root());
+    let run = Candidates::among(&runs, session, head.as_ref()).only(&runs)?;
     match runs.unreadable.first() {
         Some(unreadable) if !is_own(run, session) => {
             let unreadable = unreadable.run_id.clone();
             Err(Error::UnsureRun { candidate: run.head.run_id.clone(), unreadable })
         }
         _ => Ok(project.runs().open(&run.head.run_id)?),
-    }
-}
-
-/// The run that is named, otherwise the session's, otherwise the only active one.
-pub(crate) fn select_run(
-    cx: &Context,
-    project: &Project,
-    named: Option<&str>,
-    session: Option<&SessionId>,
-) -> Result<Box<dyn StoredRun>> {
-    match named {
-        Some(id) => open_run(cx, project, id),
-        None => Ok(project.runs().open(&Runs::read_open(cx, project)?.meant(session)?.head.run_id)?),
     }
 }

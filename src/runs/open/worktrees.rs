@@ -19,7 +19,7 @@ pub struct OtherWorktree {
     pub path: PathBuf,
     /// How many runs are open there.
     pub open_runs: usize,
-    /// These runs, newest first; empty unless the request asks for them.
+    /// The newest of them; how many depends on the request.
     pub runs: Vec<ListedRun>,
     /// Why its runs cannot be read.
     pub error: Option<String>,
@@ -48,19 +48,30 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
         .collect()
 }
 
-/// The other worktrees with open runs. `named`: list the runs; otherwise only count them.
-pub(crate) fn other_worktrees(cx: &Context, named: bool) -> Vec<OtherWorktree> {
-    let look = |(path, cx): (PathBuf, Context)| match open_runs(&cx) {
-        Ok((runs, unreadable)) => {
-            let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
-            OtherWorktree { path, open_runs: runs.len(), runs, error }
+/// How many runs of another worktree are named where nobody asked for them.
+pub(crate) const RUNS_NAMED: usize = 5;
+
+/// How many runs to name of each other worktree: all that are asked for, else a few.
+pub(in crate::runs) fn named(all: bool) -> usize {
+    if all { usize::MAX } else { RUNS_NAMED }
+}
+
+/// The other worktrees with open runs, and the newest of these runs. Asks git nothing.
+pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> {
+    let mut others = Vec::new();
+    for (path, cx) in in_other_worktrees(cx) {
+        match open_runs(&cx) {
+            Ok((runs, unreadable)) if runs.is_empty() && unreadable.is_empty() => {}
+            Ok((mut runs, unreadable)) => {
+                let open_runs = runs.len();
+                runs.truncate(named);
+                let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
+                others.push(OtherWorktree { path, open_runs, runs, error });
+            }
+            Err(error) => {
+                others.push(OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(error.one_line()) });
+            }
         }
-        Err(error) => OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(error.one_line()) },
-    };
-    let mut others: Vec<_> = in_other_worktrees(cx).into_iter().map(look).collect();
-    others.retain(|worktree| worktree.open_runs > 0 || worktree.error.is_some());
-    if !named {
-        others.iter_mut().for_each(|worktree| worktree.runs.clear());
     }
     others
 }

@@ -23,7 +23,7 @@ use crate::model::{RunHead, RunId, RunSummary, limits};
 use crate::store::local::layout::{FINISHED_RUNS, LOG, RUN_FILE};
 
 /// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: &str = "v4";
+const VERSION: &str = "v5";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
@@ -90,6 +90,7 @@ fn values(run: &RunSummary) -> impl Serialize + '_ {
         &run.goal,
         &run.issue,
         &run.pr,
+        &run.branch,
         &run.feature,
         &run.journal,
         &run.session,
@@ -149,8 +150,9 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Issue;
 
-    const KNOWN: &str = r#"v4 run-1 1.2.3. [["run-1","debug","cancelled","fix","failing","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"a","j.md","s1",7]
+    const KNOWN: &str = r#"v5 run-1 1.2.3. [["run-1","debug","cancelled","fix","failing","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"fix","a","j.md","s1",7]
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
@@ -184,15 +186,15 @@ mod tests {
     #[test]
     fn the_last_line_of_a_run_counts() {
         let later = KNOWN.replace("42", "43");
-        assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(43));
-        assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(42));
-        assert_eq!(known(&format!("{KNOWN}v4 run-1 1.2.4. []\n")), None);
+        assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(Issue::Number(43)));
+        assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(Issue::Number(42)));
+        assert_eq!(known(&format!("{KNOWN}v5 run-1 1.2.4. []\n")), None);
     }
 
     #[test]
     fn what_is_not_the_line_of_this_run_is_not_believed() {
         for (old, new) in [
-            ("v4 ", "v3 "),
+            ("v5 ", "v3 "),
             ("run-1 ", "run-2 "),
             ("1.2.3. ", "1.2.4. "),
             ("1.2.3. ", "1.2.3.4. "),

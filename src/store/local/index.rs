@@ -23,7 +23,7 @@ use crate::store::request::WriteRequest;
 use crate::store::run_store::{Found, MaybeOpen};
 
 /// The version of the cache. Increase it together with that of `finished-runs`, so that both are rewritten.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
 /// The cache's own `.gitignore`: keeps the cache out of git even where `.flow/.gitignore` does not name it.

@@ -54,7 +54,7 @@ fn paragraph(text: &str, width: usize, look: Look) -> impl Iterator<Item = Line>
 fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     let card = &run.card.run;
     let mut about = vec![card.head.workflow.to_string()];
-    about.extend(card.issue.map(|issue| format!("issue {issue}")));
+    about.extend(card.issue.as_ref().map(|issue| format!("issue {issue}")));
     about.extend(card.pr.map(|pr| format!("pull request {pr}")));
     about.extend(card.feature.clone());
     about.extend(run.branch.iter().filter(|branch| !branch.is_empty()).map(|branch| format!("branch {branch}")));

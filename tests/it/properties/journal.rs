@@ -9,7 +9,11 @@ use super::text::{assert_in_order, assert_inside};
 pub fn holds(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let word: String = text.chars().take(40).collect();
-    let head = JournalHead { issue: Some(7), created: "2026-05-20T14:30:00Z".to_owned(), branch: Some(word.clone()) };
+    let head = JournalHead {
+        issue: Some(serde_json::json!(7)),
+        created: "2026-05-20T14:30:00Z".to_owned(),
+        branch: Some(word.clone()),
+    };
     let artifact = Artifact {
         kind: "workflow-run".to_owned(),
         captured_at: "2026-05-20T14:30:00Z".to_owned(),

@@ -1,0 +1,248 @@
+//! The issue that a run is about.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::model::{Remote, slug};
+
+/// The longest name of an issue, in bytes.
+const NAME_BYTES: usize = 2000;
+/// The longest part of a file's name that is made of an issue, in bytes.
+const PART_BYTES: usize = 80;
+
+/// An issue as someone named it. Two of them are compared by their [key](Self::key).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Issue {
+    /// The number of an issue of the run's own repository.
+    Number(u64),
+    /// The key of another tracker, or the address of an issue.
+    Name(String),
+}
+
+/// A text that does not name an issue.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is not an issue: give a number (42), a key (PROJ-123) or a URL")]
+pub struct BadIssue(String);
+
+impl Issue {
+    /// The issue in `context.issue`, whoever wrote it. `None` if there is none.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => number.as_u64().filter(|&number| number > 0).map(Self::Number),
+            Value::String(text) => match text.trim() {
+                "" => None,
+                text => Some(text.parse().unwrap_or_else(|_| Self::Name(text.to_owned()))),
+            },
+            _ => None,
+        }
+    }
+
+    /// What is written into `context.issue`.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Number(number) => Value::from(*number),
+            Self::Name(name) => Value::from(name.as_str()),
+        }
+    }
+
+    /// The same for all names of one issue: the number of an issue of the repository whose remote is `own`, otherwise the
+    /// key in upper case, otherwise the address.
+    #[must_use]
+    pub fn key(&self, own: Option<&Remote>) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Name(name) if is_key(name) => name.to_ascii_uppercase(),
+            Self::Name(name) => match address(name) {
+                Some(address) => number_at(&address, own).map_or(address.clone(), |number| number.to_string()),
+                None => name.clone(),
+            },
+        }
+    }
+
+    /// Whether its key depends on the remote of the run's repository.
+    #[must_use]
+    pub fn is_address(&self) -> bool {
+        matches!(self, Self::Name(name) if address(name).is_some())
+    }
+}
+
+/// A key as a part of a file's name or run id.
+#[must_use]
+pub(crate) fn issue_file_part(key: &str) -> String {
+    if key.len() <= PART_BYTES && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+        return key.to_owned();
+    }
+    let key = key.split_once("://").map_or(key, |(_, rest)| rest);
+    slug(key, PART_BYTES).unwrap_or_else(|| "named".to_owned())
+}
+
+/// Whether this is the key of an issue in a tracker: `PROJ-123`.
+fn is_key(text: &str) -> bool {
+    let Some((project, number)) = text.rsplit_once('-') else { return false };
+    let is_word = project.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word && project.starts_with(|first: char| first.is_ascii_alphabetic()) && positive(number).is_some()
+}
+
+/// The one spelling of an address: without user, query and fragment, the host in lower case, no slash at the end.
+fn address(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    if !matches!(scheme.as_str(), "http" | "https") || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return None;
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let (place, path) = rest.split_once('/')?;
+    let host = place.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let path = path.trim_start_matches('/');
+    (!host.is_empty() && !path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
+}
+
+/// The number of the issue at an address, if that is an issue of this repository.
+fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
+    let own = own?;
+    let (place, path) = address.split_once("://")?.1.split_once('/')?;
+    if own.host.as_deref() != place.split(':').next() {
+        return None;
+    }
+    let (path, rest) = path.split_at_checked(own.path.len())?;
+    if !path.eq_ignore_ascii_case(&own.path) {
+        return None;
+    }
+    let mut parts = rest.strip_prefix('/')?.split('/').filter(|part| *part != "-");
+    // A forge that shows a pull request at /pull/ or /pulls/ numbers it among the issues.
+    matches!(parts.next()?, "issues" | "work_items" | "pull" | "pulls").then_some(())?;
+    positive(parts.next()?)
+}
+
+fn positive(text: &str) -> Option<u64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    text.parse().ok().filter(|_| is_number)
+}
+
+impl FromStr for Issue {
+    type Err = BadIssue;
+    fn from_str(text: &str) -> Result<Self, BadIssue> {
+        let named = text.trim();
+        if let Some(number) = positive(named.strip_prefix('#').unwrap_or(named)) {
+            return Ok(Self::Number(number));
+        }
+        let is_name = named.len() <= NAME_BYTES && (is_key(named) || address(named).is_some());
+        if is_name { Ok(Self::Name(named.to_owned())) } else { Err(BadIssue(text.to_owned())) }
+    }
+}
+
+impl fmt::Display for Issue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+impl JsonSchema for Issue {
+    fn schema_name() -> Cow<'static, str> {
+        "Issue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["integer", "string"],
+            "description": "A number, the key of an issue in another tracker, or the address of an issue.",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Remote {
+        Remote::parse("git@github.com:owner/name.git").unwrap()
+    }
+
+    fn key(text: &str) -> String {
+        text.parse::<Issue>().unwrap().key(Some(&own()))
+    }
+
+    #[test]
+    fn all_names_of_an_issue_have_one_key() {
+        for name in [
+            "42",
+            "#42",
+            " 42 ",
+            "https://github.com/owner/name/issues/42",
+            "https://GitHub.com/Owner/Name/issues/42/",
+            "http://u:p@github.com/owner/name/issues/42?a=b#issuecomment-7",
+            "https://github.com/owner/name/-/issues/42",
+            "https://github.com/owner/name/pull/42",
+        ] {
+            assert_eq!(key(name), "42", "{name}");
+        }
+        assert_eq!(key("proj-123"), "PROJ-123");
+    }
+
+    #[test]
+    fn issues_of_other_repositories_are_others() {
+        for other in [
+            "https://gitlab.com/owner/name/issues/42",
+            "https://github.com/owner/names/issues/42",
+            "https://github.com/owner/nam/issues/42",
+            "https://github.com/owner/name/discussions/42",
+            "https://github.com/owner/name/issues/x",
+        ] {
+            assert_eq!(key(other), other, "{other}");
+        }
+        let url = "https://github.com/owner/name/issues/42";
+        assert_eq!(url.parse::<Issue>().unwrap().key(None), url, "the remote is not known");
+    }
+
+    #[test]
+    fn what_names_no_issue_is_refused() {
+        for text in [
+            "",
+            "0",
+            "-1",
+            "4 2",
+            "#",
+            "##4",
+            "042",
+            "4.2",
+            "fix",
+            "-12",
+            "a b-1",
+            "PROJ-",
+            "PROJ-0",
+            "http://",
+            "ftp://h/1",
+        ] {
+            assert!(text.parse::<Issue>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_someone_wrote_into_a_run_is_an_issue_in_any_case() {
+        let of = |value: Value| Issue::from_value(&value);
+        assert_eq!(of(42.into()), Some(Issue::Number(42)));
+        assert_eq!(of("#42".into()), Some(Issue::Number(42)));
+        assert_eq!(of("the crash".into()), Some(Issue::Name("the crash".to_owned())));
+        assert_eq!((of(Value::Null), of("".into()), of(0.into())), (None, None, None));
+    }
+
+    #[test]
+    fn a_key_is_a_part_of_a_file_name() {
+        assert_eq!(issue_file_part("42"), "42");
+        assert_eq!(issue_file_part("PROJ-123"), "PROJ-123");
+        assert_eq!(issue_file_part("https://h.example/o/n/issues/7"), "h-example-o-n-issues-7");
+        assert_eq!(issue_file_part("../../x"), "x");
+    }
+}

@@ -1,0 +1,102 @@
+//! The address of a repository's remote.
+
+/// Where a repository's remote is, from an address in any form that git accepts: `https://…`, `ssh://…`, `git@host:…` or a
+/// path. Neither a user nor a password of the address is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// The host, in lower case and without its port; none for a path.
+    pub host: Option<String>,
+    /// The path on that host, without `.git`: `owner/name`.
+    pub path: String,
+}
+
+impl Remote {
+    /// Reads an address. `None` if it has no name of a repository.
+    #[must_use]
+    pub fn parse(address: &str) -> Option<Self> {
+        let address = address.trim();
+        let (place, path) = match address.split_once("://") {
+            Some((_, rest)) => rest.split_once('/')?,
+            None => scp_address(address).unwrap_or(("", address)),
+        };
+        let host = place.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_end_matches(['/', '\\']);
+        let path = path.strip_suffix("/.git").unwrap_or(path);
+        let path = path.strip_suffix(".git").unwrap_or(path);
+        let is_name = |part: &&str| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':');
+        let parts: Vec<&str> = path.split(['/', '\\']).filter(is_name).collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let host = Some(host.to_ascii_lowercase()).filter(|host| !host.is_empty());
+        Some(Self { host, path: parts.join("/") })
+    }
+
+    /// `owner/name`; only the name if there is no owner.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut parts = self.path.rsplit('/');
+        let name = parts.next().unwrap_or_default();
+        match parts.next() {
+            Some(owner) => format!("{owner}/{name}"),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// The place and the path of `[user@]host:path`. A colon after a slash belongs to a file's name; a single letter before it
+/// is a drive.
+fn scp_address(address: &str) -> Option<(&str, &str)> {
+    let (place, path) = address.split_once(':')?;
+    (place.len() > 1 && !place.contains(['/', '\\'])).then_some((place, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name_of(address: &str) -> Option<String> {
+        Remote::parse(address).map(|remote| remote.name())
+    }
+
+    #[test]
+    fn every_form_of_an_address_names_the_same_repository() {
+        for address in [
+            "https://github.com/owner/name.git",
+            "https://github.com/owner/name/",
+            "https://user:secret@github.com/owner/name.git?x=1",
+            "ssh://git@github.com:22/owner/name.git",
+            "git@github.com:owner/name.git\n",
+            "github.com:/owner/name",
+            "git://host/group/owner/name.git",
+            "file:///srv/git/owner/name.git",
+            "/srv/git/owner/name",
+            "../owner/name.git/",
+            "/srv/owner/name/.git",
+            "C:\\work\\owner\\name",
+        ] {
+            assert_eq!(name_of(address).as_deref(), Some("owner/name"), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_owner_gives_its_name_and_never_its_host() {
+        assert_eq!(name_of("/name.git").as_deref(), Some("name"));
+        assert_eq!(name_of("git@host:name.git").as_deref(), Some("name"));
+        assert_eq!(name_of("https://secret@host/name").as_deref(), Some("name"));
+        assert_eq!(name_of("../name").as_deref(), Some("name"));
+        for nothing in ["", "https://secret@host", "https://secret@host/", "/", "..", "C:\\"] {
+            assert_eq!(name_of(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn the_host_of_an_address_is_known_without_user_and_port() {
+        for address in ["https://u:p@GitHub.com:443/o/n.git", "ssh://git@github.com:22/o/n", "git@github.com:o/n.git"] {
+            assert_eq!(Remote::parse(address).unwrap().host.as_deref(), Some("github.com"), "{address}");
+        }
+        assert_eq!(Remote::parse("/srv/git/o/n").unwrap().host, None);
+        assert_eq!(Remote::parse("https://host/group/o/n").unwrap().path, "group/o/n");
+    }
+}

@@ -1,0 +1,172 @@
+//! A run by the name that people use for it.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use crate::model::{Issue, Remote, RunId, RunSummary};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::reading::{Runs, in_words, read_all};
+use crate::runs::open::worktrees::worktree_with;
+use crate::store::{Project, StoredRun};
+
+/// The name for the run that was started last, even if it is over.
+pub(crate) const LATEST: &str = "@latest";
+
+/// What a name is looked up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To read.
+    Read,
+    /// To write. The end of an id is not enough if it fits an open run and one that is over.
+    Write,
+}
+
+/// Opens the run that `given` names: its id; the issue or pull request that it is about; the beginning of its id; the end of
+/// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts, and in each of them an open run comes
+/// before those that are over.
+pub(crate) fn open_run(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
+    if given == LATEST {
+        return Ok(project.runs().open(&latest_run(cx, project)?)?);
+    }
+    let unknown = match open_run_exactly(project, given) {
+        Err(Error::NoSuchRun { suggestion, .. }) => {
+            Error::NoSuchRun { id: given.to_owned(), suggestion, worktree: worktree_with(cx, given) }
+        }
+        // `#42` is not an id.
+        Err(Error::Name(bad)) if given.parse::<Issue>().is_err() => return Err(bad.into()),
+        Err(Error::Name(_)) => Error::NoSuchRun { id: given.to_owned(), suggestion: None, worktree: None },
+        found => return found,
+    };
+    if let Ok(issue) = given.parse()
+        && let Some(id) = run_about(cx, project, given, &issue)?
+    {
+        return Ok(project.runs().open(&id)?);
+    }
+    match run_like(cx, project, given, purpose)? {
+        Some(id) => Ok(project.runs().open(&id)?),
+        None => Err(unknown),
+    }
+}
+
+/// Opens the run with exactly this id.
+pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
+    match project.runs().open(&RunId::new(id)?) {
+        Err(error) if error.is_not_found() => {
+            let ids = project.runs().ids().unwrap_or_default();
+            let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
+            Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
+        }
+        found => Ok(found?),
+    }
+}
+
+/// The run that was started last.
+pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
+    let (runs, unreadable) = read_all(cx, project, |run| Some((run.head.created_at, run.head.run_id)))?;
+    let latest = runs.into_iter().max().map(|(_, id)| id);
+    latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
+}
+
+/// The run that is about an issue, or about the pull request of that number.
+fn run_about(cx: &Context, project: &Project, given: &str, issue: &Issue) -> Result<Option<RunId>> {
+    let keys = IssueKeys::of(cx, project);
+    let key = keys.key(issue);
+    let is_about = |run: &RunSummary| {
+        let pr = run.pr.map(|pr| pr.to_string());
+        pr.as_ref() == Some(&key) || run.issue.as_ref().is_some_and(|other| keys.key(other) == key)
+    };
+    let runs = Runs::read_open(cx, project)?;
+    let mut found: Vec<RunId> = Vec::new();
+    for run in runs.open() {
+        if is_about(run) {
+            found.push(run.head.run_id.clone());
+        }
+    }
+    if found.is_empty() {
+        // Only runs that are about something can be meant, and few are.
+        let (about, _) = read_all(cx, project, |run| (run.issue.is_some() || run.pr.is_some()).then_some(run))?;
+        found.extend(about.iter().filter(|run| is_about(run)).map(|run| run.head.run_id.clone()));
+    }
+    only(given, found)
+}
+
+/// The run whose id begins with `given`, or else ends with it behind a `-`.
+fn run_like(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
+    let ids = project.runs().ids()?;
+    let begins = |id: &RunId| id.as_str().starts_with(given);
+    let mut fitting: Vec<RunId> = ids.iter().filter(|id| begins(id)).cloned().collect();
+    let by_end = fitting.is_empty();
+    if by_end {
+        let end = format!("-{given}");
+        fitting.extend(ids.into_iter().filter(|id| id.as_str().ends_with(&end)));
+    }
+    if given.is_empty() || fitting.len() < 2 {
+        return Ok(if given.is_empty() { None } else { fitting.pop() });
+    }
+    let runs = Runs::read_open(cx, project)?;
+    let mut open = fitting.clone();
+    // A run that cannot be read may be open.
+    open.retain(|id| {
+        runs.open().any(|run| run.head.run_id == *id) || runs.unreadable.iter().any(|run| run.run_id == id.as_str())
+    });
+    let is_sure = purpose == Purpose::Read || !by_end;
+    match open.as_slice() {
+        [one] if is_sure => Ok(Some(one.clone())),
+        [_, _, ..] if is_sure => only(given, open),
+        _ => only(given, fitting),
+    }
+}
+
+/// The shortest name of a run that every command takes for it: its id without the time, if no other run has that name and it is
+/// not a number, which would be that of an issue.
+pub(crate) fn short_name(project: &Project, run: &RunId) -> Result<String> {
+    let name = run.name();
+    if name == run.as_str() || name.parse::<u64>().is_ok() {
+        return Ok(run.to_string());
+    }
+    let end = format!("-{name}");
+    for other in project.runs().ids()? {
+        if other != *run && (other.as_str().starts_with(name) || other.as_str().ends_with(&end)) {
+            return Ok(run.to_string());
+        }
+    }
+    Ok(name.to_owned())
+}
+
+/// The only one of these runs; refuses several.
+fn only(given: &str, mut found: Vec<RunId>) -> Result<Option<RunId>> {
+    found.sort_unstable();
+    match found.as_slice() {
+        [] | [_] => Ok(found.pop()),
+        _ => Err(Error::AmbiguousRun { given: given.to_owned(), candidates: found }),
+    }
+}
+
+/// The keys by which the issues of one project are compared. Asks git for the remote at most once, and only if an issue is
+/// named by its address.
+pub(crate) struct IssueKeys<'a> {
+    cx: &'a Context,
+    root: PathBuf,
+    remote: OnceCell<Option<Remote>>,
+}
+
+impl<'a> IssueKeys<'a> {
+    /// The keys of the issues of a project.
+    pub(crate) fn of(cx: &'a Context, project: &Project) -> Self {
+        Self::at(cx, project.root().to_owned())
+    }
+
+    /// As [`Self::of`], for the project that is or will be at `root`.
+    pub(crate) fn at(cx: &'a Context, root: PathBuf) -> Self {
+        Self { cx, root, remote: OnceCell::new() }
+    }
+
+    /// The key of an issue.
+    pub(crate) fn key(&self, issue: &Issue) -> String {
+        if !issue.is_address() {
+            return issue.key(None);
+        }
+        issue.key(self.remote.get_or_init(|| self.cx.git.remote(&self.root)).as_ref())
+    }
+}

@@ -1,0 +1,306 @@
+//! Which run is meant: by the name that people use, or without one.
+
+use serde_json::json;
+
+use crate::support::{Sandbox, run};
+
+/// A repository with its own history, in which runs are ignored by git.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path(".gitignore"), ".flow/\n.decisions/\n.claude/\n").unwrap();
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "begin"]);
+    sandbox
+}
+
+fn start(sandbox: &Sandbox, more: &[&str]) -> String {
+    let answer = sandbox.flow(["start", "start-issue", "--json"].iter().chain(more)).ok();
+    answer.json()["run_id"].as_str().unwrap().to_owned()
+}
+
+/// The run that `flow show` shows under a name.
+fn shown(sandbox: &Sandbox, name: &str) -> String {
+    sandbox.flow(["show", name, "--json"]).ok().json()["metadata"]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_is_named_by_its_issue_by_the_beginning_or_the_end_of_its_id() {
+    let sandbox = repository();
+    let (a, b) = (start(&sandbox, &["--issue", "42"]), start(&sandbox, &["--issue", "proj-7"]));
+    start(&sandbox, &["--goal", "other", "--id", "other-1"]);
+    for name in ["42", "#42", "issue-42", a.as_str()] {
+        assert_eq!(shown(&sandbox, name), a, "{name}");
+    }
+    for name in ["PROJ-7", "proj-7", "issue-PROJ-7"] {
+        assert_eq!(shown(&sandbox, name), b, "{name}");
+    }
+    assert_eq!(shown(&sandbox, "other"), "other-1");
+    for name in ["43", "#43", "sue-42", "issue-4", "-42", "#", ""] {
+        sandbox.flow(["show", "--run-id", name]).exits(if name == "#" || name.is_empty() || name == "-42" {
+            2
+        } else {
+            3
+        });
+    }
+}
+
+#[test]
+fn a_pull_request_names_its_run_and_two_hits_are_refused_by_name() {
+    let sandbox = repository();
+    let pr = start(&sandbox, &["--pr", "#7", "--id", "a"]);
+    assert_eq!(shown(&sandbox, "7"), pr);
+    start(&sandbox, &["--issue", "7", "--id", "b"]);
+    let refused = sandbox.flow(["show", "7", "--json"]).exits(2);
+    assert_eq!(refused.error()["code"], "ambiguous_run");
+    assert_eq!(refused.error()["message"], "7 fits several runs: a, b");
+    // The id comes first, whatever the number of its issue is.
+    start(&sandbox, &["--id", "7"]);
+    assert_eq!(shown(&sandbox, "7"), "7");
+}
+
+#[test]
+fn an_open_run_comes_before_those_that_are_over_but_a_writer_takes_no_end_that_fits_both() {
+    let sandbox = repository();
+    start(&sandbox, &["--issue", "42", "--id", "2025-01-01T000000Z-issue-42"]);
+    sandbox.flow(["cancel", "42", "--reason", "begun again"]).ok();
+    let open = start(&sandbox, &["--issue", "42", "--id", "2025-02-01T000000Z-issue-42"]);
+    for name in ["42", "issue-42", "2025"] {
+        assert_eq!(shown(&sandbox, name), open, "{name}");
+    }
+    let refused = sandbox.flow(["block", "issue-42", "--reason", "x", "--json"]).exits(2);
+    assert_eq!(refused.error()["code"], "ambiguous_run");
+    sandbox.flow(["block", "42", "--reason", "the number is that of the open one"]).ok();
+    sandbox.flow(["unblock", "2025-02"]).ok();
+    sandbox.flow(["cancel", open.as_str()]).ok();
+    let refused = sandbox.flow(["show", "issue-42"]).exits(2);
+    assert!(refused.stderr.contains("2025-01-01T000000Z-issue-42, 2025-02-01T000000Z-issue-42"), "{refused:?}");
+    assert_eq!(shown(&sandbox, "@latest"), open);
+}
+
+#[test]
+fn all_names_of_an_issue_are_one_issue() {
+    let sandbox = repository();
+    let url = "https://example.com/acme/widgets/issues/42";
+    let run = start(&sandbox, &["--issue", url]);
+    assert!(run.ends_with("-issue-42"), "{run}");
+    let context = sandbox.flow(["show", &run, "--json"]).ok().json()["context"].clone();
+    assert_eq!((&context["issue"], &context["journal"]), (&json!(url), &json!(".decisions/issue-42.md")));
+    for same in ["42", "#42", url, "https://Example.com/Acme/Widgets/issues/42/"] {
+        let refused = sandbox.flow(["start", "start-issue", "--issue", same, "--json"]).exits(1);
+        assert_eq!(refused.error()["message"], format!("{run} is open and is about issue 42 as well"), "{same}");
+        assert_eq!(shown(&sandbox, same), run, "{same}");
+    }
+    let other = "https://github.com/else/where/issues/42";
+    let there = start(&sandbox, &["--issue", other]);
+    assert!(there.ends_with("-issue-github-com-else-where-issues-42"), "{there}");
+    assert_eq!(shown(&sandbox, other), there);
+    for number in ["#43", "43"] {
+        let run = start(&sandbox, &["--issue", number]);
+        assert_eq!(sandbox.flow(["show", &run, "--json"]).ok().json()["context"]["issue"], 43);
+        sandbox.flow(["cancel", &run]).ok();
+    }
+    for nothing in ["0", "042", "the crash", "", "http://"] {
+        let refused = sandbox.flow(["start", "start-issue", "--issue", nothing]).exits(2);
+        assert!(refused.stderr.contains("give a number (42), a key (PROJ-123) or a URL"), "{refused:?}");
+    }
+}
+
+#[test]
+fn an_issue_that_is_a_text_can_be_written_by_hand_and_set() {
+    let sandbox = repository();
+    let run = start(&sandbox, &["--issue", "41"]);
+    let file = sandbox.path(&format!(".flow/runs/{run}/run.yaml"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("issue: 41", "issue: the crash of May")).unwrap();
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+    sandbox.assert_sound(&run);
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json()["runs"][0]["issue"], "the crash of May");
+    sandbox.flow(["set", &run, "--issue", "PROJ-9"]).ok();
+    assert_eq!(shown(&sandbox, "proj-9"), run);
+    let found = sandbox.flow(["list", "--search", "proj-9", "--json"]).ok().json();
+    assert_eq!(found["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn setting_what_a_run_is_about_already_makes_no_second_run() {
+    let sandbox = repository();
+    let run = start(&sandbox, &["--issue", "42", "--id", "a"]);
+    start(&sandbox, &["--issue", "42", "--id", "b", "--another"]);
+    let answer = sandbox.flow(["set", &run, "--issue", "42", "--json"]).ok().json();
+    assert_eq!(answer["changed"], false);
+    start(&sandbox, &["--issue", "43", "--id", "c"]);
+    sandbox.flow(["set", &run, "--issue", "43"]).exits(1);
+}
+
+#[test]
+fn without_a_name_the_run_of_the_branch_is_meant_and_then_the_only_one() {
+    let sandbox = repository();
+    sandbox.git(&["switch", "-qc", "a"]);
+    start(&sandbox, &["--issue", "1", "--id", "i1"]);
+    let resumed = |args: &[&str]| sandbox.flow(["resume", "--json"].iter().chain(args)).ok().json();
+    sandbox.git(&["switch", "-qc", "b"]);
+    // The only open run, although it is about another branch: that is in the reason.
+    let report = resumed(&[]);
+    assert_eq!((&report["run_id"], &report["other_branch"]), (&json!("i1"), &json!("a")));
+    let why = report["reason"].as_str().unwrap();
+    assert!(why.starts_with("the run is about branch a, and b is checked out; "), "{why}");
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+
+    start(&sandbox, &["--issue", "2", "--id", "i2"]);
+    for (branch, run) in [("a", "i1"), ("b", "i2")] {
+        sandbox.git(&["switch", "-q", branch]);
+        let report = resumed(&[]);
+        assert_eq!((&report["run_id"], &report["other_branch"]), (&json!(run), &json!(null)));
+        let recorded = sandbox.flow(["record-activity", "--id", &format!("in-{branch}"), "--json"]).ok().json();
+        assert_eq!(recorded["run_id"], run);
+    }
+    // No run of this branch: a reader takes the newest and says so, a writer refuses.
+    sandbox.git(&["switch", "-q", "-c", "c"]);
+    let report = resumed(&[]);
+    assert_eq!((&report["run_id"], &report["other_branch"]), (&json!("i2"), &json!("b")));
+    assert!(report["notes"].to_string().contains("i2 is the newest of 2 open runs"), "{report}");
+    let shown = sandbox.flow(["show"]).ok();
+    assert!(shown.stderr.contains("i2 (the newest of 2 open runs)"), "{shown:?}");
+    let refused = sandbox.flow(["record-activity", "--id", "where"]).exits(2);
+    assert!(refused.stderr.contains("several runs are open: i2, i1"), "{refused:?}");
+}
+
+#[test]
+fn at_most_five_runs_are_named_that_may_be_meant() {
+    let sandbox = repository();
+    for n in 1..=8 {
+        start(&sandbox, &["--id", &format!("r{n}")]);
+    }
+    let refused = sandbox.flow(["block", "--reason", "x", "--json"]).exits(2).error();
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.ends_with("and 3 more"), "{message}");
+    sandbox.flow(["export", "--format", "svg"]).ok();
+    sandbox.flow(["next"]).ok();
+}
+
+#[test]
+fn a_commit_without_a_branch_has_its_own_run() {
+    let sandbox = repository();
+    start(&sandbox, &["--id", "on-branch"]);
+    sandbox.git(&["switch", "-q", "--detach"]);
+    start(&sandbox, &["--id", "detached"]);
+    assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], "detached");
+    sandbox.git(&["switch", "-q", "main"]);
+    assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], "on-branch");
+}
+
+#[test]
+fn flow_run_names_the_run_or_is_an_error() {
+    let sandbox = repository();
+    start(&sandbox, &["--id", "i1", "--issue", "1"]);
+    start(&sandbox, &["--id", "i2", "--issue", "2"]);
+    let with = |named: &str, args: &[&str]| {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("FLOW_RUN", named);
+        run(command, "")
+    };
+    for name in ["i1", "#1", "1"] {
+        assert_eq!(with(name, &["resume", "--json"]).ok().json()["run_id"], "i1", "{name}");
+        assert_eq!(with(name, &["show", "--json"]).ok().json()["metadata"]["id"], "i1", "{name}");
+    }
+    let recorded = with("i1", &["record-activity", "--id", "look", "--json"]).ok().json();
+    assert_eq!(recorded["run_id"], "i1");
+    let data = r#"{"status":"running"}"#;
+    let report =
+        ["emit", "--workflow", "start-issue", "--type", "status_change", "--step", "preflight", "--data", data];
+    assert_eq!(with("#2", &report).ok().json()["data"]["runId"], "i2");
+    // A name on the command line comes first.
+    assert_eq!(with("i1", &["resume", "i2", "--json"]).ok().json()["run_id"], "i2");
+    for args in [&["resume"][..], &["show"], &["record-activity", "--id", "x"], &["hud", "--json"]] {
+        let answer = with("nothing", args);
+        if args[0] == "hud" {
+            // Hosts start it in an environment that may be about another project.
+            assert!(answer.ok().json()["run"]["run_id"].is_string());
+            continue;
+        }
+        let refused = answer.exits(3);
+        assert!(refused.stderr.contains("FLOW_RUN names the run: there is no run nothing"), "{refused:?}");
+    }
+}
+
+#[test]
+fn reopen_without_a_name_offers_the_run_that_ended_last() {
+    let sandbox = repository();
+    sandbox.flow(["init"]).ok();
+    let none = sandbox.flow(["reopen"]).exits(3);
+    assert!(none.stderr.contains("no run has ended"), "{none:?}");
+    start(&sandbox, &["--id", "i1", "--issue", "1"]);
+    sandbox.flow(["cancel", "i1"]).ok();
+    let offered = sandbox.flow(["reopen"]).exits(2);
+    assert!(offered.stderr.contains("`flow reopen i1 --reason TEXT`"), "{offered:?}");
+    start(&sandbox, &["--id", "i2", "--issue", "1"]);
+    let offered = sandbox.flow(["reopen"]).exits(2);
+    assert!(offered.stderr.contains("`flow reopen i1 --another --reason TEXT`"), "{offered:?}");
+    let done = sandbox.flow(["resume", "i1", "--json"]).ok().json();
+    let command = done["next"]["alternatives"][0]["command"].as_str().unwrap();
+    assert_eq!(command, "flow reopen i1 --another --reason why");
+    let words: Vec<_> = command.split(' ').skip(1).collect();
+    sandbox.flow(words).ok();
+}
+
+#[test]
+fn the_status_line_prints_a_name_that_works() {
+    let sandbox = repository();
+    let name = || sandbox.flow(["hud", "--format", "{name}"]).ok().stdout.trim_end().to_owned();
+    let first = start(&sandbox, &["--issue", "7"]);
+    assert_eq!(name(), "issue-7");
+    assert_eq!(shown(&sandbox, &name()), first);
+    sandbox.flow(["block", &name(), "--reason", "x"]).ok();
+    sandbox.flow(["cancel", &name()]).ok();
+    // A second run about the same issue: the end of its id fits both.
+    let second = start(&sandbox, &["--issue", "7", "--id", "2031-01-01T000000Z-issue-7"]);
+    assert_eq!(name(), second);
+    sandbox.flow(["block", &name(), "--reason", "x"]).ok();
+}
+
+#[test]
+fn the_status_line_says_when_another_branch_is_checked_out() {
+    let sandbox = repository();
+    sandbox.git(&["switch", "-qc", "a"]);
+    start(&sandbox, &["--issue", "7"]);
+    sandbox.git(&["switch", "-qc", "b"]);
+    let line = sandbox.flow(["hud"]).ok().stdout;
+    assert!(line.starts_with("issue-7  preflight 1/5  branch a  "), "{line}");
+    let brief = sandbox
+        .flow_with(["hook", "claude-code", "session-start"], r#"{"session_id":"s","source":"startup"}"#)
+        .ok()
+        .stdout;
+    assert!(brief.contains("the run is about branch a, and b is checked out"), "{brief}");
+}
+
+#[test]
+fn runs_of_other_worktrees_are_named_and_no_suggestion_is_made_twice() {
+    let sandbox = repository();
+    start(&sandbox, &["--issue", "7"]);
+    sandbox.git(&["worktree", "add", "-q", "-b", "side", ".claude/worktrees/side"]);
+    let side = sandbox.root().join(".claude/worktrees/side");
+    let there = side.to_str().unwrap();
+    let resumed = sandbox.flow(["-C", there, "resume", "--json"]);
+    let alternatives = resumed.json()["next"]["alternatives"].clone();
+    assert_eq!(alternatives.as_array().unwrap().len(), 1, "{alternatives}");
+    sandbox.flow(["-C", there, "start", "debug", "--id", "beside"]).ok();
+    for verb in ["list", "attention"] {
+        let answer = sandbox.flow([verb]).ok();
+        assert!(answer.stdout.contains("in worktree") && answer.stdout.contains("beside  debug"), "{answer:?}");
+        assert_eq!(sandbox.flow([verb, "--json"]).ok().json()["worktrees"][0]["runs"][0]["run_id"], "beside");
+    }
+    let line = sandbox.flow(["hud"]).ok().stdout;
+    assert!(line.trim_end().ends_with("+ beside@side"), "{line}");
+}
+
+#[test]
+fn what_flow_prints_has_no_bare_number_sign() {
+    let sandbox = repository();
+    start(&sandbox, &["--issue", "42", "--goal", "the # of things"]);
+    for args in [&["resume"][..], &["attention", "--all"], &["list"], &["hud"], &["cancel", "#43"], &["show", "#43"]] {
+        let answer = sandbox.flow(args);
+        for line in answer.stdout.lines().chain(answer.stderr.lines()) {
+            assert!(!line.contains("flow ") || !line.contains(" #"), "{line}");
+        }
+    }
+}
