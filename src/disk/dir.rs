@@ -17,6 +17,8 @@ use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, R
 pub enum Trust {
     /// Only files of the user who runs flow.
     OwnFiles,
+    /// Those, and root's: nobody else can make a file look like root's.
+    OwnFilesAndRoots,
     /// Files of any owner, because the caller allowed it.
     AnyOwner,
 }
@@ -27,6 +29,9 @@ pub(crate) struct Dir {
     handle: Arc<dyn DiskDir>,
     path: PathBuf,
     trust: Trust,
+    /// To whom root gives what it makes here: the user and group of the directory. None for other users, and where the
+    /// directory is root's.
+    heir: Option<(u32, u32)>,
 }
 
 /// A part of a file.
@@ -51,12 +56,18 @@ impl Dir {
     /// Opens a directory by its path. Follows links, because the path to a project is the user's choice.
     pub(crate) fn open_path(disk: &dyn Disk, path: &Path, trust: Trust) -> Result<Self, DiskError> {
         let handle = disk.open(path).map_err(|errno| fault(Operation::Open, path.to_owned(), errno))?;
-        Ok(Self { handle, path: path.to_owned(), trust })
+        let stat = handle.stat().map_err(|errno| fault(Operation::Inspect, path.to_owned(), errno))?;
+        let trust = trust.in_directory(&stat);
+        Ok(Self { handle, path: path.to_owned(), trust, heir: heir(trust, &stat) })
     }
 
     /// The path, for messages only.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        self.trust
     }
 
     pub(crate) fn join(&self, name: &str) -> PathBuf {
@@ -71,8 +82,10 @@ impl Dir {
             Errno::LOOP | Errno::NOTDIR => self.why_not(name),
             _ => fault(Operation::Open, path.clone(), errno),
         })?;
-        let dir = Self { handle, path, trust: self.trust };
-        dir.check_owner(&dir.stat()?)?;
+        let mut dir = Self { handle, path, trust: self.trust, heir: None };
+        let stat = dir.stat()?;
+        dir.check_owner(&stat)?;
+        dir.heir = heir(self.trust, &stat);
         Ok(dir)
     }
 
@@ -86,7 +99,13 @@ impl Dir {
 
     /// Creates the directory `name`.
     pub(crate) fn make_dir(&self, name: &str) -> Result<(), DiskError> {
-        self.handle.make_dir(name.as_ref(), 0o777).map_err(|errno| fault(Operation::Create, self.join(name), errno))
+        let made = self.handle.make_dir(name.as_ref(), 0o777);
+        made.map_err(|errno| self.fault_at(Operation::Create, name, errno))?;
+        if let Some((user, group)) = self.heir {
+            // Where root may not do that, the directory stays root's, as it was made.
+            let _ = self.handle.give(name.as_ref(), user, group);
+        }
+        Ok(())
     }
 
     /// Opens the directory `name`, and creates it first if it is missing. Returns whether it was created.
@@ -108,10 +127,24 @@ impl Dir {
     }
 
     fn check_owner(&self, stat: &Stat) -> Result<(), DiskError> {
-        if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(DiskError::Unsafe { path: self.path.clone(), hazard: Hazard::ForeignOwner });
+        if self.trust.takes(stat.owner) {
+            return Ok(());
         }
-        Ok(())
+        Err(DiskError::Unsafe { path: self.path.clone(), hazard: Hazard::ForeignOwner { owner: stat.owner } })
+    }
+
+    /// The error of a change of `name`. A change that the system does not allow names the other user whose file it is.
+    fn fault_at(&self, action: Operation, name: &str, errno: Errno) -> DiskError {
+        if !matches!(errno, Errno::ACCESS | Errno::PERM) {
+            return fault(action, self.join(name), errno);
+        }
+        let stat = self.handle.look(name.as_ref()).or_else(|_| self.handle.stat());
+        match stat {
+            Ok(stat) if stat.owner != *USER => {
+                DiskError::NotOurs { action, path: self.join(name), owner: stat.owner, source: errno.into() }
+            }
+            _ => fault(action, self.join(name), errno),
+        }
     }
 
     /// The error that says what `name` is instead of what was expected.
@@ -133,7 +166,8 @@ impl Dir {
     fn open_any(&self, name: &str, how: Open, action: Operation) -> Result<File, DiskError> {
         self.handle.open_file(name.as_ref(), how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
-            _ => fault(action, self.join(name), errno),
+            _ if how == Open::Read => fault(action, self.join(name), errno),
+            _ => self.fault_at(action, name, errno),
         })
     }
 
@@ -171,8 +205,12 @@ impl Dir {
         if stat.links > 1 {
             return Err(DiskError::Unsafe { path: self.join(name), hazard: Hazard::HardLink });
         }
-        if self.trust == Trust::OwnFiles && stat.owner != *USER {
-            return Err(DiskError::Unsafe { path: self.join(name), hazard: Hazard::ForeignOwner });
+        if !self.trust.takes(stat.owner) {
+            let hazard = Hazard::ForeignOwner { owner: stat.owner };
+            return Err(DiskError::Unsafe { path: self.join(name), hazard });
+        }
+        if stat.owner == 0 {
+            self.give(&file);
         }
         Ok(file)
     }
@@ -231,11 +269,20 @@ impl Dir {
     /// Creates `name` with `bytes`, and does not flush it. `name` must not exist.
     pub(crate) fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<File, DiskError> {
         let file = self.open_any(name, Open::New { mode }, Operation::Create)?;
+        self.give(&file);
         self.fill(&file, name, bytes, mode).inspect_err(|_| {
             // Without this, the half-written file would stay until the next writer removes it.
             let _ = self.remove(name);
         })?;
         Ok(file)
+    }
+
+    /// Gives what root made or finds as its own to the owner of the directory.
+    fn give(&self, file: &File) {
+        if let Some((user, group)) = self.heir {
+            // Where root may not do that, the file stays root's, as it was made.
+            let _ = file.set_owner(Some(user), Some(group));
+        }
     }
 
     fn fill(&self, file: &File, name: &str, bytes: &[u8], mode: u32) -> Result<(), DiskError> {
@@ -305,7 +352,7 @@ impl Dir {
         }
         result.map_err(|errno| match errno {
             Errno::EXIST => DiskError::Exists { path: into.join(to) },
-            _ => fault(Operation::Rename, self.join(from), errno),
+            _ => self.fault_at(Operation::Rename, from, errno),
         })
     }
 
@@ -313,7 +360,7 @@ impl Dir {
     pub(crate) fn remove(&self, name: &str) -> Result<(), DiskError> {
         match self.handle.remove(name.as_ref()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(fault(Operation::Remove, self.join(name), errno)),
+            Err(errno) => Err(self.fault_at(Operation::Remove, name, errno)),
         }
     }
 
@@ -353,6 +400,34 @@ impl Dir {
     pub(crate) fn another_handle(&self) -> Result<Arc<dyn DiskDir>, DiskError> {
         self.handle.open_dir(".".as_ref()).map_err(|errno| fault(Operation::Open, self.path.clone(), errno))
     }
+}
+
+impl Trust {
+    /// Whether a file of this user may be used.
+    #[must_use]
+    pub fn takes(self, owner: u32) -> bool {
+        match self {
+            Self::OwnFiles => owner == *USER,
+            Self::OwnFilesAndRoots => owner == *USER || owner == 0,
+            Self::AnyOwner => true,
+        }
+    }
+
+    /// The trust in what is in a directory. In one that belongs to the caller, and in which nobody else may write, everything
+    /// was put there by the caller, by root, or by someone to whom one of them gave it.
+    fn in_directory(self, stat: &Stat) -> Self {
+        const OTHERS_WRITE: u32 = 0o022;
+        if self != Self::OwnFiles || stat.owner != *USER {
+            return self;
+        }
+        if stat.mode & OTHERS_WRITE == 0 { Self::AnyOwner } else { Self::OwnFilesAndRoots }
+    }
+}
+
+/// To whom root gives what it makes in a directory that it may use, and that belongs to another user.
+fn heir(trust: Trust, stat: &Stat) -> Option<(u32, u32)> {
+    let is_given = *USER == 0 && stat.owner != 0 && trust == Trust::AnyOwner;
+    is_given.then_some((stat.owner, stat.group))
 }
 
 fn fault(action: Operation, path: PathBuf, errno: Errno) -> DiskError {

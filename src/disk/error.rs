@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -12,8 +12,11 @@ use crate::model::{Explain, Kind, Problem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Hazard {
     /// The other user could change it at any time.
-    #[error("belongs to another user")]
-    ForeignOwner,
+    #[error("belongs to {}", owner_in_words(*.owner))]
+    ForeignOwner {
+        /// The other user's id.
+        owner: u32,
+    },
     /// A write would change the file under its other name, too.
     #[error("is a hard link: writing to it would change another file too")]
     HardLink,
@@ -134,6 +137,18 @@ pub enum DiskError {
         /// The file.
         path: PathBuf,
     },
+    /// The system does not let this user change what belongs to another one.
+    #[error("cannot {action} {}, which belongs to {}", path.display(), owner_in_words(*.owner))]
+    NotOurs {
+        /// What was tried.
+        action: Operation,
+        /// The path.
+        path: PathBuf,
+        /// The other user's id.
+        owner: u32,
+        /// The system's error.
+        source: io::Error,
+    },
     /// A system call failed.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -159,9 +174,23 @@ impl DiskError {
         match self {
             Self::Unsafe { .. } => true,
             Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            Self::NotOurs { .. } => true,
             _ => false,
         }
     }
+}
+
+/// A user in a sentence.
+fn owner_in_words(owner: u32) -> String {
+    if owner == 0 { "root".to_owned() } else { format!("user {owner}") }
+}
+
+/// How to get back what another user left behind, for instance root in a container.
+fn give_back(path: &Path) -> String {
+    let whole = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == ".flow")).unwrap_or(path);
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let place = crate::model::quoted(&whole.to_string_lossy());
+    format!("make it yours: sudo chown -R {user}:{group} {place}; nothing was recorded")
 }
 
 impl Explain for DiskError {
@@ -172,12 +201,15 @@ impl Explain for DiskError {
             Self::Exists { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::Unsafe { hazard, .. } => new(Kind::Unsafe, "unsafe_path").help(match hazard {
                 Hazard::HardLink => "put a copy of its own in its place: cp FILE COPY && mv COPY FILE",
-                Hazard::ForeignOwner => "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted",
+                Hazard::ForeignOwner { .. } => {
+                    "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
+                }
                 _ => "flow follows no links below .flow; put a plain file or directory in its place",
             }),
             Self::TooLarge { .. } => new(Kind::Damaged, "too_large")
                 .help("shorten it, or bring an earlier one back with git; nothing was written"),
             Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
+            Self::NotOurs { path, source, .. } => new(Kind::Io, "io_error").help(give_back(path)).caused_by(source),
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
                 .help(match action {
                     Operation::Read => "make it readable, then try again",

@@ -127,6 +127,12 @@ pub trait DiskDir: Debug + Send + Sync {
     /// `ENOENT` if it does not exist, and others.
     fn remove(&self, name: &OsStr) -> Answer<()>;
 
+    /// Gives the file or directory `name` to a user and a group. Follows no link.
+    ///
+    /// # Errors
+    /// `EPERM` if this user may not do that, and others.
+    fn give(&self, name: &OsStr, user: u32, group: u32) -> Answer<()>;
+
     /// Removes the empty directory `name`.
     ///
     /// # Errors

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::dir::USER;
 use crate::disk::file_system::{Disk, Errno, FileType, Links, Stat};
 
 /// The type of a directory entry.
@@ -89,12 +88,6 @@ pub fn entries(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Entry>> {
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
-}
-
-/// Whether `owner` is the user of this process.
-#[must_use]
-pub fn is_own(owner: u32) -> bool {
-    owner == *USER
 }
 
 /// The name of the file system of `path`, if locks or flushes may be unreliable on it.

@@ -36,7 +36,11 @@ impl FileLock {
     pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<Taken, DiskError> {
         let started = Instant::now();
         loop {
-            let file = dir.open_own(name, Open::Write { mode: NEW_FILE })?;
+            let file = match dir.open_own(name, Open::Write { mode: NEW_FILE }) {
+                // The lock of another user can be taken without writing into it; only the note of the writer is lost.
+                Err(DiskError::NotOurs { .. }) if dir.exists(name)? => dir.open_own(name, Open::Read)?,
+                opened => opened?,
+            };
             let handle = dir.another_handle()?;
             let left = wait.saturating_sub(started.elapsed());
             if !lock_both(&dir.join(name), &handle, &file, left)? {

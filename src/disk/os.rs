@@ -128,6 +128,11 @@ impl DiskDir for OsDir {
         rustix::fs::unlinkat(&self.0, name, AtFlags::empty())
     }
 
+    fn give(&self, name: &OsStr, user: u32, group: u32) -> Answer<()> {
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        rustix::fs::chownat(&self.0, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
     fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)
     }

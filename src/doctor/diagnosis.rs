@@ -32,7 +32,7 @@ pub(super) fn diagnose(
 ) -> Diagnosis {
     let facts = RunFacts::gather(&cx.disk, run);
     let mut findings = Findings::of_run(run.id());
-    tree::check(&facts, cx.env.trust_any_owner, &mut findings);
+    tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
     let shown = document::check(&facts, &reconciled, read, &mut findings);
     let rewrite = rewrite(cx, project, &facts, shown.as_ref(), noted, now);

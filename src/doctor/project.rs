@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogError, Origin};
-use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries, is_own};
-use crate::disk::{Disk, read_plain};
+use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
+use crate::disk::{Disk, Trust, read_plain};
 use crate::doctor::finding::{Action, Findings, FlowShelf};
 use crate::doctor::log::counted;
 use crate::doctor::modes;
@@ -46,7 +46,7 @@ const KNOWN: [&str; 16] = [
 const DEPTH: usize = 16;
 
 /// Checks everything except the runs.
-pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, found: &mut Findings) {
+pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, trust: Trust, found: &mut Findings) {
     let (root, disk) = (project.path(), &**shared);
     let all = match entries(disk, root) {
         Ok(all) => all,
@@ -85,7 +85,7 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, 
         }
     }
     for entry in &all {
-        name_in_flow(disk, root, entry, any_owner, found);
+        name_in_flow(disk, root, entry, trust, found);
     }
     // A clone has neither a lock nor a `.gitignore` until a command writes in it.
     if find(".gitignore").is_some() || find(LOCK).is_some() {
@@ -95,14 +95,14 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, any_owner: bool, 
     schemas(disk, root, found);
     workflows(shared, root, found);
     scripts(shared, root, found);
-    runs(disk, root, any_owner, found);
+    runs(disk, root, trust, found);
     modes::check(shared, root, found);
     [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS]
         .iter()
         .for_each(|name| inside(disk, &root.join(name), DEPTH, found));
 }
 
-fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, found: &mut Findings) {
+fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found: &mut Findings) {
     let Some(name) = entry.text() else {
         found.add("unknown_file", &entry.path, "flow does not use this name");
         return;
@@ -132,8 +132,9 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, any_owner: bool, fo
         } else if entry.links > 1 {
             let message = "the lock has another name elsewhere: writing to it would change another file too";
             found.add("hard_link", &entry.path, message);
-        } else if !any_owner && !is_own(entry.owner) {
-            let message = "the lock belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1";
+        } else if !trust.takes(entry.owner) {
+            let message =
+                format!("the lock belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
             found.add("foreign_owner", &entry.path, message);
         }
     }
@@ -247,7 +248,7 @@ fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
 }
 
 /// Reports names in `runs/` that cannot be runs, and names that differ only in case.
-fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
+fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let dir = root.join(RUNS);
     let all = match entries(disk, &dir) {
         Ok(all) => all,
@@ -266,8 +267,9 @@ fn runs(disk: &dyn Disk, root: &Path, any_owner: bool, found: &mut Findings) {
         match (entry.kind, RunId::new(name)) {
             (FileKind::Directory, Ok(_)) => {
                 twins.entry(name.to_ascii_lowercase()).or_default().push(name);
-                if !any_owner && !is_own(entry.owner) {
-                    let message = "the run belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1";
+                if !trust.takes(entry.owner) {
+                    let message =
+                        format!("the run belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
                     found.add("foreign_owner", &entry.path, message);
                 }
             }

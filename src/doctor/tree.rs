@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::disk::Disk;
-use crate::disk::inspect::{Entry, FileKind, entries, is_own};
+use crate::disk::inspect::{Entry, FileKind, entries};
+use crate::disk::{Disk, Trust};
 use crate::doctor::facts::RunFacts;
 use crate::doctor::finding::{Action, Findings};
 use crate::doctor::log::counted;
@@ -18,8 +18,8 @@ const TEMPORARY: [&str; 4] = [RUN_TMP, RUN_MERGE_TMP, LOG_TMP, ACTIVITY_TMP];
 /// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
 
-/// Checks the directory of a run. `any_owner` says that files of other users are trusted.
-pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
+/// Checks the directory of a run. `trust` says whose files may be used.
+pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
     for (path, why) in &facts.unreadable {
         found.add("unreadable", path, format!("the directory cannot be read: {why}"));
     }
@@ -47,7 +47,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
             found.add(code, &entry.path, format!("{name} {what}")).mend(mend);
             continue;
         }
-        of_plain(entry, name, any_owner, facts, found);
+        of_plain(entry, name, trust, facts, found);
     }
     for entry in &facts.activities {
         let Some(name) = entry.text() else {
@@ -86,7 +86,7 @@ pub(super) fn check(facts: &RunFacts, any_owner: bool, found: &mut Findings) {
 }
 
 /// Checks a file or directory of the right kind.
-fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found: &mut Findings) {
+fn of_plain(entry: &Entry, name: &str, trust: Trust, facts: &RunFacts, found: &mut Findings) {
     if TEMPORARY.contains(&name) {
         leftover(facts, entry, found);
     }
@@ -96,8 +96,8 @@ fn of_plain(entry: &Entry, name: &str, any_owner: bool, facts: &RunFacts, found:
         // A lock is never replaced: with two lock files, two writers could run at once.
         found.add("hard_link", &entry.path, message).mend((name == LOG).then_some(Action::OwnLog));
     }
-    if (own || name == ACTIVITIES) && !any_owner && !is_own(entry.owner) {
-        let message = format!("{name} belongs to another user; flow refuses it unless FLOW_TRUST_OWNER=1");
+    if (own || name == ACTIVITIES) && !trust.takes(entry.owner) {
+        let message = format!("{name} belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
         found.add("foreign_owner", &entry.path, message);
     }
 }

@@ -40,8 +40,6 @@ pub struct Env {
     pub lock_timeout: Option<Setting>,
     /// `FLOW_TRUST_OWNER`: whether files of other users may be used.
     pub trust_owner: Option<Setting>,
-    /// Whether `trust_owner` says yes.
-    pub trust_any_owner: bool,
     /// `FLOW_CHOOSE_MODEL`: the model that chooses among states.
     pub choose_model: Option<Setting>,
     /// `FLOW_CHOOSE_KEY`: the key for the model's endpoint.
@@ -160,7 +158,6 @@ impl Env {
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
             choose_model: setting("FLOW_CHOOSE_MODEL"),
             choose_key: setting("FLOW_CHOOSE_KEY"),
-            trust_any_owner: trust_owner.as_ref().is_some_and(|setting| setting.yes() == Ok(true)),
             trust_owner,
             state_home: state_home.or_else(|| home.as_ref().map(|home| home.join(".local/state"))),
             home,
@@ -333,13 +330,12 @@ mod tests {
     fn yes_and_no_are_understood_and_nothing_else() {
         let trust = |text| env(&[("FLOW_TRUST_OWNER", text)]);
         for yes in ["1", "true", "YES", "on"] {
-            assert!(trust(yes).trust_any_owner, "{yes}");
+            assert_eq!(trust(yes).trust_owner.unwrap().yes(), Ok(true), "{yes}");
         }
         for no in ["0", "False", "no", "off"] {
             assert_eq!(trust(no).trust_owner.unwrap().yes(), Ok(false), "{no}");
         }
         let bad = trust("maybe");
-        assert!(!bad.trust_any_owner);
         let said = bad.trust_owner.unwrap().yes().unwrap_err().to_string();
         assert_eq!(said, "FLOW_TRUST_OWNER is \"maybe\": it is 1 or 0 (true or false, yes or no, on or off)");
     }

@@ -272,6 +272,9 @@ impl Git {
             .arg("-C")
             .arg(dir)
             .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+            // git would not look at a repository of another owner. Whether flow may is decided by its own rule, and no
+            // command here starts what such a repository configures.
+            .args(["-c", "safe.directory=*"])
             .args(question)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

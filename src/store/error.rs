@@ -104,7 +104,7 @@ impl StoreError {
     /// Whether a system call failed: the file may exist all the same.
     #[must_use]
     pub fn is_io(&self) -> bool {
-        matches!(self, Self::Disk(DiskError::Io { .. }))
+        matches!(self, Self::Disk(DiskError::Io { .. } | DiskError::NotOurs { .. }))
     }
 }
 

@@ -806,7 +806,9 @@ fn files_of_another_user_are_found_unless_they_are_trusted() {
         return;
     }
     let past = Past::new();
-    std::os::unix::fs::chown(past.real_path("events.jsonl"), Some(12345), None).unwrap();
+    for path in [past.sandbox.root(), past.real_path("events.jsonl")] {
+        std::os::unix::fs::chown(path, Some(12345), None).unwrap();
+    }
     let (report, code) = past.doctor(&[]);
     assert_eq!((code, troubles(&report)), (65, vec!["foreign_owner"]));
     let mut trusting = past.sandbox.flow_command();

@@ -300,10 +300,12 @@ fn files_of_another_user_are_refused_unless_that_user_is_trusted() {
         if spot.ends_with("run.yaml") {
             continue; // It is replaced, never written to.
         }
-        std::os::unix::fs::chown(sandbox.path(&spot), Some(12345), Some(12345)).unwrap();
+        for path in [sandbox.root(), sandbox.path(&spot)] {
+            std::os::unix::fs::chown(path, Some(12345), Some(12345)).unwrap();
+        }
         let before = picture(&sandbox.root());
         let error = sandbox.refused(["record-activity", "--run-id", &run_id, "--id", "next"], 77);
-        assert!(error["message"].as_str().unwrap().ends_with("belongs to another user"), "{spot:?}: {error}");
+        assert!(error["message"].as_str().unwrap().ends_with("belongs to user 12345"), "{spot:?}: {error}");
         assert!(error["help"].as_str().unwrap().contains("FLOW_TRUST_OWNER=1"), "{spot:?}: {error}");
         assert_eq!(picture(&sandbox.root()), before, "{spot:?}");
         let mut trusting = sandbox.flow_command();

@@ -537,7 +537,9 @@ fn a_reader_goes_into_no_directory_of_another_user_and_says_why() {
     }
     for spot in [".flow", ".flow/runs", ".flow/runs/ID"] {
         let (sandbox, run_id) = with_run();
-        std::os::unix::fs::chown(sandbox.path(spot.replace("ID", &run_id)), Some(12345), Some(12345)).unwrap();
+        for path in [sandbox.root(), sandbox.path(spot.replace("ID", &run_id))] {
+            std::os::unix::fs::chown(path, Some(12345), Some(12345)).unwrap();
+        }
         let before = whole(&sandbox.root());
         for command in [
             ["list"].as_slice(),
@@ -548,7 +550,7 @@ fn a_reader_goes_into_no_directory_of_another_user_and_says_why() {
         ] {
             let answer = sandbox.attack(command);
             let said = format!("{}{}", answer.stdout, answer.stderr);
-            assert!(said.contains("belongs to another user"), "{spot} {command:?}: {answer:?}");
+            assert!(said.contains("belongs to user 12345"), "{spot} {command:?}: {answer:?}");
             assert!(!said.contains("preflight"), "{spot} {command:?} looked into it: {answer:?}");
             assert_eq!(whole(&sandbox.root()), before, "{spot} {command:?}");
         }

@@ -53,6 +53,7 @@ mod next;
 mod old_runs;
 mod open_runs;
 mod outcomes;
+mod owners;
 mod plugin;
 mod power;
 mod properties;

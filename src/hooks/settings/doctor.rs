@@ -81,6 +81,18 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
     if !examined.is_installed {
         examined.nothing();
     }
+    // There hooks say nothing, and cannot even write into their log.
+    if let Err(error @ runs::Error::Store(_)) = cx.project() {
+        let (message, help) = (error.one_line(), error.problem().help.unwrap_or_default());
+        examined.findings.push(HooksFinding {
+            code: "project_refused",
+            host: None,
+            path: None,
+            line: None,
+            message,
+            help,
+        });
+    }
     // Claude Code runs its hooks in a shell that is not a login shell.
     if request.host.hosts().contains(&AgentHost::Codex)
         && let Some(found) = login_flow(cx, &examined.directory())

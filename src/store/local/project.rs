@@ -242,6 +242,12 @@ impl Project {
         self.elsewhere.as_deref().unwrap_or(self)
     }
 
+    /// Whose files may be used.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.flow.trust()
+    }
+
     /// The path of `.flow`, for messages and for reading definitions.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -397,6 +397,10 @@ impl DiskDir for Handle {
         }
     }
 
+    fn give(&self, _: &OsStr, _: u32, _: u32) -> Answer<()> {
+        Ok(())
+    }
+
     fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         let mut state = self.disk.call("remove_dir")?;
         match state.live.find(self.inode, text(name)) {

@@ -190,6 +190,11 @@ impl DiskDir for Held<dyn DiskDir> {
         self.inner.remove(name)
     }
 
+    fn give(&self, name: &OsStr, user: u32, group: u32) -> Answer<()> {
+        self.meets("fchownat", &[&name.to_string_lossy()], true)?;
+        self.inner.give(name, user, group)
+    }
+
     fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         self.meets("unlinkat", &[&name.to_string_lossy()], true)?;
         self.inner.remove_dir(name)

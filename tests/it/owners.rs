@@ -1,0 +1,138 @@
+//! Projects in which several users work: root in a container and the user of the host.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
+use std::path::Path;
+
+use crate::support::hostile::{as_user, can_become_others};
+use crate::support::{Answer, Sandbox, run, skipped, temporary};
+
+/// The user of the host.
+const USER: u32 = 12345;
+
+/// A repository of the host's user, which root can enter as well; none where this process cannot become others.
+fn repository(test: &str) -> Option<Sandbox> {
+    if !can_become_others(test) {
+        return None;
+    }
+    let sandbox = Sandbox::within(&temporary());
+    std::fs::set_permissions(sandbox.path(".."), std::fs::Permissions::from_mode(0o755)).unwrap();
+    give(&sandbox.path(".."), USER);
+    if user(&sandbox, &["--version"]).code != Some(0) {
+        skipped(test, &crate::support::Lack::of("open-target", "another user cannot reach the program"));
+        return None;
+    }
+    Some(sandbox)
+}
+
+fn give(root: &Path, to: u32) {
+    for entry in walkdir::WalkDir::new(root) {
+        lchown(entry.unwrap().path(), Some(to), Some(to)).unwrap();
+    }
+}
+
+/// A command of the host's user.
+fn user(sandbox: &Sandbox, args: &[&str]) -> Answer {
+    let mut command = sandbox.flow_command();
+    command.args(args);
+    run(as_user(USER, command), "")
+}
+
+/// A command of root, who trusts the files of others.
+fn trusting_root(sandbox: &Sandbox, args: &[&str]) -> Answer {
+    let mut command = sandbox.flow_command();
+    command.args(args).env("FLOW_TRUST_OWNER", "1");
+    run(command, "")
+}
+
+/// Files and directories of the project that belong to root.
+fn left_by_root(sandbox: &Sandbox) -> Vec<String> {
+    let entries = walkdir::WalkDir::new(sandbox.root()).into_iter().map(Result::unwrap);
+    let of_root = entries.filter(|entry| entry.path().symlink_metadata().unwrap().uid() == 0);
+    of_root.map(|entry| entry.path().display().to_string()).collect()
+}
+
+#[test]
+fn root_that_trusts_the_user_of_the_host_leaves_nothing_behind_that_is_roots() {
+    let Some(sandbox) = repository("root_that_trusts_the_user_of_the_host_leaves_nothing_behind_that_is_roots") else {
+        return;
+    };
+    user(&sandbox, &["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    let refused = sandbox.flow(["record-activity", "--id", "a"]).exits(77);
+    assert!(refused.stderr.contains(".flow belongs to user 12345"), "{refused:?}");
+    assert!(refused.stderr.contains("FLOW_TRUST_OWNER=1"), "{refused:?}");
+    trusting_root(&sandbox, &["record-activity", "--id", "a", "--advance"]).ok();
+    trusting_root(&sandbox, &["block", "--reason", "x"]).ok();
+    trusting_root(&sandbox, &["unblock"]).ok();
+    trusting_root(&sandbox, &["mode", "request", "forge"]).ok();
+    trusting_root(&sandbox, &["start", "debug", "--id", "r2", "--issue", "8"]).ok();
+    assert_eq!(left_by_root(&sandbox), Vec::<String>::new());
+    user(&sandbox, &["record-activity", "--run-id", "r1", "--id", "b"]).ok();
+    user(&sandbox, &["cancel", "r2"]).ok();
+    user(&sandbox, &["verify", "r1"]).ok();
+}
+
+#[test]
+fn root_that_begins_with_trust_gives_everything_to_the_user_of_the_host() {
+    let test = "root_that_begins_with_trust_gives_everything_to_the_user_of_the_host";
+    let Some(sandbox) = repository(test) else { return };
+    trusting_root(&sandbox, &["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    assert_eq!(left_by_root(&sandbox), Vec::<String>::new());
+    let context = user(&sandbox, &["show", "r1", "--json"]).ok().json()["context"].clone();
+    assert_eq!((&context["repo"], &context["branch"]), (&"acme/widgets".into(), &"main".into()));
+    user(&sandbox, &["record-activity", "--id", "a"]).ok();
+    trusting_root(&sandbox, &["record-activity", "--id", "b"]).ok();
+    assert_eq!(left_by_root(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_back_is_named() {
+    let test = "what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_back_is_named";
+    let Some(sandbox) = repository(test) else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    give(&sandbox.path(".flow"), 0);
+    for reader in [&["resume"][..], &["list"], &["show", "r1"], &["log", "r1"], &["hud"]] {
+        user(&sandbox, reader).ok();
+    }
+    let refused = user(&sandbox, &["record-activity", "--id", "a"]).exits(74);
+    assert!(refused.stderr.contains("which belongs to root"), "{refused:?}");
+    let flow = sandbox.path(".flow");
+    let command = format!("sudo chown -R {USER}:{USER} {}", flow.display());
+    assert!(refused.stderr.contains(&command), "{refused:?}");
+    give(&flow, USER);
+    user(&sandbox, &["record-activity", "--id", "a"]).ok();
+}
+
+#[test]
+fn a_lock_that_only_its_owner_may_write_can_be_taken() {
+    let Some(sandbox) = repository("a_lock_that_only_its_owner_may_write_can_be_taken") else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    for lock in [".flow/.lock", ".flow/runs/r1/.lock"] {
+        lchown(sandbox.path(lock), Some(0), Some(0)).unwrap();
+    }
+    user(&sandbox, &["record-activity", "--id", "a"]).ok();
+    user(&sandbox, &["record-activity", "--id", "b"]).ok();
+    user(&sandbox, &["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_directory_in_which_everyone_may_write_gives_no_trust() {
+    let Some(sandbox) = repository("a_directory_in_which_everyone_may_write_gives_no_trust") else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    give(&sandbox.path(".flow"), 23456);
+    user(&sandbox, &["resume"]).ok();
+    std::fs::set_permissions(sandbox.root(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = user(&sandbox, &["resume"]).exits(77);
+    assert!(refused.stderr.contains("belongs to user 23456"), "{refused:?}");
+}
+
+#[test]
+fn the_doctor_of_hooks_says_why_they_are_silent() {
+    let Some(sandbox) = repository("the_doctor_of_hooks_says_why_they_are_silent") else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    let call = r#"{"session_id":"s","source":"startup"}"#;
+    let answer = sandbox.flow_with(["hook", "claude-code", "session-start"], call).ok();
+    assert_eq!(answer.stdout, "");
+    let report = sandbox.flow(["hooks", "doctor", "--json"]).exits(1).json();
+    let found = report["findings"].as_array().unwrap().iter().find(|found| found["code"] == "project_refused");
+    assert!(found.unwrap()["message"].as_str().unwrap().contains("belongs to user 12345"), "{report}");
+}
