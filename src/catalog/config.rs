@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::catalog::folder::Folder;
@@ -16,13 +17,19 @@ const FILE: &str = "config.yaml";
 
 /// The configuration of a project; empty if the file is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub(super) struct Config {
     /// Directories with definitions, relative to the project.
     pub(super) definitions: Vec<PathBuf>,
     /// Types of states that graphs may use besides the built-in ones.
     pub(super) state_types: Vec<String>,
+    /// Keys that mean nothing to flow, in their order.
+    #[serde(flatten)]
+    pub(super) others: Map<String, Value>,
 }
+
+/// The keys that mean something.
+const KEYS: [&str; 2] = ["definitions", "state_types"];
 
 impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
@@ -42,6 +49,17 @@ impl Config {
             return Ok(Self::default());
         }
         serde_json::from_value(value).map_err(|error| fault(error.to_string()))
+    }
+
+    /// What is odd about it, and changes nothing.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for key in self.others.keys() {
+            let meant = codec::similar(key, KEYS.into_iter());
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            warnings.push(format!("{FILE}: the key `{key}` means nothing to flow{meant}"));
+        }
+        warnings
     }
 
     /// The types of states that graphs may use.

@@ -84,6 +84,12 @@ impl Catalog {
         Ok(self.config()?.types())
     }
 
+    /// What is odd about the project's configuration, and changes nothing.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.config().map(|config| config.warnings()).unwrap_or_default()
+    }
+
     /// The workflow called `name`.
     ///
     /// # Errors
@@ -497,8 +503,7 @@ mod tests {
     fn a_configuration_that_cannot_be_understood_is_no_empty_one() {
         let project = Project::new();
         let config = project.dir.path().join(".flow/config.yaml");
-        for (text, word) in
-            [("definitions: flows\n", "sequence"), ("definition: []\n", "definition"), ("a: [\n", "line")]
+        for (text, word) in [("definitions: flows\n", "sequence"), ("state_types: 3\n", "sequence"), ("a: [\n", "line")]
         {
             fs::write(&config, text).unwrap();
             let error = project.catalog().find("debug").unwrap_err();
@@ -506,6 +511,19 @@ mod tests {
         }
         fs::write(&config, "# nothing yet\n").unwrap();
         assert!(project.catalog().find("debug").is_ok());
+    }
+
+    #[test]
+    fn a_key_of_the_configuration_that_means_nothing_is_a_warning() {
+        let project = Project::new();
+        let config = project.dir.path().join(".flow/config.yaml");
+        fs::write(&config, "definition: [flows]\nours: {a: 1}\n").unwrap();
+        assert!(project.catalog().find("debug").is_ok());
+        let wanted = [
+            "config.yaml: the key `definition` means nothing to flow; did you mean `definitions`?",
+            "config.yaml: the key `ours` means nothing to flow",
+        ];
+        assert_eq!(project.catalog().warnings(), wanted);
     }
 
     #[test]

@@ -110,6 +110,15 @@ pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifa
         .ok_or_else(|| JournalFault::Unplaceable.at(below_fence(root.nearest("/artifacts").place)))
 }
 
+/// Whether a journal has an artifact about a run.
+#[must_use]
+pub fn has_artifact_of_run(text: &str, run: &str) -> bool {
+    let Ok(Some(yaml)) = front_matter(text) else { return false };
+    let Ok(manifest) = parse_value(&text[yaml]) else { return false };
+    let artifacts = manifest.get("artifacts").and_then(Value::as_array);
+    artifacts.is_some_and(|artifacts| artifacts.iter().any(|artifact| artifact["run_id"] == run))
+}
+
 /// Converts the value of a `key=value` argument as the original journal scripts do: a text with a comma to a list of
 /// texts, digits to a number, `true` and `false` to a boolean, anything else to a text.
 #[must_use]

@@ -21,7 +21,7 @@ mod toml;
 pub(crate) mod violations;
 mod yaml;
 
-pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce};
+pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce, has_artifact_of_run};
 pub(crate) use json::{parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonNode, JsonText, Layout, Rest};
 pub(crate) use log::event_of;

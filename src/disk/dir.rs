@@ -19,6 +19,9 @@ pub enum Trust {
     OwnFiles,
     /// Those, and root's: nobody else can make a file look like root's.
     OwnFilesAndRoots,
+    /// Files of any owner in a directory of the user's, in which nobody else may write: they were put there by the user, by
+    /// root, or by someone to whom one of them gave the directory.
+    OwnDirectory,
     /// Files of any owner, because the caller allowed it.
     AnyOwner,
 }
@@ -85,7 +88,8 @@ impl Dir {
         let mut dir = Self { handle, path, trust: self.trust, heir: None };
         let stat = dir.stat()?;
         dir.check_owner(&stat)?;
-        dir.heir = heir(self.trust, &stat);
+        dir.trust = self.trust.inside(&stat);
+        dir.heir = heir(dir.trust, &stat);
         Ok(dir)
     }
 
@@ -409,24 +413,29 @@ impl Trust {
         match self {
             Self::OwnFiles => owner == *USER,
             Self::OwnFilesAndRoots => owner == *USER || owner == 0,
-            Self::AnyOwner => true,
+            Self::OwnDirectory | Self::AnyOwner => true,
         }
     }
 
-    /// The trust in what is in a directory. In one that belongs to the caller, and in which nobody else may write, everything
-    /// was put there by the caller, by root, or by someone to whom one of them gave it.
+    /// The trust in what is in the directory of a project.
     fn in_directory(self, stat: &Stat) -> Self {
-        const OTHERS_WRITE: u32 = 0o022;
         if self != Self::OwnFiles || stat.owner != *USER {
             return self;
         }
-        if stat.mode & OTHERS_WRITE == 0 { Self::AnyOwner } else { Self::OwnFilesAndRoots }
+        Self::OwnDirectory.inside(stat)
+    }
+
+    /// The trust in what is in a directory below: less where others may write.
+    fn inside(self, stat: &Stat) -> Self {
+        const OTHERS_WRITE: u32 = 0o022;
+        let is_shared = stat.mode & OTHERS_WRITE != 0;
+        if self == Self::OwnDirectory && is_shared { Self::OwnFilesAndRoots } else { self }
     }
 }
 
 /// To whom root gives what it makes in a directory that it may use, and that belongs to another user.
 fn heir(trust: Trust, stat: &Stat) -> Option<(u32, u32)> {
-    let is_given = *USER == 0 && stat.owner != 0 && trust == Trust::AnyOwner;
+    let is_given = *USER == 0 && stat.owner != 0 && trust.takes(stat.owner);
     is_given.then_some((stat.owner, stat.group))
 }
 

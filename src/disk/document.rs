@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::disk::dir::{File, read_up_to, write_all};
+use crate::disk::dir::{File, USER, read_up_to, write_all};
 use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
 use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
@@ -213,8 +213,20 @@ impl Directory {
         match self.handle.make_dir(part, 0o755) {
             Err(Errno::EXIST) => Ok(()), // somebody was faster
             Err(error) => Err(error),
-            Ok(()) => self.handle.sync(),
+            Ok(()) => {
+                if let Some((user, group)) = self.heir() {
+                    // Where root may not do that, the directory stays root's, as it was made.
+                    let _ = self.handle.give(part, user, group);
+                }
+                self.handle.sync()
+            }
         }
+    }
+
+    /// To whom root gives what it makes here: the user and group of the directory, unless it is root's.
+    fn heir(&self) -> Option<(u32, u32)> {
+        let stat = self.handle.stat().ok().filter(|_| *USER == 0)?;
+        (stat.owner != 0).then_some((stat.owner, stat.group))
     }
 
     fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {
@@ -400,6 +412,8 @@ impl Directory {
         let write = |file: &dyn DiskFile| -> io::Result<()> {
             if let Some(rights) = rights {
                 rights.give(file)?;
+            } else if let Some((user, group)) = self.heir() {
+                let _ = file.set_owner(Some(user), Some(group));
             }
             write_all(file, text.as_bytes())?;
             Ok(file.sync_all()?)

@@ -22,6 +22,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("twin_runs", Severity::Warning),
     ("workflow_invalid", Severity::Error),
     ("config_invalid", Severity::Error),
+    ("config_unknown_key", Severity::Warning),
     ("policy_invalid", Severity::Error),
     ("script_invalid", Severity::Error),
     ("mode_unreadable", Severity::Error),

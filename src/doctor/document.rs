@@ -59,7 +59,7 @@ fn faulty(fault: &Fault, facts: &RunFacts, found: &mut Findings) {
         Fault::Edit { fault, place } => {
             found.add("run_yaml_refused", &path, fault.to_string()).at(*place).mend(Action::Rebuild);
         }
-        Fault::Schema(violations) | Fault::ForeignSchema(violations) => schema(violations.clone(), facts, found),
+        Fault::Schema(violations) => schema(violations.clone(), facts, found),
         _ => {}
     }
 }

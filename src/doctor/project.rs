@@ -215,6 +215,9 @@ fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
         }
         Vec::new()
     });
+    for warning in catalog.warnings() {
+        found.add("config_unknown_key", &root.join("config.yaml"), warning);
+    }
     for entry in listed {
         let (Some(_), Origin::Project(path)) = (&entry.error, &entry.origin) else { continue };
         match catalog.find(&entry.id) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest};
+use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
 use crate::disk::{Disk, DocumentPlace, Guard, update_document};
 use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
 use crate::store::Project;
@@ -38,6 +38,15 @@ pub(crate) fn of_issue(key: &str) -> String {
 
 /// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
 pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(disk, project, run, now, false)
+}
+
+/// As [`note`], for a run that another program began, unless that has noted it.
+pub(crate) fn note_first(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(disk, project, run, now, true)
+}
+
+fn append(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {
         issue: run.issue().map(|issue| issue.to_value()),
@@ -57,7 +66,10 @@ pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: T
     if let Some(why) = refuse_path(&relative) {
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
-    let mut edit = |text: Option<&str>| append_artifact(text, &head, &artifact);
+    let mut edit = |text: Option<&str>| match text {
+        Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),
+        text => append_artifact(text, &head, &artifact),
+    };
     let place = DocumentPlace {
         disk,
         root: project.root(),

@@ -137,7 +137,8 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         machine: machine.to_value(),
     };
     let (run, document) = create_run(cx, &project, &started, request, now)?;
-    let warning = journal::note(&*cx.disk, &project, &document, now);
+    let mut warnings = catalog.warnings();
+    warnings.extend(journal::note(&*cx.disk, &project, &document, now));
     Ok(StartReport {
         run_id: run.id().clone(),
         path: run.address(Document::Run).from(project.root()),
@@ -150,7 +151,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         session: started.session,
         token: token.map(|token| token.text),
         epoch: document.state.epoch,
-        warnings: warning.into_iter().collect(),
+        warnings,
     })
 }
 

@@ -21,6 +21,7 @@ use crate::runs::begun::note_workers;
 use crate::runs::claim::{claim_of_dead, claim_of_free, judge_holder};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::journal;
 use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
@@ -285,7 +286,11 @@ impl<'a> Transaction<'a> {
         self.workflow = known.into();
         let text = self.text.text().to_owned();
         self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
-        self.commit().map(drop)
+        self.commit()?;
+        // Others may have to wait for the journal with this one command, and never again.
+        let warning = journal::note_first(&*self.cx.disk, self.project, self.state.document(), self.now);
+        self.warnings.extend(warning);
+        Ok(())
     }
 
     /// Claims the run for the caller if its holder is known to be dead.

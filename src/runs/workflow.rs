@@ -19,6 +19,8 @@ use crate::runs::error::{Error, Result};
 pub struct WorkflowListReport {
     /// By id.
     pub workflows: Vec<WorkflowEntry>,
+    /// What is odd about the project's configuration.
+    pub warnings: Vec<String>,
 }
 
 /// An available workflow.
@@ -104,7 +106,8 @@ pub struct WorkflowConvertRequest {
 /// [`Error::Catalog`] when the project's definitions cannot be listed.
 pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
     let project = project_if_any(cx)?;
-    let entries = cx.catalog(project.as_ref()).list()?;
+    let catalog = cx.catalog(project.as_ref());
+    let entries = catalog.list()?;
     let workflows = entries.into_iter().map(|entry| WorkflowEntry {
         id: entry.id,
         notation: entry.notation,
@@ -112,7 +115,7 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
         description: entry.description,
         error: entry.error,
     });
-    Ok(WorkflowListReport { workflows: workflows.collect() })
+    Ok(WorkflowListReport { workflows: workflows.collect(), warnings: catalog.warnings() })
 }
 
 /// A workflow, and the text of its definition.

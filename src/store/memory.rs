@@ -180,6 +180,10 @@ impl StoredRun for MemoryRun {
         self.with(|run| run.noted.0).unwrap_or_default()
     }
 
+    fn is_log_changed(&self) -> bool {
+        self.with(|run| run.left > 0 && run.left != run.log.len()).unwrap_or_default()
+    }
+
     fn text(&self) -> Result<Option<String>, StoreError> {
         self.with(|run| run.text.clone())
     }

@@ -154,6 +154,10 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// The highest position that any writer noted. It is beyond the log's end when an older log was put back.
     fn noted(&self) -> Seq;
 
+    /// Whether the log has another length than after the last commit of this checkout, so that git or another program
+    /// changed it, or a writer is at work. False where no commit is known.
+    fn is_log_changed(&self) -> bool;
+
     /// `run.yaml`; `None` if it is missing.
     ///
     /// # Errors

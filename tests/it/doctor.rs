@@ -367,6 +367,11 @@ const LEFT: &[Damage] = &[
     Damage {
         code: "config_invalid",
         path: "/config.yaml",
+        hurt: |past| past.put("../../config.yaml", "definitions: flows\n"),
+    },
+    Damage {
+        code: "config_unknown_key",
+        path: "/config.yaml",
         hurt: |past| past.put("../../config.yaml", "definition: [flows]\n"),
     },
     Damage {

@@ -501,28 +501,32 @@ fn a_run_that_cannot_be_read_is_never_nothing() {
 }
 
 #[test]
-fn open_runs_of_other_worktrees_are_told_of_and_named_when_asked_for() {
+fn open_runs_of_other_worktrees_are_named_or_counted() {
     let repo = Repo::new();
     repo.sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);
     repo.flow(&["complete", &repo.run, "--skip-reason", "enough"]).exits(0);
     let tree = std::fs::canonicalize(repo.sandbox.path("../tree")).unwrap();
     let told = "1 run is open in other worktrees; --worktrees shows them\n";
-    for verb in ["list", "doctor"] {
-        assert_eq!(repo.flow(&[verb]).ok().stderr, told, "{verb}");
-    }
+    assert_eq!(repo.flow(&["doctor"]).ok().stderr, told);
     let answer = repo.flow(&["resume"]).exits(3);
     assert_eq!(answer.stderr, told);
     let command = format!("flow -C {} resume", tree.display());
     assert!(answer.stdout.contains(&command), "{}", answer.stdout);
-    let counted = repo.flow(&["list", "--json"]).ok().json();
-    let other = json!({"path": tree, "open_runs": 1, "runs": [], "error": null});
-    assert_eq!(counted["worktrees"], json!([other]));
+    for more in 1..=5 {
+        repo.flow(&["-C", "../tree", "start", "debug", "--id", &format!("more-{more}")]).ok();
+    }
+    let listed = repo.flow(&["list"]).ok();
+    assert!(listed.stdout.contains(&format!("  in worktree {}\n    more-5", tree.display())), "{listed:?}");
+    assert_eq!(listed.stderr, "1 more run is open in other worktrees; --worktrees shows them\n");
+    let named = repo.flow(&["list", "--json"]).ok().json()["worktrees"][0].clone();
+    assert_eq!((&named["path"], &named["open_runs"]), (&json!(tree), &json!(6)));
+    assert_eq!(named["runs"].as_array().unwrap().len(), 5);
     let list = repo.flow(&["list", "--worktrees"]).ok().stdout;
-    assert!(list.contains(&format!("  in worktree {}\n    {}", tree.display(), repo.run)), "{list}");
+    assert!(list.contains(&repo.run), "{list}");
     let report = repo.flow(&["doctor", "--worktrees", "--json"]).ok().json();
     assert_eq!(
-        (report["runs"].as_u64(), report["worktrees"][0]["runs"][0]["run_id"].as_str()),
-        (Some(2), Some(&*repo.run))
+        (report["runs"].as_u64(), report["worktrees"][0]["runs"][5]["run_id"].as_str()),
+        (Some(7), Some(&*repo.run))
     );
     // From there nothing is open elsewhere.
     let there = repo.flow(&["-C", "../tree", "resume", "--json"]).ok().json();

@@ -263,3 +263,11 @@ fn the_last_call_for_an_event_is_shown() {
     assert_eq!(report["last_calls"], json!([call]));
     assert!(call["at"].as_str().unwrap().starts_with("2026-05-20T14:30:00"));
 }
+
+#[test]
+fn a_project_that_flow_refuses_is_why_hooks_are_silent() {
+    let clinic = Clinic::new();
+    clinic.hooks(&["install"]).ok();
+    std::os::unix::fs::symlink(clinic.sandbox.path("../elsewhere"), clinic.sandbox.path(".flow")).unwrap();
+    assert_eq!(clinic.findings(), ["project_refused  ~/demo/.flow is a symbolic link"]);
+}

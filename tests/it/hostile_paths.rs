@@ -483,7 +483,8 @@ fn a_worktree_has_its_own_project_and_its_link_file_is_no_obstacle() {
     command.args(["start", "debug"]).current_dir(&side);
     run(limited(&command), "").ok();
     assert!(side.join(".flow/runs").is_dir());
-    assert_eq!(sandbox.attack(["list"]).ok().stdout.lines().count(), 1, "{run_id}");
+    let own = sandbox.attack(["list", "--json"]).ok().json()["runs"].as_array().unwrap().len();
+    assert_eq!(own, 1, "{run_id}");
 }
 
 #[test]

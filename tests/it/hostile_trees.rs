@@ -514,7 +514,7 @@ fn in_a_tree_that_everybody_may_write_nothing_of_another_user_is_used() {
         as_another(script);
         let error = sandbox.refused(["record-activity", "--run-id", &run_id, "--phase", "preflight", "--id", "no"], 77);
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains("another user") || message.contains("symbolic link"), "{what}: {error}");
+        assert!(message.contains("belongs to user 12345") || message.contains("symbolic link"), "{what}: {error}");
         assert_eq!(picture(&victim), theirs, "{what}");
         as_another(undo);
     }

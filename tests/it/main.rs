@@ -61,6 +61,7 @@ mod questions;
 mod recovery;
 mod saying;
 mod schemas;
+mod seams;
 mod seen;
 mod serve;
 mod session_end;

@@ -16,7 +16,10 @@ use crate::runs::{
 pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit {
     match command {
         WorkflowCommand::List => match runs::workflow_list(cx) {
-            Ok(report) => out.answer(&report, || list(&report)),
+            Ok(report) => {
+                out.warnings(&report.warnings);
+                out.answer(&report, || list(&report))
+            }
             Err(error) => out.error(&error),
         },
         WorkflowCommand::Show { name, source } => match runs::workflow_show(cx, &name) {

@@ -27,10 +27,8 @@ pub enum Fault {
     },
     /// A merge joined two histories in the log. A description of how that shows.
     Joined(String),
-    /// An edit of `run.yaml` violates the schema.
+    /// `run.yaml` violates the schema, so an edit of it, or a run that another program made, cannot be adopted.
     Schema(Vec<Violation>),
-    /// Another program made the run, and its `run.yaml` violates the schema, so it cannot be adopted.
-    ForeignSchema(Vec<Violation>),
     /// A person's edit cannot be adopted.
     Edit {
         /// Why.
@@ -67,7 +65,7 @@ impl Fault {
             Self::Edit { fault: EditFault::Id { .. }, .. } => 0,
             Self::Rewound { .. } => 1,
             Self::Joined(_) => 2,
-            Self::Schema(_) | Self::ForeignSchema(_) | Self::Edit { .. } | Self::Fixed(_) => 3,
+            Self::Schema(_) | Self::Edit { .. } | Self::Fixed(_) => 3,
             Self::Line(_) => 4,
             Self::Gap(_) => 5,
             Self::Double(_) => 6,
@@ -87,7 +85,6 @@ impl Fault {
             | Self::Edit { .. } => true,
             Self::Rewound { .. }
             | Self::Joined(_)
-            | Self::ForeignSchema(_)
             | Self::Fixed(_)
             | Self::Line(_)
             | Self::Gap(_)
@@ -100,7 +97,7 @@ impl Fault {
     #[must_use]
     pub fn forbids_writing(&self) -> bool {
         match self {
-            Self::Rewound { .. } | Self::Joined(_) | Self::ForeignSchema(_) | Self::Fixed(_) => true,
+            Self::Rewound { .. } | Self::Joined(_) | Self::Fixed(_) => true,
             Self::Line(_) | Self::Gap(_) | Self::EndLost(_) | Self::Double(_) => false,
             _ => self.forbids_reading(),
         }

@@ -175,7 +175,7 @@ impl Reconciled {
             Position::ByHand => (Some(text), None),
             Position::Foreign => {
                 self.repairs.push(Repair::AdoptRun);
-                self.faults.extend(violations(&text).map(Fault::ForeignSchema));
+                self.faults.extend(violations(&text).map(Fault::Schema));
                 let state = RunState::from_document(text.document().clone());
                 self.run = Some(Current { state, base: text });
                 return;

@@ -15,7 +15,7 @@ pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, faul
             let what = format!("{at}:{line}:1 is a conflict marker");
             Error::Joined { run: run.id().clone(), what }
         }
-        Fault::Schema(violations) | Fault::ForeignSchema(violations) => Error::RunSchema { at, violations },
+        Fault::Schema(violations) => Error::RunSchema { at, violations },
         Fault::Edit { fault, place } => Error::Edit { at, place, fault },
         Fault::Rewound { last, noted } => rewound(cx, project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },

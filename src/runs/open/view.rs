@@ -133,8 +133,13 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
     };
     let text = read(text)?;
     let summary = RunSummary::from(text.document());
-    let (false, Some(shown)) = (summary.head.status.is_terminal(), summary.last_seq) else {
+    if summary.head.status.is_terminal() {
         return Ok(Listed { summary, from_text_alone: true });
+    }
+    // A run that another program made may be one that cannot be adopted. Where git or another program changed the log, its
+    // end alone does not show what else it holds.
+    let Some(shown) = summary.last_seq.filter(|_| !run.is_log_changed()) else {
+        return careful_summary(cx, project, run).map(Listed::with_log);
     };
     if may_wait_for_a_person(&text.document().state) {
         return careful_summary(cx, project, run).map(Listed::with_log);

@@ -88,6 +88,11 @@ impl StoredRun for RunDir {
         note_of(&self.dir).map(|note| note.seq).unwrap_or_default()
     }
 
+    fn is_log_changed(&self) -> bool {
+        let noted = note_of(&self.dir).map(|note| note.log_len).unwrap_or_default();
+        noted > 0 && self.dir.look(LOG).is_ok_and(|log| log.len != noted)
+    }
+
     fn text(&self) -> Result<Option<String>, StoreError> {
         Ok(self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
     }

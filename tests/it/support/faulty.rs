@@ -152,6 +152,10 @@ impl DiskDir for FaultyDir {
         self.inner.remove(name)
     }
 
+    fn give(&self, name: &OsStr, user: u32, group: u32) -> Answer<()> {
+        self.inner.give(name, user, group)
+    }
+
     fn remove_dir(&self, name: &OsStr) -> Answer<()> {
         self.inner.remove_dir(name)
     }

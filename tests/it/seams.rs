@@ -1,0 +1,136 @@
+//! Where two commands look at the same file: what one refuses, the other does not promise.
+
+use crate::support::Sandbox;
+
+/// A run as the original scripts write one, with another line in its `context`.
+const FOREIGN: &str = "\
+apiVersion: flow.synapti.ai/v1
+kind: FlowRun
+metadata:
+  id: r1
+  workflow: debug
+  created_at: 2026-05-20T14:30:00Z
+CONTEXT
+state:
+  status: active
+  current_phase: preflight
+  completed_activities: []
+";
+
+fn foreign(context: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::create_dir_all(sandbox.run_dir("r1").join("activities")).unwrap();
+    let text = FOREIGN.replace("CONTEXT\n", context);
+    std::fs::write(sandbox.run_dir("r1").join("run.yaml"), text).unwrap();
+    sandbox
+}
+
+#[test]
+fn readers_and_writers_agree_whether_a_run_of_another_program_can_be_used() {
+    for (context, is_usable) in [
+        ("context:\n  repo: a/b\n  issue: \"42\"\n", true),
+        ("context:\n  issue: null\n", true),
+        ("context:\n  issue: true\n", false),
+        ("context:\n  pr: -1\n", false),
+        ("", false),
+        ("context: []\n", false),
+    ] {
+        let sandbox = foreign(context);
+        let read = ["resume", "show"].map(|verb| sandbox.flow([verb, "r1", "--json"]));
+        let listed = sandbox.flow(["list", "--json"]).ok().json();
+        let needs = sandbox.flow(["attention", "--all", "--json"]).ok().json();
+        let write = sandbox.flow(["record-activity", "--run-id", "r1", "--id", "look", "--json"]);
+        assert_eq!(write.code == Some(0), is_usable, "{context:?}: {write:?}");
+        for answer in read {
+            assert_eq!(answer.code == Some(0), is_usable, "{context:?}: {answer:?}");
+            if !is_usable {
+                assert_eq!(answer.error()["message"], write.error()["message"], "{context:?}");
+            }
+        }
+        for list in [listed, needs] {
+            assert_eq!(list["runs"].as_array().unwrap().len(), usize::from(is_usable), "{context:?}: {list}");
+            assert_eq!(list["unreadable"].as_array().unwrap().len(), usize::from(!is_usable), "{context:?}: {list}");
+        }
+    }
+}
+
+#[test]
+fn lists_and_resume_agree_that_a_merge_joined_two_histories() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let begun = sandbox.read("r1", "events.jsonl");
+    sandbox.record("r1", "preflight", "ours");
+    let ours = sandbox.read("r1", "events.jsonl");
+    // The other branch's history: the same start, other records.
+    let other = Sandbox::new();
+    other.flow(["start", "debug", "--id", "r1"]).ok();
+    for n in 1..=40 {
+        other.record("r1", "preflight", &format!("theirs-{n}"));
+    }
+    let theirs = other.read("r1", "events.jsonl");
+    let theirs = theirs.strip_prefix(&begun).unwrap_or(theirs.split_once('\n').unwrap().1);
+    std::fs::write(sandbox.run_dir("r1").join("events.jsonl"), ours + theirs).unwrap();
+    std::fs::write(sandbox.run_dir("r1").join("run.yaml"), other.read("r1", "run.yaml")).unwrap();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(65).json()["verdict"], "conflict");
+    let listed = sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(listed["runs"][0]["doing"], "conflict", "{listed}");
+    let needs = sandbox.flow(["attention", "--json"]).ok().json();
+    assert_eq!(needs["runs"][0]["need"], "joined", "{needs}");
+}
+
+#[test]
+fn lists_and_resume_agree_about_conflict_markers() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let text = sandbox.read("r1", "run.yaml");
+    let marked = text.replacen("state:", "<<<<<<< HEAD\nstate:\n=======\n>>>>>>> side\nstate:", 1);
+    std::fs::write(sandbox.run_dir("r1").join("run.yaml"), marked).unwrap();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(65).json()["verdict"], "conflict");
+    for verb in ["list", "attention"] {
+        let report = sandbox.flow([verb, "--json"]).ok().json();
+        let why = report["unreadable"][0]["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(why.starts_with("a merge joined two histories of run r1"), "{report}");
+    }
+}
+
+#[test]
+fn a_key_of_the_configuration_that_means_nothing_stops_no_command() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::write(sandbox.path(".flow/config.yaml"), "definition: [flows]\n").unwrap();
+    let warning = "config.yaml: the key `definition` means nothing to flow; did you mean `definitions`?";
+    for args in [&["start", "debug", "--id", "r1"][..], &["workflow", "list"]] {
+        let answer = sandbox.flow(args).ok();
+        assert!(answer.stderr.contains(warning), "{answer:?}");
+    }
+    sandbox.flow(["resume"]).ok();
+}
+
+#[test]
+fn the_journal_shows_every_change_of_a_runs_status_and_the_first_row_of_an_adopted_run() {
+    let rows = |sandbox: &Sandbox| {
+        let text = std::fs::read_to_string(sandbox.path(".decisions/issue-7.md")).unwrap();
+        let rows = text.lines().filter_map(|line| line.trim().strip_prefix("status: ").map(str::to_owned));
+        rows.collect::<Vec<_>>()
+    };
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    sandbox.flow(["block", "--reason", "x"]).ok();
+    sandbox.flow(["block", "--reason", "x"]).ok();
+    sandbox.flow(["unblock"]).ok();
+    sandbox.flow(["cancel"]).ok();
+    assert_eq!(rows(&sandbox), ["active", "blocked", "active", "cancelled"]);
+
+    let sandbox = foreign("context:\n  issue: 7\n");
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+    sandbox.flow(["record-activity", "--id", "more"]).ok();
+    assert_eq!(rows(&sandbox), ["active"]);
+    // The program that began the run has noted it already.
+    let sandbox = foreign("context:\n  issue: 7\n");
+    std::fs::create_dir(sandbox.path(".decisions")).unwrap();
+    let row = "- type: workflow-run\n  run_id: r1\n  status: active\n";
+    std::fs::write(sandbox.path(".decisions/issue-7.md"), format!("---\nissue: 7\nartifacts:\n{row}---\n")).unwrap();
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+    assert_eq!(rows(&sandbox), ["active"]);
+}
