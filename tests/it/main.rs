@@ -43,6 +43,7 @@ mod interviews;
 mod kill;
 mod limits;
 mod lock;
+mod log_ends;
 mod mcp;
 mod mode_commands;
 mod mode_trouble;
