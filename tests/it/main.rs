@@ -62,6 +62,7 @@ mod saying;
 mod schemas;
 mod seen;
 mod serve;
+mod serve_attacks;
 mod session_end;
 mod signals;
 mod sim;
