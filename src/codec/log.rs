@@ -3,6 +3,7 @@
 //! A line counts if it is whole and verifies; the last one may lack its line break. Everything else is skipped and
 //! reported, and never trusted: a torn tail, damage, merge markers, lines of other programs.
 
+use crate::codec::seal::is_sealed;
 use crate::codec::{LineFault, unseal};
 use crate::model::{Event, EventKind, Seq, limits};
 
@@ -50,17 +51,31 @@ impl LogScan {
         }
         let mut scan = Self::default();
         for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            match event_of(line) {
-                Ok(event) => scan.lines.push(Line { number: at + 1, event }),
-                Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Err(_) if scan.skipped.len() == limits::SKIPPED => scan.more_skipped += 1,
-                Err(fault) => scan.skipped.push(Skipped { line: at + 1, fault, text: preview(line) }),
-            }
+            scan.take(at + 1, line);
         }
-        scan.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
-        scan.lines.dedup_by(|a, b| a.event == b.event);
-        scan
+        scan.sorted()
+    }
+
+    /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
+    pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        match event_of(line) {
+            Ok(event) => {
+                self.lines.push(Line { number, event });
+                return true;
+            }
+            Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Err(_) if self.skipped.len() == limits::SKIPPED => self.more_skipped += 1,
+            Err(fault) => self.skipped.push(Skipped { line: number, fault, text: preview(line) }),
+        }
+        false
+    }
+
+    /// The events in order, each once.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));
+        self.lines.dedup_by(|a, b| a.event == b.event);
+        self
     }
 
     /// The events in order.
@@ -171,6 +186,15 @@ impl LogEnd {
 /// The event in a line, which is given without its line break.
 pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
     Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+}
+
+/// The event in a line with or without its line break, if it is one. Does not look closely at what has no seal.
+pub(crate) fn sealed_event(line: &[u8]) -> Option<Event> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if !is_sealed(line) {
+        return None;
+    }
+    event_of(line).ok()
 }
 
 fn preview(line: &[u8]) -> String {

@@ -72,6 +72,11 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
     }
 }
 
+/// Whether a line without its line break has a checksum that matches: a short look before [`unseal`].
+pub(super) fn is_sealed(line: &[u8]) -> bool {
+    line.len() <= crate::model::limits::LINE_BYTES && verify(line.strip_suffix(b"\r").unwrap_or(line)) == Some(true)
+}
+
 /// Whether the checksum at the end of `line` matches; `None` without one.
 fn verify(line: &[u8]) -> Option<bool> {
     let at = line.len().checked_sub(SEAL_BYTES)?;

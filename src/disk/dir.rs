@@ -235,7 +235,9 @@ impl Dir {
     pub(crate) fn read_part(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
         let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
-        let expected = stat.len.saturating_sub(offset);
+        let Some(expected) = stat.len.checked_sub(offset) else {
+            return Ok(Some(FilePart { bytes: Vec::new(), len: stat.len }));
+        };
         let mut bytes = read_up_to(&*file, offset, expected, limit).map_err(fault)?;
         bytes.truncate(limit);
         Ok(Some(FilePart { bytes, len: stat.len }))

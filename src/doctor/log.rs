@@ -52,7 +52,9 @@ pub(super) fn check(
         }
         Content::Unusable(why) => {
             if facts.entry(LOG).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
-                found.add("unreadable", &path, why.clone());
+                let way_out =
+                    "bring an earlier version of it back, with git for instance, or cut off what flow did not write";
+                found.add("unreadable", &path, format!("{why}; {way_out}"));
             }
             return;
         }

@@ -9,6 +9,13 @@ pub const ACTIVITY_BYTES: usize = 1 << 20;
 pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;
 /// Largest `events.jsonl` that a command reads as a whole, in bytes.
 pub const LOG_BYTES: usize = 1 << 30;
+/// How much of a log may follow each other without an event, in bytes. It can hold a torn line and many notes of other
+/// programs. If there is more, the log is not read any further.
+pub const GAP_BYTES: usize = LINE_BYTES + (4 << 20);
+/// The same in lines. Many short lines take longer than a long one.
+pub const GAP_LINES: usize = 1 << 18;
+/// Longest name of a file, in bytes: no file system has longer ones.
+pub const NAME_BYTES: usize = 255;
 /// Largest workflow definition, in bytes.
 pub const WORKFLOW_BYTES: usize = 1 << 20;
 /// Largest Markdown document with a workflow in it, in bytes: finding the diagram costs more than reading it.
@@ -41,7 +48,7 @@ pub const MODE_BYTES: usize = 1 << 20;
 pub const SHOWN_SESSIONS: usize = 100;
 /// Largest file of the cache, in bytes. A larger one is ignored.
 pub const CACHE_BYTES: usize = 64 << 20;
-/// How much of a log's end to read first when looking for the last sealed line, in bytes. More is read if necessary.
+/// How much of a log's end to look at, at least, in bytes. More is read if necessary.
 pub const TAIL_BYTES: usize = 8 << 10;
 /// Maximum nesting depth of a YAML document.
 pub const YAML_DEPTH: usize = 64;

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::codec::{digest, seal};
-use crate::disk::{Dir, DiskError, FileType, NEW_FILE, Operation, Rename, flush};
+use crate::disk::{Dir, DiskError, FileType, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
 use crate::store::local::lock::note_of;
 use crate::store::local::log::LogTail;
-use crate::store::local::log_file::{LockedLog, log_fault};
+use crate::store::local::log_file::{LockedLog, unread};
 use crate::store::{Committed, Project, StoreError, WriteRequest};
 
 /// The directory `.flow/state`.
@@ -188,7 +188,7 @@ impl StateDir {
     fn unshown(&self) -> Result<Unshown, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
         let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
-        let tail = LogTail::read(&*file, shown).map_err(|source| log_fault(&self.dir, Operation::Read, source))?;
+        let tail = LogTail::read(&*file, shown).map_err(|fault| unread(&self.dir, fault))?;
         Ok(Unshown { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
     }
 

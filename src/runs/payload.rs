@@ -191,6 +191,9 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
         return usage("'subflow' in --data must be true or false".to_owned());
     }
     let path = text("path").unwrap_or_default().to_owned();
+    if path.contains('\0') {
+        return usage(format!("the artifact path {path:?} has a NUL character, which no path can have"));
+    }
     if path.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
         return usage(format!(
             "{path:?} is an address, not a path; register it with 'url', 'label' and 'relationship'"
@@ -298,6 +301,9 @@ mod tests {
             assert!(sentence.contains(&wanted), "{sentence}");
         }
         assert!(sentence(path("x.md", "absolute")).contains("must be absolute"));
+        for root in ["project", "absolute"] {
+            assert!(sentence(path("/a.txt\0b", root)).contains("has a NUL character"));
+        }
         assert!(sentence(path("https://example.org/x", "project")).contains("is an address"));
         assert!(sentence(path("x.md", "home")).contains("Invalid storageRoot: 'home'"));
     }

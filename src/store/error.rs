@@ -31,6 +31,16 @@ pub enum StoreError {
         /// The bound in bytes.
         limit: usize,
     },
+    /// So much of a log is not an event that it is not read any further.
+    #[error("{at} cannot be read: its log {} {much} without an event", ends_or_has(*is_end))]
+    WithoutEvent {
+        /// The directory of the log.
+        at: Address,
+        /// How much was looked at.
+        much: String,
+        /// Whether it is the end of the log.
+        is_end: bool,
+    },
     /// Another program replaced the log file while flow was writing.
     #[error("another program replaced {at} just now")]
     Replaced {
@@ -118,6 +128,9 @@ impl Explain for StoreError {
             ),
             Self::TooLong { .. } => new(Kind::Refused, "record_too_large")
                 .help("put long texts into a file and refer to it as evidence; nothing was written"),
+            Self::WithoutEvent { .. } => new(Kind::Damaged, "log_without_events").help(
+                "bring an earlier version of events.jsonl back, with git for instance, or cut off what flow did not write; until then nothing is written there",
+            ),
             Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
@@ -129,6 +142,10 @@ impl Explain for StoreError {
                 .caused_by(source),
         }
     }
+}
+
+fn ends_or_has(is_end: bool) -> &'static str {
+    if is_end { "ends in" } else { "has in a row" }
 }
 
 /// Who holds a lock, from the note that the process left in it.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::disk::{Dir, DiskError, FilePart, Trust};
 use crate::engine::Attempt;
-use crate::model::{Number, RunId, SessionId, StateName};
+use crate::model::{Number, RunId, SessionId, StateName, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::reference::{DIRECTORY, Named, is_web, named};
@@ -218,7 +218,7 @@ fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &Sho
     }
 }
 
-/// The names of a path inside of the project, except what git and flow keep there.
+/// The names of a path inside of the project, except what git and flow keep there. None if no file can have one of them.
 fn names(path: &Path) -> Option<Vec<&str>> {
     let name = |part| match part {
         Component::Normal(name) => name.to_str(),
@@ -226,7 +226,8 @@ fn names(path: &Path) -> Option<Vec<&str>> {
     };
     let names: Vec<_> = path.components().map(name).collect::<Option<_>>()?;
     let is_kept = |name: &&str| [".git", ".flow"].iter().any(|kept| name.eq_ignore_ascii_case(kept));
-    (!names.is_empty() && !names.iter().any(is_kept)).then_some(names)
+    let is_no_name = |name: &&str| name.contains('\0') || name.len() > limits::NAME_BYTES;
+    (!names.is_empty() && !names.iter().any(|name| is_kept(name) || is_no_name(name))).then_some(names)
 }
 
 /// A part of a file of the project; `None` if it is missing, or if a link or anything but a file is in the way.

@@ -2,21 +2,51 @@
 
 use std::io;
 
-use crate::codec::{LogEnd, LogScan, event_of};
-use crate::disk::{DiskFile, read_exact_at, read_up_to};
+use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
+use crate::disk::DiskFile;
 use crate::model::{Seq, limits};
+use crate::store::local::lines::{Backwards, Gap, LogFault, Read, forwards};
 use crate::store::run_store::Position;
 
 /// Reads a whole log.
 ///
 /// # Errors
-/// Errors of reading the file, and `InvalidData` when it is longer than [`limits::LOG_BYTES`].
-pub(super) fn scan(file: &dyn DiskFile) -> io::Result<LogScan> {
-    let bytes = read_up_to(file, 0, file.stat()?.len, limits::LOG_BYTES)?;
-    if bytes.len() > limits::LOG_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long"));
+/// [`LogFault`]: errors of reading the file, `InvalidData` when it is longer than [`limits::LOG_BYTES`], and too much in
+/// a row without an event.
+pub(super) fn scan(file: &dyn DiskFile) -> Read<LogScan> {
+    let len = file.stat().map_err(io::Error::from)?.len;
+    let read = if len > limits::LOG_BYTES as u64 {
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the log is too long").into())
+    } else {
+        scan_until(file, len)
+    };
+    if read.is_err() {
+        // The end may say more of what is wrong.
+        LogTail::read(file, Seq(u64::MAX))?;
     }
-    Ok(LogScan::parse(&bytes))
+    read
+}
+
+/// The lines before the place `end`. The last one may lack its line break.
+fn scan_until(file: &dyn DiskFile, end: u64) -> Read<LogScan> {
+    let mut scan = LogScan::default();
+    let mut number = 0;
+    let (rest, _) = forwards(file, 0..end, |line| {
+        number += 1;
+        scan.take(number, line)
+    })?;
+    if event_of(&rest).is_ok() {
+        scan.take(number + 1, &rest);
+    }
+    Ok(scan.sorted())
+}
+
+/// Checks that a log can be read as a whole.
+pub(super) fn check(file: &dyn DiskFile) -> Read<()> {
+    let len = file.stat().map_err(io::Error::from)?.len;
+    LogTail::read(file, Seq(u64::MAX))?;
+    forwards(file, 0..len, |line| sealed_event(line).is_some())?;
+    Ok(())
 }
 
 /// The position that a line claims, read from its first bytes without verifying the seal.
@@ -27,15 +57,19 @@ fn said_position(line: &[u8]) -> Option<u64> {
 }
 
 /// The whole lines after `position`, which advances past them.
-pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> io::Result<LogScan> {
-    let stat = file.stat()?;
+pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> Read<LogScan> {
+    let stat = file.stat().map_err(io::Error::from)?;
     if stat.inode != position.log || position.offset > stat.len {
         *position = Position { log: stat.inode, offset: 0 };
     }
-    let bytes = read_up_to(file, position.offset, stat.len - position.offset, limits::LOG_BYTES)?;
-    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    position.offset += whole as u64;
-    Ok(LogScan::parse(&bytes[..whole]))
+    let mut scan = LogScan::default();
+    let mut number = 0;
+    let (_, whole) = forwards(file, position.offset..stat.len, |line| {
+        number += 1;
+        scan.take(number, line)
+    })?;
+    position.offset = whole;
+    Ok(scan.sorted())
 }
 
 /// The end of a log, and its place in the file.
@@ -55,106 +89,94 @@ impl LogTail {
     /// Reads backwards from the end until an event at or before `since` is found.
     ///
     /// # Errors
-    /// Errors of reading the file.
-    pub fn read(file: &dyn DiskFile, since: Seq) -> io::Result<Self> {
-        let len = file.stat()?.len;
-        let (whole, unended) = match end_of_last_line(file, len)? {
-            end if end < len && is_sealed(file, end, len)? => (len, true),
-            end => (end, false),
-        };
-        let mut whole = whole;
+    /// [`LogFault`]: errors of reading the file, and too much in a row without an event.
+    pub(crate) fn read(file: &dyn DiskFile, since: Seq) -> Result<Self, LogFault> {
+        let len = file.stat().map_err(io::Error::from)?.len;
+        let end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true };
+        let mut tail = Self { end, whole: len, unended: false, len };
+        let (mut lines, mut gap, mut order) = (Backwards::new(file, len), Gap::default(), Order::default());
+        // How much of the end to look at, at least.
         let mut window = limits::TAIL_BYTES as u64;
-        loop {
-            let start = whole.saturating_sub(window);
-            let mut bytes = vec![0; usize::try_from(whole - start).unwrap_or(usize::MAX)];
-            read_exact_at(file, &mut bytes, start)?;
-            // Unless the window starts at the beginning of the file, its first line may be cut.
-            let lines = if start == 0 {
-                &bytes[..]
-            } else {
-                bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at + 1..])
-            };
-            let torn = torn_end(lines);
-            if torn > 0 {
-                whole -= torn;
+        let mut is_whole = false;
+        while let Some((place, line)) = lines.next(&gap)? {
+            is_whole = is_whole || !tail.is_torn(line);
+            if !is_whole {
+                gap.pass(line, false)?;
+                tail.whole = place;
                 continue;
             }
-            let (end, reached) = collect(lines, since);
-            let said: Vec<_> = lines.split(|&byte| byte == b'\n').filter_map(said_position).collect();
-            // After a merge of two branches the last line is not the latest event, and lines before an older one may be
-            // newer. Look at all of them.
-            let rises = said.windows(2).all(|two| two[0] < two[1]);
-            if !rises || said.last() > Some(&end.last.0) {
-                if start > 0 {
-                    window = whole;
-                    continue;
-                }
-                let end = LogEnd { ordered: false, ..LogEnd::of(&LogScan::parse(&bytes), since) };
-                return Ok(Self { end, whole, unended, len });
+            let from_end = tail.whole - place;
+            if tail.end.at.is_some() && from_end > window {
+                break;
             }
-            if reached || start == 0 {
-                return Ok(Self { end, whole, unended, len });
+            order.look_at(line);
+            if !order.rises {
+                break;
             }
-            window *= 8;
+            if tail.end.at.is_some() {
+                continue;
+            }
+            let event = sealed_event(line);
+            gap.pass(line, event.is_some())?;
+            let Some(event) = event else { continue };
+            tail.end.last = tail.end.last.max(event.seq);
+            if event.seq > since {
+                tail.end.newer.push(event);
+                continue;
+            }
+            tail.end.at = Some(event);
+            while window < from_end {
+                window *= 8;
+            }
+        }
+        // After a merge of two branches the last line is not the latest event, and lines before an older one may be
+        // newer. Look at all of them.
+        if !order.rises || order.last > Some(tail.end.last.0) {
+            let all = LogEnd::of(&scan_until(file, tail.whole)?, since);
+            return Ok(Self { end: LogEnd { ordered: false, ..all }, ..tail });
+        }
+        // Back to the order of the file. If two events have the same id, that order decides.
+        let newer = &mut tail.end.newer;
+        newer.reverse();
+        newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
+        newer.dedup();
+        Ok(tail)
+    }
+
+    /// Whether a line after which everything is torn is torn as well. Without a line break, only a whole event is not;
+    /// `unended` then says so. With one, a power cut lost blocks of the line but not the one with its end, if there are
+    /// zeros in it. Such lines were never acknowledged.
+    fn is_torn(&mut self, line: &[u8]) -> bool {
+        match line.strip_suffix(b"\n") {
+            Some(body) => body.contains(&0),
+            None => {
+                self.unended = event_of(line).is_ok();
+                !self.unended
+            }
         }
     }
 }
 
-/// The events at the end of these lines, and whether `since` was reached.
-fn collect(lines: &[u8], since: Seq) -> (LogEnd, bool) {
-    let mut end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true };
-    let mut reached = false;
-    for line in lines.split_inclusive(|&byte| byte == b'\n').rev() {
-        let Ok(event) = event_of(line.strip_suffix(b"\n").unwrap_or(line)) else {
-            continue;
-        };
-        end.last = end.last.max(event.seq);
-        if event.seq > since {
-            end.newer.push(event);
-        } else {
-            reached = true;
-            end.at = Some(event);
-            break;
-        }
-    }
-    // Back to the order of the file. If two events have the same id, that order decides.
-    end.newer.reverse();
-    end.newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
-    end.newer.dedup();
-    (end, reached)
+/// Whether the positions that lines claim rise, seen from the end.
+#[derive(Debug)]
+struct Order {
+    rises: bool,
+    /// The position of the last line, and of the first one that was seen.
+    last: Option<u64>,
+    first: Option<u64>,
 }
 
-/// The length of the last line if it contains zeros: a power cut lost blocks of the line, but not the one with its end.
-/// Such a line was never acknowledged.
-fn torn_end(lines: &[u8]) -> u64 {
-    let body = lines.strip_suffix(b"\n").unwrap_or(lines);
-    let begin = body.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    if body[begin..].contains(&0) { (lines.len() - begin) as u64 } else { 0 }
+impl Default for Order {
+    fn default() -> Self {
+        Self { rises: true, last: None, first: None }
+    }
 }
 
-/// Whether the bytes from `start` to the end of the file are a sealed line without its line break.
-fn is_sealed(file: &dyn DiskFile, start: u64, len: u64) -> io::Result<bool> {
-    let torn = usize::try_from(len - start).unwrap_or(usize::MAX);
-    if torn > limits::LINE_BYTES {
-        return Ok(false);
+impl Order {
+    fn look_at(&mut self, line: &[u8]) {
+        let Some(said) = said_position(line) else { return };
+        self.rises = self.first.is_none_or(|first| said < first);
+        self.last = self.last.or(Some(said));
+        self.first = Some(said);
     }
-    let mut bytes = vec![0; torn];
-    read_exact_at(file, &mut bytes, start)?;
-    Ok(event_of(&bytes).is_ok())
-}
-
-/// The offset after the last line break. Uses bounded memory, because a torn tail may be as long as the disk.
-fn end_of_last_line(file: &dyn DiskFile, len: u64) -> io::Result<u64> {
-    let mut end = len;
-    let mut chunk = [0; 4096];
-    while end > 0 {
-        let start = end.saturating_sub(chunk.len() as u64);
-        let part = &mut chunk[..usize::try_from(end - start).unwrap_or(0)];
-        read_exact_at(file, part, start)?;
-        if let Some(at) = part.iter().rposition(|&byte| byte == b'\n') {
-            return Ok(start + at as u64 + 1);
-        }
-        end = start;
-    }
-    Ok(0)
 }

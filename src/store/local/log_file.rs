@@ -8,6 +8,7 @@ use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Operati
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
+use crate::store::local::lines::LogFault;
 use crate::store::local::lock::Lock;
 use crate::store::local::log::{LogTail, scan};
 use crate::store::request::WriteRequest;
@@ -31,7 +32,7 @@ impl LockedLog {
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
         let lock = Lock::take(dir, request)?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
-        let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|source| log_fault(dir, Operation::Read, source))?;
+        let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|fault| unread(dir, fault))?;
         let mut log = Self { dir: dir.clone(), lock, file, tail, renewed: false, put_aside: RefCell::default() };
         if log.tail.unended || log.tail.whole < log.tail.len {
             log.mend_torn_tail(request.writer.since)?;
@@ -54,14 +55,13 @@ impl LockedLog {
 
     /// Reads the log's end again, with the events after `since`.
     pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
-        self.tail =
-            LogTail::read(&*self.file, since).map_err(|source| log_fault(&self.dir, Operation::Read, source))?;
+        self.tail = LogTail::read(&*self.file, since).map_err(|fault| unread(&self.dir, fault))?;
         Ok(())
     }
 
     /// The whole log.
     pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
-        scan(&*self.file).map_err(|source| log_fault(&self.dir, Operation::Read, source))
+        scan(&*self.file).map_err(|fault| unread(&self.dir, fault))
     }
 
     /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.
@@ -201,6 +201,14 @@ impl LockedLog {
 
 pub(crate) fn log_fault(dir: &Dir, action: Operation, source: io::Error) -> StoreError {
     DiskError::Io { action, path: dir.join(LOG), source }.into()
+}
+
+/// Why the log of `dir` could not be read.
+pub(crate) fn unread(dir: &Dir, fault: LogFault) -> StoreError {
+    match fault {
+        LogFault::Io(source) => log_fault(dir, Operation::Read, source),
+        LogFault::WithoutEvent { much, is_end } => StoreError::WithoutEvent { at: dir.path().into(), much, is_end },
+    }
 }
 
 fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {

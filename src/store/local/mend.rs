@@ -6,6 +6,7 @@ use crate::model::{Number, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
 use crate::store::local::lock::{Lock, note_of};
+use crate::store::local::log::check;
 use crate::store::local::note::WriterNote;
 use crate::store::local::project::Project;
 use crate::store::local::run_dir::{LockedRun, RunDir};
@@ -32,6 +33,7 @@ impl RunDir {
     /// # Errors
     /// [`StoreError`] when the log cannot be read.
     pub fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|file| check(&**file))?;
         Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 

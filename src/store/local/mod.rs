@@ -17,6 +17,7 @@ mod finished;
 mod hosts;
 mod index;
 pub(crate) mod layout;
+mod lines;
 mod listing;
 pub(crate) mod lock;
 pub(crate) mod log;

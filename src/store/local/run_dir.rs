@@ -1,6 +1,5 @@
 //! One run on disk: reads it without a lock, and locks it for writing.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::codec::{LogEnd, LogScan};
@@ -9,9 +8,10 @@ use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE, RUN_FILE};
+use crate::store::local::lines::Read;
 use crate::store::local::lock::note_of;
 use crate::store::local::log::{LogTail, scan, scan_from};
-use crate::store::local::log_file::{LockedLog, log_fault};
+use crate::store::local::log_file::{LockedLog, log_fault, unread};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{Position, Presence, RunWriter, StoredRun};
 
@@ -56,9 +56,9 @@ impl RunDir {
         self.read(|file| LogTail::read(&**file, since))
     }
 
-    fn read<T>(&self, read: impl FnOnce(&File) -> io::Result<T>) -> Result<Option<T>, StoreError> {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&File) -> Read<T>) -> Result<Option<T>, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
-        read(&file).map(Some).map_err(|source| log_fault(&self.dir, Operation::Read, source))
+        read(&file).map(Some).map_err(|fault| unread(&self.dir, fault))
     }
 }
 
@@ -121,7 +121,7 @@ impl StoredRun for RunDir {
             match head[..len].iter().position(|&byte| byte == b'\n') {
                 Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
                 None if len < window || window > limits::LINE_BYTES => break None,
-                None => window *= 8,
+                None => window = (window * 8).min(limits::LINE_BYTES + 1),
             }
         };
         match first {
@@ -169,7 +169,8 @@ impl StoredRun for RunDir {
 
     fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
         // One name: anything else could lead out of the directory.
-        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+        let is_one = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        if !is_one || name.len() > limits::NAME_BYTES {
             return Ok(None);
         }
         match self.dir.find_dir(EVIDENCE)? {

@@ -1,4 +1,4 @@
-//! Accepts connections: so many at once, and none that keeps the server waiting.
+//! Accepts connections: so many at once ([`Room`]), and none that keeps the server waiting.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,15 +13,13 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::web::Result;
 use crate::web::server::answer::{protect, refused, text};
 use crate::web::server::gate::{BODY, Gate};
+use crate::web::server::room::{Client, Place, Room};
 
-/// The most connections at once.
-const CONNECTIONS: usize = 64;
 /// How long the head of a request may take, its body, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(5);
 /// The longest head of a request.
@@ -31,32 +29,35 @@ const HEADERS: usize = 100;
 
 /// Serves connections for ever.
 pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router) -> Result<()> {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Room::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file descriptors, for instance.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
-        let (gate, router) = (Arc::clone(&gate), router.clone());
+        let Some(place) = room.enter() else { continue };
+        let (room, gate, router) = (Arc::clone(&room), Arc::clone(&gate), router.clone());
         tokio::spawn(async move {
-            connection(stream, &gate, &router).await;
-            drop(place);
+            tokio::select! {
+                () = connection(stream, &place, &gate, &router) => {}
+                () = place.is_lost() => {}
+            }
+            room.leave(&place);
         });
     }
 }
 
-async fn connection(stream: TcpStream, gate: &Gate, router: &Router) {
+async fn connection(stream: TcpStream, place: &Arc<Place>, gate: &Gate, router: &Router) {
     // Answers are small, and a page waits for them.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request: Request<Incoming>| answer(request, gate, router));
+    let service = service_fn(|request: Request<Incoming>| place.keep(answer(request, gate, router)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_headers(HEADERS)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Client::new(stream, Arc::clone(place))), service)
         .with_upgrades();
     // A client that breaks off or sends nonsense ends its own connection only.
     let _ = connection.await;

@@ -17,10 +17,10 @@ use crate::model::{DecidedAt, EventId, Kind, Problem, Seq, StateName, Unit, Work
 use crate::runs::{self, ApproveRequest, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
 use crate::web::server::answer::{Found, failed};
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, project_of, report_apart, with_run};
+use crate::web::server::pages::{Answer, project_of, report_act, with_run};
 use crate::web::server::places::awaited_interview;
 
-/// How long an action waits for another writer. Meanwhile no page is made.
+/// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The content of an action.
@@ -48,7 +48,7 @@ struct Change {
 }
 
 async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Answer {
-    report_apart(live, move |live| {
+    report_act(live, move |live| {
         let (project, _) = found(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
         let request = StatusRequest {
@@ -72,7 +72,7 @@ pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(Stri
 }
 
 async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String), body: Bytes) -> Answer {
-    report_apart(live, move |live| {
+    report_act(live, move |live| {
         let (project, _) = found(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
         let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
@@ -109,7 +109,7 @@ pub(super) async fn answer(
     Path((project, run)): Path<(String, String)>,
     body: Bytes,
 ) -> Answer {
-    report_apart(live, move |live| {
+    report_act(live, move |live| {
         let (project, workflow) = found(live, &project, &run)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
         let report = ReportRequest {
@@ -146,11 +146,11 @@ pub(super) async fn answer_interview(
     Path(project): Path<String>,
     body: Bytes,
 ) -> Answer {
-    report_apart(live, move |live| {
+    report_act(live, move |live| {
         let project = project_of(live, &project)?;
         let InterviewAnswer { document, question, answer } = content(&body)?;
         let request = AnswerRequest {
-            document: awaited_interview(project, &document)?.document,
+            document: awaited_interview(project, &live.hide, &document)?.document,
             question: Some(question),
             asked: None,
             answer: interviews::pad::Answer::Given(answer),

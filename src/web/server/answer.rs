@@ -67,6 +67,13 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
 
 /// A file of other people's: never a page, whatever it holds. `kind` is the type of an image; anything else is text.
 pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u64) -> Response<Body> {
+    if bytes.is_empty() && from > 0 {
+        let mut answer = text(StatusCode::RANGE_NOT_SATISFIABLE, &format!("the file has {len} bytes"));
+        if let Ok(range) = format!("bytes */{len}").parse() {
+            answer.headers_mut().insert(header::CONTENT_RANGE, range);
+        }
+        return answer;
+    }
     let (last, is_part) = (from + bytes.len() as u64, (bytes.len() as u64) < len);
     let status = if is_part { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut answer = with_type(status, kind.unwrap_or("text/plain; charset=utf-8"), bytes);

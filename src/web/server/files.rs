@@ -57,7 +57,7 @@ pub(super) async fn raw(
     };
     read_apart(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
         Ok(found) => file(found.image, found.bytes, wanted.from, found.len),
-        Err(problem) => text(status_of(&problem), &problem.one_line()),
+        Err(problem) => text(status_of(&problem), &live.hide.in_problem(problem).one_line()),
     })
     .await
 }

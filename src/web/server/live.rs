@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep;
@@ -16,12 +17,15 @@ use crate::host::{Clock, secret};
 use crate::model::{RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
 use crate::runs::{CardFilter, Context, Keeper};
+use crate::web::server::hide::Hide;
 use crate::web::{Error, Result, Serving};
 
 /// How many changes are remembered for pages that lost their connection.
 const RING: usize = 4096;
 /// How long to wait after a look that panicked.
 const AGAIN: Duration = Duration::from_secs(5);
+/// How many actions are done at once. Each may wait for the writer of its run.
+pub(super) const ACTIONS: usize = 4;
 /// How many notices a slow reader may leave unread before it gets everything anew.
 const UNREAD: usize = 256;
 
@@ -57,6 +61,10 @@ pub(super) struct Live {
     ring: Mutex<VecDeque<Notice>>,
     notices: broadcast::Sender<Notice>,
     clock: Clock,
+    reading: Arc<Semaphore>,
+    acting: Arc<Semaphore>,
+    /// What clients are not told.
+    pub(super) hide: Hide,
 }
 
 impl Served {
@@ -90,15 +98,19 @@ impl Live {
             let name = free_name(&root, &mut names);
             Served { name, cx: cx.working_in(&root), root, keeper: Mutex::new(keeper) }
         };
-        let projects = keepers.into_iter().map(serve).collect();
+        let projects: Vec<Served> = keepers.into_iter().map(serve).collect();
         let id = secret()[..16].to_owned();
         Ok(Self {
+            hide: Hide::new(projects.iter().map(|project| project.root.clone()).collect()),
             projects,
             id,
             actions: serving.allow_actions,
             ring: Mutex::default(),
             notices: broadcast::Sender::new(UNREAD),
             clock: cx.clock.clone(),
+            // Several would wait for the same feed, and each would keep the memory that it needed once for a long log.
+            reading: Arc::new(Semaphore::new(1)),
+            acting: Arc::new(Semaphore::new(ACTIONS)),
         })
     }
 
@@ -213,9 +225,15 @@ pub(super) async fn keep(live: Arc<Live>, (sender, mut hints): (UnboundedSender<
 
 /// The cards of all projects.
 pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
-    let of =
-        |project: &Served| ProjectCards { project: project.name.clone(), cards: project.keeper().feed.cards(filter) };
-    live.projects.iter().map(of).collect()
+    let mut all = Vec::with_capacity(live.projects.len());
+    for project in &live.projects {
+        let mut cards = project.keeper().feed.cards(filter);
+        for run in &mut cards.unreadable {
+            run.reason = live.hide.in_text(&run.reason);
+        }
+        all.push(ProjectCards { project: project.name.clone(), cards });
+    }
+    all
 }
 
 /// A function panicked.
@@ -227,6 +245,29 @@ pub(super) async fn apart<T: Send + 'static>(
     live: &Arc<Live>,
     read: impl FnOnce(&Live) -> T + Send + 'static,
 ) -> std::result::Result<T, Panicked> {
+    call(live, &live.reading, read).await
+}
+
+/// Calls `act` on a thread that may wait for other writers. Readers do not wait for it.
+pub(super) async fn acting<T: Send + 'static>(
+    live: &Arc<Live>,
+    act: impl FnOnce(&Live) -> T + Send + 'static,
+) -> std::result::Result<T, Panicked> {
+    call(live, &live.acting, act).await
+}
+
+async fn call<T: Send + 'static>(
+    live: &Arc<Live>,
+    threads: &Arc<Semaphore>,
+    function: impl FnOnce(&Live) -> T + Send + 'static,
+) -> std::result::Result<T, Panicked> {
+    let thread = Arc::clone(threads).acquire_owned().await.map_err(|_| Panicked)?;
     let live = Arc::clone(live);
-    tokio::task::spawn_blocking(move || read(&live)).await.map_err(|_| Panicked)
+    let called = move || {
+        let done = function(&live);
+        // Not before: the function goes on when its client is gone.
+        drop(thread);
+        done
+    };
+    tokio::task::spawn_blocking(called).await.map_err(|_| Panicked)
 }

@@ -1,17 +1,19 @@
 //! The server, in builds with the feature `serve`.
 //!
-//! One thread serves all connections, and one more reads files. `axum::serve` waits for ever for the head of a request, so
-//! connections are accepted here: a limited number, each with a limit of time for every head.
+//! One thread serves all connections, one more reads files, and a few are for actions, which may wait for a writer. `axum::serve`
+//! waits for ever for the head of a request, so connections are accepted here: a limited number, each with limits of time.
 
 mod accept;
 mod actions;
 mod answer;
 mod files;
 mod gate;
+mod hide;
 mod live;
 mod memory;
 mod pages;
 mod places;
+mod room;
 mod socket;
 
 use std::net::SocketAddr;
@@ -45,7 +47,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .max_blocking_threads(1)
+        .max_blocking_threads(1 + live::ACTIONS)
         .build()
         .map_err(Error::Start)?;
     runtime.block_on(async {

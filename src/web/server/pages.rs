@@ -16,7 +16,7 @@ use crate::picture::page::{self, LOG_PAGE, Page, Place, RunPage, document, messa
 use crate::runs::{CardFilter, CardGroup, EvidenceReport, FeedRun};
 use crate::web::server::answer::{Found, failed, html, json as as_json, missing, of_moment, reported, text, with_type};
 use crate::web::server::gate::Caller;
-use crate::web::server::live::{Live, Served, apart, cards};
+use crate::web::server::live::{Live, Served, acting, apart, cards};
 use crate::web::server::{actions, files, places, socket};
 
 /// How many records of activities a page shows.
@@ -101,6 +101,7 @@ pub(super) async fn page_of(
         let (status, page) = match make(live) {
             Ok(page) => (StatusCode::OK, page),
             Err(problem) => {
+                let problem = live.hide.in_problem(problem);
                 // That something cannot be read is what there is to say of it.
                 let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
                 (status, message_page(&format!("{what} cannot be shown"), &problem.one_line()))
@@ -122,7 +123,20 @@ pub(super) async fn report_apart<T: Serialize>(
     live: Arc<Live>,
     read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
 ) -> Answer {
-    read_apart(live, move |live| reported(read(live))).await
+    read_apart(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
+}
+
+/// As [`report_apart`], for an action.
+pub(super) async fn report_act<T: Serialize>(
+    live: Arc<Live>,
+    act: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+) -> Answer {
+    let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the action came to no answer; look at the run again");
+    let told = move |live: &Live| {
+        let done = act(live).map_err(|problem| live.hide.in_problem(problem));
+        reported(done.map(|report| live.hide.in_warnings(json!(report))))
+    };
+    acting(&live, told).await.unwrap_or_else(failed)
 }
 
 /// The query of the page of all runs. An empty field of a form is none.

@@ -18,6 +18,7 @@ use crate::picture::page::{
 use crate::runs::{self, Card, CardFilter, WorkflowUse};
 use crate::web::server::answer::{Found, failed, json as as_json, missing};
 use crate::web::server::gate::Caller;
+use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, Served};
 use crate::web::server::pages::{Answer, page_of, project_of, read_apart, report_apart};
 
@@ -26,7 +27,7 @@ const RUNS: usize = 100;
 
 /// What `read` finds in each project, or a sentence that says why not.
 fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Found<T>)> {
-    let of = |project: &Served| (project.name.clone(), read(project));
+    let of = |project: &Served| (project.name.clone(), read(project).map_err(|problem| live.hide.in_problem(problem)));
     live.projects.iter().map(of).collect()
 }
 
@@ -122,17 +123,23 @@ pub(super) async fn workflow_shown(
     .await
 }
 
-fn interviews_in(project: &Served) -> Found<ProjectInterviews> {
-    let interviews = interviews::list(&project.cx).map_err(failed)?;
+fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
+    let mut interviews = interviews::list(&project.cx).map_err(failed)?;
+    for run in &mut interviews.unreadable {
+        run.reason = hide.in_text(&run.reason);
+    }
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
 pub(super) async fn interviews(State(live): State<Arc<Live>>) -> Answer {
-    read_apart(live, |live| listed(of_each(live, interviews_in))).await
+    read_apart(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
 pub(super) async fn interviews_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
-    page_of(live, caller, "This list", |live| Ok(interviews_page(&of_each(live, interviews_in), live.now()))).await
+    page_of(live, caller, "This list", |live| {
+        Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.now()))
+    })
+    .await
 }
 
 /// Which interview.
@@ -142,8 +149,8 @@ pub(super) struct Document {
 }
 
 /// An interview that an open run waits for. No address names another document.
-pub(super) fn awaited_interview(project: &Served, document: &str) -> Found<OpenInterview> {
-    let open = interviews_in(project)?.interviews.interviews;
+pub(super) fn awaited_interview(project: &Served, hide: &Hide, document: &str) -> Found<OpenInterview> {
+    let open = interviews_in(project, hide)?.interviews.interviews;
     let none = || missing("no open run waits for an interview about this document");
     open.into_iter().find(|one| one.document.to_string_lossy() == document).ok_or_else(none)
 }
@@ -156,7 +163,7 @@ pub(super) async fn interview_shown(
 ) -> Answer {
     page_of(live, caller, "This interview", move |live| {
         let served = project_of(live, &project)?;
-        let one = awaited_interview(served, &document)?;
+        let one = awaited_interview(served, &live.hide, &document)?;
         let status = interviews::status(&served.cx, &one.document).map_err(failed)?;
         Ok(interview_page(&project, &one, &status, live.actions))
     })

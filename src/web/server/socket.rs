@@ -2,7 +2,8 @@
 //!
 //! Cards are state: a message has the whole card, so the last one counts and a lost one is made good by the next snapshot.
 //! Events are sent to those who watch the run, from the log itself and from any cursor. Who reads too slowly gets a
-//! snapshot instead of what was missed, and is cut off when nothing can be written for ten seconds.
+//! snapshot instead of what was missed, and is cut off when nothing can be written for five seconds, or a message takes longer
+//! than ten. Nothing is read from a client until it has taken the answer to what it sent: pongs would pile up otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -116,7 +117,9 @@ impl Talk {
             tokio::select! {
                 message = self.socket.recv() => match message {
                     Some(Ok(Message::Text(text))) => self.take(&text).await?,
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    // The library answers as well, but does not wait until the answer is written.
+                    Some(Ok(Message::Ping(sent))) => self.write(Message::Pong(sent)).await?,
+                    Some(Ok(Message::Pong(_))) => {}
                     _ => return Err(Over),
                 },
                 notice = notices.recv() => match notice {
@@ -146,8 +149,11 @@ impl Talk {
 
     /// Sends a message, as JSON. Large ones are made where the files are read: a text takes a tenth of its values' memory.
     async fn send(&mut self, message: impl ToString) -> Result<(), Over> {
-        let sent = timeout(WRITE, self.socket.send(Message::Text(message.to_string().into()))).await;
-        sent.map_err(|_| Over)?.map_err(|_| Over)
+        self.write(Message::Text(message.to_string().into())).await
+    }
+
+    async fn write(&mut self, message: Message) -> Result<(), Over> {
+        timeout(WRITE, self.socket.send(message)).await.map_err(|_| Over)?.map_err(|_| Over)
     }
 
     /// Takes a client's wish, and sends what it lacks.

@@ -152,6 +152,11 @@ impl Drop for Server {
 pub struct Socket(WebSocket<TcpStream>);
 
 impl Socket {
+    /// The connection below, for frames that no client sends.
+    pub fn stream(&mut self) -> &mut TcpStream {
+        self.0.get_mut()
+    }
+
     pub fn send(&mut self, message: &Value) {
         self.0.send(Message::Text(message.to_string().into())).unwrap();
     }

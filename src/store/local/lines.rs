@@ -1,0 +1,158 @@
+//! The lines of a log, from its beginning or its end, in bounded memory. What cannot be a log is an error early: see [`Gap`].
+
+use std::io;
+use std::ops::Range;
+
+use memchr::{memchr_iter, memrchr};
+
+use crate::disk::{DiskFile, read_exact_at};
+use crate::model::limits;
+
+/// How much of a file is read at a time. It stays in the processor's cache.
+const BLOCK: usize = 64 << 10;
+
+/// Why a log cannot be read.
+#[derive(Debug)]
+pub(crate) enum LogFault {
+    /// A system call failed.
+    Io(io::Error),
+    /// There is so much in a row without an event that nothing is looked for any further.
+    WithoutEvent {
+        /// How much, in words.
+        much: String,
+        /// Whether it is the end of the log.
+        is_end: bool,
+    },
+}
+
+impl From<io::Error> for LogFault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+pub(crate) type Read<T> = Result<T, LogFault>;
+
+/// What was passed since the last event. Torn lines, notes of other programs and damaged lines are part of a log, but not
+/// without end: every reader looks for events, also a hook in a repository that someone else made.
+#[derive(Debug, Default)]
+pub(super) struct Gap {
+    bytes: usize,
+    lines: usize,
+    is_after_event: bool,
+}
+
+impl Gap {
+    /// Passes a line; `is_event` is whether it is an event.
+    pub(super) fn pass(&mut self, line: &[u8], is_event: bool) -> Read<()> {
+        if is_event {
+            *self = Self { is_after_event: true, ..Self::default() };
+            return Ok(());
+        }
+        self.lines += 1;
+        self.bytes += line.len();
+        if self.lines > limits::GAP_LINES {
+            return Err(self.fault(format!("{} lines", limits::GAP_LINES)));
+        }
+        self.judge(0)
+    }
+
+    /// Whether it is not too long yet, with so many bytes of a line whose other end was not found.
+    fn judge(&self, more: usize) -> Read<()> {
+        if self.bytes + more <= limits::GAP_BYTES {
+            return Ok(());
+        }
+        Err(self.fault(format!("{} MB", limits::GAP_BYTES >> 20)))
+    }
+
+    fn fault(&self, much: String) -> LogFault {
+        LogFault::WithoutEvent { much, is_end: !self.is_after_event }
+    }
+}
+
+/// The lines of a file from its end on.
+#[derive(Debug)]
+pub(super) struct Backwards<'f> {
+    file: &'f dyn DiskFile,
+    /// Where `bytes` begin in the file.
+    start: u64,
+    bytes: Vec<u8>,
+    /// How many of `bytes` were not given out yet.
+    left: usize,
+    /// How much to read next.
+    block: usize,
+}
+
+impl<'f> Backwards<'f> {
+    pub(super) fn new(file: &'f dyn DiskFile, len: u64) -> Self {
+        Self { file, start: len, bytes: Vec::new(), left: 0, block: limits::TAIL_BYTES }
+    }
+
+    /// The line before the last one that was given out, with its line break if it has one, and its place in the file.
+    pub(super) fn next(&mut self, gap: &Gap) -> Read<Option<(u64, &[u8])>> {
+        let begin = loop {
+            let ends = self.bytes[..self.left].ends_with(b"\n");
+            if let Some(before) = memrchr(b'\n', &self.bytes[..self.left - usize::from(ends)]) {
+                break before + 1;
+            }
+            if self.start == 0 {
+                break 0;
+            }
+            gap.judge(self.left)?;
+            self.read_more()?;
+        };
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let line = begin..self.left;
+        self.left = begin;
+        Ok(Some((self.start + begin as u64, &self.bytes[line])))
+    }
+
+    /// Reads what is before, at least as much as is left of the last time: a long line would be moved too often otherwise.
+    fn read_more(&mut self) -> io::Result<()> {
+        let more = (self.left.max(self.block) as u64).min(self.start);
+        self.block = BLOCK;
+        self.start -= more;
+        let mut bytes = vec![0; usize::try_from(more).unwrap_or(BLOCK)];
+        read_exact_at(self.file, &mut bytes, self.start)?;
+        bytes.extend_from_slice(&self.bytes[..self.left]);
+        self.left = bytes.len();
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+/// Calls `is_event` with the whole lines between two places of a file. Returns the bytes after the last line break, and
+/// their place.
+pub(super) fn forwards(
+    file: &dyn DiskFile,
+    places: Range<u64>,
+    mut is_event: impl FnMut(&[u8]) -> bool,
+) -> Read<(Vec<u8>, u64)> {
+    let mut rest: Vec<u8> = Vec::new();
+    let (mut place, mut gap) = (places.start, Gap { is_after_event: true, ..Gap::default() });
+    loop {
+        let known = rest.len();
+        let to_come = places.end.saturating_sub(place + known as u64);
+        if to_come == 0 {
+            return Ok((rest, place));
+        }
+        rest.resize(known + usize::try_from(to_come).unwrap_or(BLOCK).min(known.max(BLOCK)), 0);
+        let read = file.read_at(&mut rest[known..], place + known as u64).map_err(io::Error::from)?;
+        rest.truncate(known + read);
+        if read == 0 {
+            // The file was truncated just now.
+            return Ok((rest, place));
+        }
+        let mut begin = 0;
+        for at in memchr_iter(b'\n', &rest[known..]) {
+            let line = &rest[begin..=known + at];
+            begin = known + at + 1;
+            gap.pass(line, is_event(line))?;
+        }
+        gap.judge(rest.len() - begin)?;
+        rest.drain(..begin);
+        place += begin as u64;
+    }
+}

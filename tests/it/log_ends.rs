@@ -1,0 +1,224 @@
+//! A log that ends in far too much without an event, as anyone can put into a repository: no command looks for its end for
+//! long, and none changes it.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::support::hostile::{confined, limited, sane};
+use crate::support::{Answer, Sandbox, run};
+
+/// What a command may have for its data (design, section 9).
+const MEMORY: u64 = 64 << 20;
+
+/// How long a command may take: the design says 100 ms; a build without optimisation on a busy machine is many times slower.
+fn soon() -> Duration {
+    Duration::from_secs(if cfg!(debug_assertions) { 25 } else { 1 })
+}
+
+#[track_caller]
+fn soon_answered(sandbox: &Sandbox, what: &str, args: &[&str], stdin: &str) -> Answer {
+    let mut command = sandbox.flow_command();
+    command.args(args);
+    let begun = Instant::now();
+    let answer = sane(run(limited(&confined(&format!("-d {}", MEMORY >> 10), &command)), stdin));
+    assert!(begun.elapsed() < soon(), "{what}: {args:?} took {:?}", begun.elapsed());
+    answer
+}
+
+/// A line with a checksum that is not an event.
+fn sealed_note() -> String {
+    flowrun::codec::seal(json!({ "a": 1 }).as_object().unwrap())
+}
+
+/// What is appended to the log, and how long the hole behind it is.
+type End = (&'static str, Vec<u8>, u64);
+
+fn ends() -> Vec<End> {
+    let none = Vec::new;
+    vec![
+        ("a hole of 3 GB", none(), 3 << 30),
+        ("a hole behind a line break", b"x\n".to_vec(), 300 << 20),
+        ("zeros and line breaks", b"\0\n".repeat(1_000_000), 0),
+        ("short lines", b"x\n".repeat(5_000_000), 0),
+        ("line breaks", b"\n".repeat(20 << 20), 0),
+        ("long lines", format!("{}\n", "x".repeat(1000)).repeat(16_000).into_bytes(), 0),
+        ("a long line", "x".repeat(16 << 20).into_bytes(), 0),
+        ("a long line and a note", format!("{}\n{{}}\n", "x".repeat(16 << 20)).into_bytes(), 0),
+        ("sealed lines that are not events", sealed_note().repeat(300_000).into_bytes(), 0),
+        (
+            "a line that claims a position",
+            ["x\n".repeat(5_000_000), "{\"v\":1,\"seq\":99}\n".to_owned()].concat().into(),
+            0,
+        ),
+    ]
+}
+
+fn append(log: &Path, (_, bytes, hole): &End) {
+    let mut file = OpenOptions::new().append(true).open(log).unwrap();
+    file.write_all(bytes).unwrap();
+    let len = file.metadata().unwrap().len();
+    file.set_len(len + hole).unwrap();
+}
+
+fn in_one_project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox
+}
+
+#[test]
+fn a_run_whose_log_ends_without_an_event_is_unreadable_soon_and_in_little_memory() {
+    for end in ends() {
+        let (sandbox, what) = (in_one_project(), end.0);
+        let log = sandbox.run_dir("r1").join("events.jsonl");
+        append(&log, &end);
+        let of = |args: &[&str]| soon_answered(&sandbox, what, args, "");
+        for list in ["list", "attention"] {
+            let answer = of(&[list, "--json"]).json();
+            let reason = answer["unreadable"][0]["reason"].as_str().unwrap_or_default().to_owned();
+            assert!(
+                reason.contains("cannot be read: its log ends in ") && reason.ends_with(" without an event"),
+                "{what}: {answer}"
+            );
+        }
+        let resumed = of(&["resume", "--json"]);
+        assert_eq!((&resumed.json()["verdict"], resumed.code), (&json!("unreadable"), Some(65)), "{what}: {resumed:?}");
+        let error = of(&["show", "r1", "--json"]).exits(65).error();
+        assert_eq!(error["code"], "log_without_events", "{what}: {error}");
+    }
+}
+
+#[test]
+fn every_reader_of_such_a_run_ends_soon_and_says_so() {
+    for end in ends().into_iter().filter(|end| ["a hole of 3 GB", "zeros and line breaks"].contains(&end.0)) {
+        let (sandbox, what) = (in_one_project(), end.0);
+        append(&sandbox.run_dir("r1").join("events.jsonl"), &end);
+        let of = |args: &[&str]| soon_answered(&sandbox, what, args, "");
+        for command in ["resume", "log", "next", "evidence"] {
+            let error = of(&[command, "r1", "--json"]).exits(65).error();
+            assert_eq!(error["code"], "log_without_events", "{what}: {command}");
+        }
+        of(&["verify", "r1", "--json"]).exits(65);
+        let start = json!({ "session_id": "s", "source": "startup" }).to_string();
+        soon_answered(&sandbox, what, &["hook", "claude-code", "session-start"], &start).ok();
+        soon_answered(&sandbox, what, &["hud"], &start);
+        let doctor = of(&["doctor", "--json"]);
+        let findings = doctor.json()["findings"].clone();
+        let found =
+            findings.as_array().unwrap().iter().find(|one| one["path"].as_str().unwrap().ends_with("events.jsonl"));
+        let found = found.unwrap_or_else(|| panic!("{what}: {findings}"));
+        assert_eq!((&found["severity"], &found["code"]), (&json!("error"), &json!("unreadable")), "{what}");
+        assert!(found["message"].as_str().unwrap().contains("bring an earlier version of"), "{what}: {found}");
+    }
+}
+
+#[test]
+fn no_command_that_writes_changes_a_log_that_ends_without_an_event_and_none_waits() {
+    for end in [("a hole", Vec::new(), 1 << 30), ("zeros", b"\0\n".repeat(1_000_000), 0)] {
+        let (sandbox, what) = (in_one_project(), end.0);
+        let run = sandbox.run_dir("r1");
+        let log = run.join("events.jsonl");
+        append(&log, &end);
+        let state = || {
+            let files = ["run.yaml", "activities", "evidence"].map(|name| run.join(name).exists());
+            (
+                fs::metadata(&log).unwrap().len(),
+                fs::read(run.join("run.yaml")).unwrap(),
+                files,
+                run.join(".quarantine").exists(),
+            )
+        };
+        let before = state();
+        for args in [
+            &["record-activity", "--run-id", "r1", "--phase", "preflight", "--id", "a", "--status", "passed", "--json"]
+                [..],
+            &["block", "r1", "--reason", "x", "--json"],
+            &["cancel", "r1", "--reason", "x", "--json"],
+            &["resume", "r1", "--claim", "--session", "s", "--json"],
+            &["emit", "--workflow", "debug", "--run-id", "r1", "--type", "btw_update", "--data", "{\"message\":\"a\"}"],
+        ] {
+            let answer = soon_answered(&sandbox, what, args, "").exits(65);
+            assert!(answer.stderr.contains("without an event"), "{what}: {args:?} {answer:?}");
+        }
+        soon_answered(&sandbox, what, &["doctor", "--repair", "--json"], "");
+        soon_answered(&sandbox, what, &["session-end"], "{\"session_id\":\"s\"}").ok();
+        assert_eq!(state(), before, "{what}");
+        // The way out that the message names.
+        let good = fs::read(&log).unwrap_or_default();
+        let end_of_good = good.iter().position(|&byte| byte == b'\n').unwrap() as u64 + 1;
+        OpenOptions::new().write(true).open(&log).unwrap().set_len(end_of_good).unwrap();
+        sandbox.record("r1", "preflight", "afterwards");
+        sandbox.assert_sound("r1");
+    }
+}
+
+#[test]
+fn other_runs_are_read_beside_many_such_logs() {
+    let sandbox = in_one_project();
+    for nth in 0..20 {
+        let id = format!("odd-{nth}");
+        sandbox.flow(["start", "debug", "--id", &id]).ok();
+        append(&sandbox.run_dir(&id).join("events.jsonl"), &("a hole", Vec::new(), 1 << 30));
+    }
+    let list = soon_answered(&sandbox, "many", &["list", "--json"], "").json();
+    assert_eq!(
+        (list["runs"][0]["run_id"].as_str(), list["unreadable"].as_array().unwrap().len()),
+        (Some("r1"), 20),
+        "{list}"
+    );
+    soon_answered(
+        &sandbox,
+        "many",
+        &["hook", "claude-code", "session-start"],
+        "{\"session_id\":\"s\",\"source\":\"startup\"}",
+    )
+    .ok();
+}
+
+#[test]
+fn events_with_far_too_much_between_them_are_not_looked_for() {
+    let sandbox = in_one_project();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let mut later: Map<String, Value> = serde_json::from_str(text.trim_end()).unwrap();
+    later.remove("crc");
+    later.insert("seq".to_owned(), json!(2));
+    later.insert("id".to_owned(), json!("later"));
+    later.insert("type".to_owned(), json!("of_another_version"));
+    let junk = "x\n".repeat(5_000_000);
+    fs::write(&log, format!("{text}{junk}{}", flowrun::codec::seal(&later))).unwrap();
+    let list = soon_answered(&sandbox, "between", &["list", "--json"], "").json();
+    let reason = list["unreadable"][0]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.contains("its log has in a row ") && reason.ends_with(" without an event"), "{list}");
+    for command in ["resume", "show", "log"] {
+        let error = soon_answered(&sandbox, "between", &[command, "r1", "--json"], "").exits(65).error();
+        assert_eq!(error["code"], "log_without_events", "{command}");
+    }
+}
+
+#[test]
+fn a_torn_line_as_long_as_a_line_may_be_is_recovered_and_so_are_many_notes() {
+    let longest = flowrun::model::limits::LINE_BYTES;
+    for (what, end) in [
+        ("a torn line", format!("{{\"v\":1,\"seq\":2,\"id\":\"{}", "x".repeat(longest - 100)).into_bytes()),
+        ("a line that lost its blocks", [vec![b'x'; longest - 9000], vec![0; 8192], b"x\n".to_vec()].concat()),
+        ("zeros", vec![0; longest]),
+        (
+            "notes",
+            "{\"tool\":\"Bash\",\"at\":\"2026-05-20T14:40:00Z\",\"note\":\"done\"}\n".repeat(60_000).into_bytes(),
+        ),
+    ] {
+        let sandbox = in_one_project();
+        append(&sandbox.run_dir("r1").join("events.jsonl"), &(what, end, 0));
+        let list = soon_answered(&sandbox, what, &["list", "--json"], "").json();
+        assert_eq!((list["runs"].as_array().unwrap().len(), &list["unreadable"]), (1, &json!([])), "{what}: {list}");
+        sandbox.record("r1", "preflight", "afterwards");
+        if what != "notes" {
+            sandbox.assert_sound("r1");
+        }
+    }
+}
