@@ -32,6 +32,8 @@ pub enum YamlFault {
     Syntax,
     /// It holds more than one document.
     Documents,
+    /// An apostrophe ends a text in single quotes.
+    Apostrophe,
     /// It has a tag that asks for something other than plain data.
     Tag,
 }
@@ -59,13 +61,13 @@ impl YamlError {
             let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
             (line > 0).then_some(Place { line, column: column.max(1) })
         });
-        let message = match place.and_then(|place| apostrophe(text, place)) {
-            Some(word) if fault == YamlFault::Syntax => {
-                let doubled = word.replace('\'', "''");
-                format!("the apostrophe in `{word}` ends a text in single quotes; write it twice (`{doubled}`)")
-            }
-            _ => in_words(UserMessageFormatter.format_message(error).into_owned()),
-        };
+        if let Some(word) = place.and_then(|place| apostrophe(text, place)).filter(|_| fault == YamlFault::Syntax) {
+            let doubled = word.replace('\'', "''");
+            let message =
+                format!("the apostrophe in `{word}` ends a text in single quotes; write it twice (`{doubled}`)");
+            return Self { fault: YamlFault::Apostrophe, message, place };
+        }
+        let message = in_words(UserMessageFormatter.format_message(error).into_owned());
         Self { fault, message, place }
     }
 }
