@@ -136,7 +136,7 @@ fn an_everyday_heading_disables_no_workflow_and_damages_no_project() {
     let sandbox = Sandbox::new();
     sandbox.start("start-issue");
     let skill = |name: &str, text: &str| {
-        let dir = sandbox.path(&format!(".claude/skills/{name}"));
+        let dir = sandbox.path(format!(".claude/skills/{name}"));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("SKILL.md"), text).unwrap();
     };
