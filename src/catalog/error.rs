@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::machine::Diagnostic;
-use crate::model::{Explain, Kind, Problem, Suggestion};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 
 /// Why a workflow cannot be found or used.
 #[derive(Debug, Error)]
@@ -98,8 +98,10 @@ impl Explain for CatalogError {
     fn problem(&self) -> Problem {
         let new = |kind, code| Problem::new(kind, code, self);
         match self {
-            Self::Unknown { known, suggestion, .. } => {
-                new(Kind::NotFound, "unknown_workflow").help(known_names(known, suggestion.as_deref()))
+            Self::Unknown { suggestion, .. } => {
+                let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                let help = Help::from(meant) + Suggestion::flow("workflow list") + " shows all";
+                new(Kind::NotFound, "unknown_workflow").help(help)
             }
             Self::Invalid { path, diagnostics, .. } => {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
@@ -107,8 +109,11 @@ impl Explain for CatalogError {
                     .help(Suggestion::flow("workflow check").value(path.display()) + " shows where")
                     .because(errors.map(|error| format!("{} {}", error.place, error.message)))
             }
-            Self::NoMachine { .. } => new(Kind::Refused, "no_state_machine")
-                .help("give it the section with a state diagram, or name another workflow; see docs/workflows.md"),
+            Self::NoMachine { .. } => new(Kind::Refused, "no_state_machine").help(
+                Help::from("give it the section with a state diagram, or name another workflow; ")
+                    + Suggestion::flow("help workflows")
+                    + " shows how",
+            ),
             Self::Config { .. } => new(Kind::Refused, "invalid_config")
                 .help("it can have `definitions`, a list of directories, and `state_types`, a list of names"),
             Self::Refused { .. } => new(Kind::Unsafe, "unsafe_path")

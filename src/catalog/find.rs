@@ -477,10 +477,12 @@ mod tests {
             fs::create_dir_all(&dir).unwrap();
             fs::write(dir.join("SKILL.md"), text).unwrap();
         };
-        skill("debug", "# Debug\n");
+        skill("debug", "# Debug\n\n## State Tracking\n\nNote progress.\n");
+        skill("merge-pr", "# Merge\n\n## State Machine\n\n```\n[open] --> [merged]\n```\n");
         skill("mine", "# Mine\n");
-        skill("release", "### STATE-MACHINE\n");
+        skill("release", "### STATE-MACHINE\n```mermaid\nstateDiagram-v2\n[*] --> a\n```\n");
         assert_eq!(project.catalog().find("debug").unwrap().origin, Origin::Shipped);
+        assert_eq!(project.catalog().find("merge-pr").unwrap().origin, Origin::Shipped);
         assert!(matches!(project.catalog().find("mine"), Err(CatalogError::NoMachine { .. })));
         assert!(matches!(project.catalog().find("release"), Err(CatalogError::Invalid { .. })));
         let listed = project.catalog().list().unwrap();

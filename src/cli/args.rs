@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::cli::complete;
+use crate::cli::{complete, topics};
 use crate::model::{ActivityId, EventId, Issue, RunId, SessionId, StateName};
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
@@ -53,7 +53,7 @@ pub(super) use watch::WatchArgs;
 /// neither a kill nor a power cut can break. `flow resume` shows the next safe action.
 #[derive(Debug, Parser)]
 #[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = false)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = format!("{EXIT_CODES}\n\n{}", topics::LIST.trim_end()))]
 pub struct Cli {
     #[command(flatten)]
     pub(super) everywhere: Everywhere,

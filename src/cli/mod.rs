@@ -9,18 +9,22 @@ mod page;
 mod person;
 mod prompt;
 mod terminal;
+mod topics;
+mod usage;
+mod verbs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 pub use args::Cli;
 pub use exit::Exit;
 
 use crate::cli::out::{Kept, Out};
+use crate::cli::usage::Explained;
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
 use crate::runs::{Context, Options, Result};
@@ -60,9 +64,17 @@ pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context
 }
 
 fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
+    let args = &verbs::full(args);
+    let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
+    if let Some(page) = topics::asked(args, is_command) {
+        return out.plain(page);
+    }
     match Cli::try_parse_from(args) {
-        Ok(cli) => run(cli, out, context),
-        Err(error) => usage(&error, out),
+        Ok(cli) => {
+            out.was_called_with(args);
+            run(cli, out, context)
+        }
+        Err(error) => usage(&error, args, out),
     }
 }
 
@@ -75,20 +87,18 @@ fn outlive_file_size_limit() {
 /// `SIGXFSZ` has no name in the library; its number is 25 on Linux, macOS and the BSDs.
 const SIGXFSZ: i32 = 25;
 
-fn usage(error: &clap::Error, out: &mut Out) -> Exit {
+fn usage(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
     if !error.use_stderr() {
         // Help and version go to standard output: they are not errors.
         return out.plain(&error.render().to_string());
     }
-    let text = error.render().to_string();
+    let Explained { text, message, tip, help } = usage::explained(error, args);
     if !out.is_json() {
         // The message quotes what was typed.
         return out.usage(&text);
     }
-    let said: Vec<_> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-    let said = said.join(" ");
-    let message = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
-    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help(Help::from("see ") + Suggestion::flow("help")))
+    let help = Help::from(tip.map(|tip| tip + " ").unwrap_or_default()) + "see " + Suggestion::flow(help);
+    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help(help))
 }
 
 fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {

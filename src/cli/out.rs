@@ -1,6 +1,7 @@
 //! Standard output and standard error. Only this file writes to them.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use anstream::adapter::strip_str;
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::cli::exit::Exit;
 use crate::cli::page::{self, Page};
+use crate::cli::usage;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context};
 
@@ -24,6 +26,8 @@ pub(super) struct Out {
     error: &'static str,
     /// The name of the command that runs; a usage error refers to its help.
     command: Option<String>,
+    /// The command line. A run that is not found may be a part of a text that was not quoted.
+    args: Vec<OsString>,
     /// The context of the caller: a command in an error names the project where the caller would not find it.
     caller: Option<Context>,
 }
@@ -37,7 +41,7 @@ pub(super) struct Kept {
 
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, kept: None, done: None, error: "error", command: None, caller: None }
+        Self { json, kept: None, done: None, error: "error", command: None, args: Vec::new(), caller: None }
     }
 
     /// An `Out` that keeps all output and writes nothing; see [`Self::kept`].
@@ -62,6 +66,11 @@ impl Out {
     /// Sets the context for which commands in errors are spelled.
     pub(super) fn runs_for(&mut self, caller: &Context) {
         self.caller = Some(caller.clone());
+    }
+
+    /// Sets the command line.
+    pub(super) fn was_called_with(&mut self, args: &[OsString]) {
+        self.args = args.to_vec();
     }
 
     /// Sets the name of the command that runs.
@@ -157,8 +166,14 @@ impl Out {
     /// Prints an error, and gives its exit status.
     pub(super) fn error(&self, error: &dyn Explain) -> Exit {
         let mut problem = error.problem();
-        if let ("usage", Some(command)) = (problem.code, &self.command) {
+        let says_only_help = problem.help == Some(Help::from("see ") + Suggestion::flow("help"));
+        if let Some(command) = self.command.as_ref().filter(|_| says_only_help) {
             problem = problem.help(Help::from("see ") + Suggestion::flow(format!("help {command}")));
+        }
+        if problem.code == "run_not_found"
+            && let Some(quoted) = usage::unquoted(&self.args)
+        {
+            problem = problem.help(format!("quote the text if it is a part of it: `{quoted}`"));
         }
         let place = self.caller.as_ref().and_then(runs::place_of_project);
         self.problem(&problem.in_project(place.as_deref()))

@@ -67,6 +67,14 @@ impl Page {
         let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(&self.fit(value)));
     }
 
+    /// Adds labels and their values below each other, the values in one column.
+    pub(super) fn fields(&mut self, fields: &[(&str, String)]) {
+        let width = fields.iter().map(|(label, _)| label.len()).max().unwrap_or_default().max(LABEL);
+        for (label, value) in fields {
+            let _ = writeln!(self.text, "  {FAINT}{label:<width$}{FAINT:#} {}", clean(&self.fit(value)));
+        }
+    }
+
     /// Adds one line.
     pub(super) fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", clean(&self.fit(line)));

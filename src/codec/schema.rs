@@ -284,5 +284,10 @@ pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> 
         .map(|(_, name)| name)
 }
 
+/// Whether `given` is `meant` with at most two typing errors.
+pub(crate) fn is_typing_error(given: &str, meant: &str) -> bool {
+    strsim::osa_distance(given, meant) <= 2
+}
+
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,8 @@ pub enum YamlFault {
     Syntax,
     /// It holds more than one document.
     Documents,
+    /// An apostrophe ends a text in single quotes.
+    Apostrophe,
     /// It has a tag that asks for something other than plain data.
     Tag,
 }
@@ -55,13 +57,34 @@ impl YamlError {
             serde_yaml::Error::UnsupportedTag { .. } => YamlFault::Tag,
             _ => YamlFault::Syntax,
         };
-        let message = in_words(UserMessageFormatter.format_message(error).into_owned());
         let place = error.location().and_then(|at| {
             let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
             (line > 0).then_some(Place { line, column: column.max(1) })
         });
+        if let Some(word) = place.and_then(|place| apostrophe(text, place)).filter(|_| fault == YamlFault::Syntax) {
+            let doubled = word.replace('\'', "''");
+            let message =
+                format!("the apostrophe in `{word}` ends a text in single quotes; write it twice (`{doubled}`)");
+            return Self { fault: YamlFault::Apostrophe, message, place };
+        }
+        let message = in_words(UserMessageFormatter.format_message(error).into_owned());
         Self { fault, message, place }
     }
+}
+
+/// The word whose apostrophe ended a text in single quotes, if the parser stopped behind such a one.
+fn apostrophe(text: &str, place: Place) -> Option<String> {
+    let line = text.lines().nth(place.line - 1)?;
+    let at = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
+    let (before, after) = (line[..at].strip_suffix('\'')?, &line[at..]);
+    let is_letter = |c: char| c.is_alphanumeric();
+    let begin: String = before.chars().rev().take_while(|c| is_letter(*c)).collect();
+    let end: String = after.chars().take_while(|c| is_letter(*c)).collect();
+    // A text that begins or ends here has no letters on one side.
+    if begin.is_empty() || end.is_empty() || begin.len() + end.len() > MESSAGE / 4 {
+        return None;
+    }
+    Some(format!("{}'{end}", begin.chars().rev().collect::<String>()))
 }
 
 /// The parser's message, or a clearer one where that is cryptic.
@@ -399,6 +422,31 @@ mod tests {
         for text in ["a: 1\n---\nb: 2\n", &"[".repeat(100_000), &"- ".repeat(50_000)] {
             assert!(parse_value(text).is_err(), "{text:.20}");
         }
+    }
+
+    #[test]
+    fn an_apostrophe_inside_single_quotes_is_told_with_how_to_write_it() {
+        for text in [
+            "summary: 'it's done'\n",
+            "a: 1\nb:\n  summary: 'it's done, isn't it'\n",
+            "- 'it's done'\n",
+            "a: ['it's', b]\n",
+            "{a: 'it's', b: 1}\n",
+            "a: 'of two lines,\n  it's done'\nb: 1\n",
+            "'it's': 1\n",
+            "a: 'it's\nb: 2\n",
+        ] {
+            let told = parse_value(text).unwrap_err();
+            assert_eq!(
+                told.message, "the apostrophe in `it's` ends a text in single quotes; write it twice (`it''s`)",
+                "{text}"
+            );
+        }
+        for text in ["a: 'it' s'\n", "a: [b\n", "a: 'open\n", "a: \"it\"s\"\n"] {
+            let told = parse_value(text).unwrap_err();
+            assert!(!told.message.contains("apostrophe"), "{text}: {told}");
+        }
+        assert_eq!(parse_value("a: 'it''s done'").unwrap()["a"], "it's done");
     }
 
     #[test]

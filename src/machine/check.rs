@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::codec;
 use crate::machine::machine::Parts;
-use crate::machine::{Diagnostic, Machine, MachineSource, Name, SourceTransition, State, Transition};
+use crate::machine::{Diagnostic, Machine, MachineSource, Name, Notation, SourceTransition, State, Transition};
 use crate::model::{StateName, WorkflowId, limits};
 
 /// How many diagnostics may get a "did you mean", and how many states are searched for it. The search takes longer than
@@ -179,7 +179,12 @@ impl<'a> Check<'a> {
     fn beginning(&mut self, initial: &[usize]) {
         if initial.is_empty() && self.source.initial.is_empty() {
             let message = "No initial state defined: a run could not begin";
-            self.report(Diagnostic::error("no_initial", &self.source.id, message));
+            let mut problem = Diagnostic::error("no_initial", &self.source.id, message);
+            if let (Notation::Mermaid, Some(first)) = (self.source.notation, self.source.states.first()) {
+                let first = shown(&first.name.text);
+                problem = problem.with_help(format!("add the line `[*] --> {first}`, or name another state in it"));
+            }
+            self.report(problem);
         }
     }
 
@@ -267,7 +272,7 @@ pub(in crate::machine) fn shown(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::codec::Place;
-    use crate::machine::{Notation, SourceState, SourceTransition};
+    use crate::machine::{SourceState, SourceTransition};
 
     /// A name on line `line`.
     fn name(text: &str, line: usize) -> Name {
@@ -339,7 +344,9 @@ mod tests {
     #[test]
     fn a_machine_needs_a_state_and_a_beginning() {
         assert_eq!(problems(&source(&[], &[], &[], &[])), [("no_state", 1), ("no_initial", 1)]);
-        assert_eq!(problems(&source(&["a"], &[], &["a"], &[])), [("no_initial", 1)]);
+        let begun = compile(&source(&["a", "b"], &[], &["b"], &[])).unwrap_err();
+        assert_eq!(begun.iter().map(|one| one.code).collect::<Vec<_>>(), ["no_initial"]);
+        assert_eq!(begun[0].help.as_deref(), Some("add the line `[*] --> a`, or name another state in it"));
     }
 
     #[test]

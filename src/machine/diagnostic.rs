@@ -78,7 +78,7 @@ pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
     let mut at = Name::nowhere("");
     at.place = error.place.unwrap_or(at.place);
     let code = match error.fault {
-        YamlFault::Syntax => "yaml_syntax",
+        YamlFault::Syntax | YamlFault::Apostrophe => "yaml_syntax",
         YamlFault::Documents => "multiple_documents",
         YamlFault::Tag => "unsafe_tag",
     };

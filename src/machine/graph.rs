@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
+use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 use crate::model::limits;
@@ -44,6 +45,8 @@ const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
 const STATE_KEYS: [&str; 4] = ["type", "description", "transition", "gate"];
 /// Values of `gate`. All but the first describe the state, as in phases.
 const GATES: [&str; 6] = [PERSON, "none", "blocking", "completion", "spec_validation", "stranger_test"];
+/// Keys with which other notations say that a run ends in a state.
+const TERMINAL_KEYS: [&str; 6] = ["terminal", "is_terminal", "isTerminal", "final", "is_final", "end"];
 /// Types of states in which no command runs. Settings of such states probably have no reader.
 const NO_COMMAND: [&str; 3] = ["user", "decision", "terminal"];
 /// Words that YAML 1.1 reads as a boolean or null, and YAML 1.2 as text.
@@ -67,8 +70,11 @@ fn is_odd_number(text: &str) -> bool {
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let root = match codec::parse_with_repeats(text) {
         Ok(root) => root,
-        Err(error) => return (None, vec![yaml_problem(error)]),
+        Err(error) => return (None, vec![foreign::of_text(text).unwrap_or_else(|| yaml_problem(error))]),
     };
+    if let Some(problem) = foreign::of_document(&root) {
+        return (None, vec![problem]);
+    }
     let mut graph = Graph { text, types: types.clone(), diagnostics: Vec::new() };
     let source = graph.read(&root, id);
     (source, graph.diagnostics)
@@ -88,8 +94,10 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
+    /// Warnings must not push errors out: half a graph would pass for a whole one.
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < 2 * limits::VIOLATIONS {
+        let alike = self.diagnostics.iter().filter(|one| one.severity == diagnostic.severity);
+        if alike.count() < limits::VIOLATIONS {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -380,27 +388,32 @@ impl Graph<'_> {
                 continue;
             }
             let is_misspelt = codec::similar(text, STATE_KEYS.into_iter()).is_some();
-            if is_misspelt || kind.is_some_and(|kind| NO_COMMAND.contains(&kind)) {
+            let says_terminal = TERMINAL_KEYS.contains(&text) && value.tree == Tree::Bool(true);
+            if says_terminal && kind != Some("terminal") {
+                let message = format!("`{text}: true` is a setting of the state and does not make it terminal");
+                let warning = Diagnostic::warning("misplaced_terminal", &Name::of_node(key), message);
+                self.report(
+                    warning.with_help("write `type: terminal` if a run ends here with nothing to do, or `next: []`"),
+                );
+            } else if is_misspelt || kind.is_some_and(|kind| NO_COMMAND.contains(&kind)) {
                 self.unknown_key(key, &STATE_KEYS);
             }
-            if !is_misspelt {
-                settings.insert(text.to_owned(), value.to_value());
-            }
+            settings.insert(text.to_owned(), value.to_value());
         }
         settings
     }
 
+    /// A key that is like a known one may still be meant as it is written, so that it is a warning as well.
     fn unknown_key(&mut self, key: &Node, known: &[&str]) {
         let text = key.text().unwrap_or_default();
         let message = format!("flow does not know the key `{text}`");
         let meant = codec::similar(text, known.iter().copied());
-        let problem = match meant {
-            // The key probably has a meaning that would be lost.
-            Some(meant) => Diagnostic::error("misspelt_key", &Name::of_node(key), message)
+        let warning = match meant {
+            Some(meant) => Diagnostic::warning("misspelt_key", &Name::of_node(key), message)
                 .with_help(format!("did you mean `{meant}`?")),
             None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),
         };
-        self.report(problem);
+        self.report(warning);
     }
 }
 

@@ -40,6 +40,12 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The line from byte `at` on.
+    pub(super) fn from(&self, at: usize) -> Self {
+        let column = self.place.column + self.text[..at].chars().count();
+        Self { text: &self.text[at..], offset: self.offset + at, place: Place { line: self.place.line, column } }
+    }
+
     /// The whole line, without blanks at its ends.
     pub(super) fn whole(&self) -> Name {
         let start = self.text.len() - self.text.trim_start().len();

@@ -55,7 +55,7 @@ pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
 struct Outline<'a> {
     sections: Vec<Section<'a>>,
     /// Headings that are similar to the right one.
-    near: Vec<Name>,
+    near: Vec<Near>,
     /// A state diagram outside of the section.
     stray: Option<Name>,
 }
@@ -64,6 +64,17 @@ struct Outline<'a> {
 struct Section<'a> {
     heading: Name,
     blocks: Vec<Block<'a>>,
+    /// The beginning of a diagram that is in no code block.
+    bare: Option<Name>,
+}
+
+/// A heading that is similar to the right one. Many documents have such headings, so it is only taken for a mistake when
+/// a diagram stands below it.
+struct Near {
+    heading: Name,
+    level: usize,
+    is_open: bool,
+    has_diagram: bool,
 }
 
 /// A code block.
@@ -94,14 +105,15 @@ impl<'a> Outline<'a> {
                 Event::Start(Tag::Heading { level, .. }) if nested == 0 && quoted == 0 => {
                     let title = title(&mut events);
                     let heading = name(&lines, &range);
+                    outline.close_near(level as usize);
                     if level == HeadingLevel::H2 && title == HEADING {
-                        outline.sections.push(Section { heading, blocks: Vec::new() });
+                        outline.sections.push(Section { heading, blocks: Vec::new(), bare: None });
                         open = true;
                         continue;
                     }
                     open = open && level > HeadingLevel::H2;
                     if is_similar(&title) {
-                        outline.near.push(heading);
+                        outline.near.push(Near::new(heading, level as usize));
                     }
                 }
                 Event::Start(Tag::CodeBlock(_)) if quoted > 0 => code = true,
@@ -110,11 +122,22 @@ impl<'a> Outline<'a> {
                 Event::Text(text)
                     if !code && quoted == 0 && text.starts_with('#') && is_similar(text.trim_start_matches('#')) =>
                 {
-                    outline.near.push(name(&lines, &range));
+                    let level = text.len() - text.trim_start_matches('#').len();
+                    outline.near.push(Near::new(name(&lines, &range), level));
+                }
+                // Without a fence, or between lines of colons as in Azure DevOps.
+                Event::Text(text) if !code && quoted == 0 && mermaid::is_header(text.trim()) => {
+                    outline.below_near();
+                    if let Some(section) = outline.sections.last_mut().filter(|_| open) {
+                        section.bare.get_or_insert_with(|| name(&lines, &range));
+                    }
                 }
                 Event::Start(Tag::CodeBlock(kind)) => {
                     code = true;
                     let block = Block::read(&lines, &range, &kind);
+                    if looks_like_diagram(&block.lines) {
+                        outline.below_near();
+                    }
                     match outline.sections.last_mut().filter(|_| open) {
                         Some(section) => section.blocks.push(block),
                         None if block.is_mermaid && mermaid::is_state_diagram(&block.lines) => {
@@ -129,10 +152,24 @@ impl<'a> Outline<'a> {
         outline
     }
 
+    /// Notes that a heading of this level begins: the sections of lower ones end.
+    fn close_near(&mut self, level: usize) {
+        for near in &mut self.near {
+            near.is_open = near.is_open && near.level < level;
+        }
+    }
+
+    /// Notes that a diagram stands here.
+    fn below_near(&mut self) {
+        for near in &mut self.near {
+            near.has_diagram |= near.is_open;
+        }
+    }
+
     fn no_section(self) -> Diagnostic {
-        if let Some(near) = self.near.first() {
-            let message = format!("`{}` is not the heading of a state machine", near.text);
-            return Diagnostic::error("misplaced_state_machine", near, message)
+        if let Some(near) = self.near.iter().find(|near| near.has_diagram) {
+            let message = format!("`{}` is not the heading of a state machine", near.heading.text);
+            return Diagnostic::error("misplaced_state_machine", &near.heading, message)
                 .with_help(format!("write `## {HEADING}`, with two hashes and in capitals"));
         }
         let message = format!("the document has no section `## {HEADING}`");
@@ -141,6 +178,12 @@ impl<'a> Outline<'a> {
                 .with_help(format!("this diagram is read when it stands below a heading `## {HEADING}`")),
             None => Diagnostic::error(ABSENT, &Name::nowhere(""), message),
         }
+    }
+}
+
+impl Near {
+    fn new(heading: Name, level: usize) -> Self {
+        Self { heading, level, is_open: true, has_diagram: false }
     }
 }
 
@@ -155,7 +198,7 @@ impl Section<'_> {
             }
             (None, Some(block)) => Diagnostic::error(code, &block.fence, message)
                 .with_help("this diagram is of another kind; it would have to begin with `stateDiagram-v2`"),
-            (None, None) => Diagnostic::error(code, &self.heading, message)
+            (None, None) => Diagnostic::error(code, self.bare.as_ref().unwrap_or(&self.heading), message)
                 .with_help("put the diagram below the heading, between ```mermaid and ```"),
         }
     }
@@ -221,13 +264,11 @@ fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> St
     title
 }
 
-/// Whether the heading may have been meant as the right one. Attributes in braces are ignored.
+/// Whether the heading may have been meant as the right one. A number before it and attributes in braces are ignored.
 fn is_similar(title: &str) -> bool {
-    let title = title.split('{').next().unwrap_or_default();
+    let title = title.split('{').next().unwrap_or_default().trim_start_matches(|c: char| !c.is_alphabetic());
     let letters = title.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
-    let letters = letters.take(16).collect::<String>();
-    letters.len().abs_diff("statemachine".len()) <= 2
-        && codec::similar(&letters, ["statemachine"].into_iter()).is_some()
+    codec::is_typing_error(&letters.take(16).collect::<String>(), "statemachine")
 }
 
 #[cfg(test)]
@@ -287,6 +328,13 @@ mod tests {
             (format!("# T\n\n##STATE-MACHINE\n{block}"), "misplaced_state_machine", 3),
             (format!("## STATE-MACHNE\n{block}"), "misplaced_state_machine", 1),
             (format!("## STATE-MACHINE {{#sm}}\n{block}"), "misplaced_state_machine", 1),
+            (format!("## 3. STATE-MACHINE\n{block}"), "misplaced_state_machine", 1),
+            (format!("## 10.2 State machines:\n\ntext\n\n#### A\n{block}"), "misplaced_state_machine", 1),
+            (format!("## 🔁 STATE-MACHINE\n{block}"), "misplaced_state_machine", 1),
+            (format!("## State machine\n```\n{DIAGRAM}```\n"), "misplaced_state_machine", 1),
+            (format!("## State machine\n::: mermaid\n{DIAGRAM}:::\n"), "misplaced_state_machine", 1),
+            (format!("## STATE-MACHINE\n::: mermaid\n{DIAGRAM}:::\n"), "misplaced_state_machine", 3),
+            (format!("## State machine\n\n## State machine\n{block}"), "misplaced_state_machine", 3),
             ("# T\n\n```\n##STATE-MACHINE\n```\n\n## Estate matching\n".to_owned(), ABSENT, 1),
             ("## STATE-MACHINE\n\ntext\n\n## Next\n".to_owned(), "misplaced_state_machine", 1),
             (format!("## STATE-MACHINE\n## Next\n{block}"), "misplaced_state_machine", 1),
@@ -316,6 +364,28 @@ mod tests {
           |
           = help: write `## STATE-MACHINE`, with two hashes and in capitals
         ");
+    }
+
+    #[test]
+    fn a_heading_that_is_like_the_right_one_is_nothing_without_a_diagram_below_it() {
+        let block = format!("```mermaid\n{DIAGRAM}```\n");
+        let drawing = "```\n[idle] --> [busy]\n```\n";
+        for (text, line) in [
+            ("# D\n\n## State Tracking\n\nNote progress.\n".to_owned(), 1),
+            ("# D\n\n### State Linkage\n".to_owned(), 1),
+            (format!("# D\n\n## State Machine\n{drawing}"), 1),
+            ("## State Machine\n```mermaid\ngraph TD\nA --> B\n```\n".to_owned(), 1),
+            ("##STATE-MACHINE\n\ntext\n".to_owned(), 1),
+            ("### STATE-MACHINE\n\nIt is written as `stateDiagram-v2`.\n".to_owned(), 1),
+            (format!("## State machine\n\ntext\n\n## Drawing\n{block}"), 6),
+            (format!("### State machine\n\n# Drawing\n{block}"), 4),
+            (format!("## State machine\n\n> {}", block.replace('\n', "\n> ")), 1),
+            // This heading is about something else, whatever stands below it.
+            (format!("## State Tracking\n{block}"), 2),
+        ] {
+            assert_eq!(found(&text), (false, vec![(ABSENT, line)]), "{text}");
+            assert!(check(&text).is_absent(), "{text}");
+        }
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! A definition is text in one of several notations. A front end (`phases`, `mermaid`, `graph`) turns the text into a
 //! [`MachineSource`]: names with their places. `markdown` finds the diagram in a document. [`compile`] checks the
 //! source by the same rules for every notation; nothing else makes a [`Machine`]. Each problem becomes a
-//! [`Diagnostic`], and all of them are reported at once.
+//! [`Diagnostic`], and all of them are reported at once. A file that is not a workflow of flow at all is told as such
+//! (`foreign`).
 //!
 //! No I/O here: the catalog finds the texts.
 
 mod check;
 mod diagnostic;
 mod difference;
+mod foreign;
 mod form;
 mod gates;
 mod graph;

@@ -4,6 +4,7 @@ use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::diagnostic::yaml_problem;
+use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 
@@ -14,8 +15,11 @@ use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, Sou
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
     let root = match codec::parse(text) {
         Ok(root) => root,
-        Err(error) => return (None, vec![yaml_problem(error)]),
+        Err(error) => return (None, vec![foreign::of_text(text).unwrap_or_else(|| yaml_problem(error))]),
     };
+    if let Some(problem) = foreign::of_document(&root) {
+        return (None, vec![problem]);
+    }
     let violations = codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root));
     let phases = root.get("phases").map(Node::items).unwrap_or_default();
     let is_phase = |phase: &Node| phase.get("id").is_some_and(|id| id.text().is_some());
@@ -38,19 +42,16 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
 
 /// The keys of a phase in the schema.
 const KEYS: [&str; 9] = ["id", "label", "description", "type", "gate", "loop_over", "next", "terminal", "activities"];
-/// The keys that determine where a phase leads.
-const WAYS: [&str; 2] = ["next", "terminal"];
 
-/// Reports keys that are similar to a known one. A phase may have other keys, but these are probably misspelt.
+/// Warns about keys that are similar to a known one. A phase may have other keys, but these are probably misspelt.
 fn odd_keys(phase: &Node) -> impl Iterator<Item = Diagnostic> {
     let keys = phase.entries().iter().map(|(key, _)| key);
     keys.filter_map(|key| {
         let text = key.text().filter(|text| !KEYS.contains(text))?;
         let meant = codec::similar(text, KEYS.into_iter())?;
         let message = format!("flow does not know the key `{text}`");
-        // A misspelt key of this kind would change where the phase leads.
-        let make = if WAYS.contains(&meant) { Diagnostic::error } else { Diagnostic::warning };
-        Some(make("misspelt_key", &Name::of_node(key), message).with_help(format!("did you mean `{meant}`?")))
+        let warning = Diagnostic::warning("misspelt_key", &Name::of_node(key), message);
+        Some(warning.with_help(format!("did you mean `{meant}`?")))
     })
 }
 
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_come_at_once_and_no_way_is_lost_in_a_misspelt_key() {
+    fn all_problems_come_at_once_and_a_misspelt_key_is_told() {
         let checked =
             check("phases:\n- id: a\n  type: bsh\n- id: a\n  nexts: [c]\n  next: zz\n- id: c\n  descripton: x\n");
         let found = [
@@ -176,7 +177,9 @@ mod tests {
             ("misspelt_key", 13, 3),
         ];
         assert_eq!(problems(&checked), found);
-        assert!(!checked.diagnostics[4].is_error(), "only a way that is lost is an error");
+        let lost = check("phases: [{id: a, nexts: [c]}, {id: b}, {id: c}]");
+        assert_eq!(problems(&lost), [("misspelt_key", 6, 18)]);
+        assert!(lost.machine.is_some(), "a similarity is told, and decides nothing");
         assert_eq!(check("phases: [{id: a, owner: Ada}]").diagnostics, []);
     }
 

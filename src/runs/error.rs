@@ -41,6 +41,14 @@ pub enum Error {
     /// The arguments are not valid, or do not fit together.
     #[error("{0}")]
     Usage(String),
+    /// A text that the caller gives as JSON is none.
+    #[error("{message}")]
+    NotJson {
+        /// What is wrong.
+        message: String,
+        /// How to write it.
+        help: String,
+    },
     /// A rule forbids the command.
     #[error("{}", refused::sentence(run, refusal))]
     Refused {

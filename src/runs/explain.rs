@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::codec::YamlFault;
 use crate::codec::violations::all;
 use crate::engine::{EditFault, Refusal};
 use crate::host::GitRef;
@@ -31,6 +32,7 @@ impl Explain for Error {
             Self::Name(_) => new(Kind::Usage, "invalid_name"),
             Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
             Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
+            Self::NotJson { help, .. } => new(Kind::Usage, "usage").help(help.as_str()),
             Self::Refused { run, refusal } => refusal_of(self, run, refusal, None),
             Self::NotAPerson { .. } | Self::NoTerminal { .. } => new(Kind::NeedsHuman, "needs_approval").help(
                 "the person decides in a terminal of their own, or on the page of a `flow serve --allow-actions` that \
@@ -70,12 +72,9 @@ impl Explain for Error {
             Self::Document(fault) => fault.problem(),
             Self::NoDiagram { run } => new(Kind::Refused, "no_diagram")
                 .help(flow("export --format gantt").value(run) + " shows its steps over time"),
-            Self::InputYaml { .. } => new(Kind::Refused, "invalid_document").help("nothing was recorded"),
-            Self::InputSchema { violations, .. } => new(Kind::Refused, "invalid_document")
-                .help(flow("schema activity") + " prints the schema; nothing was recorded")
-                .because(all(violations)),
-            Self::InputJson { .. } => new(Kind::Refused, "invalid_document").help("nothing was written"),
-            Self::Input { source, .. } => unreadable_input(self, source),
+            Self::InputYaml { .. } | Self::InputSchema { .. } | Self::InputJson { .. } | Self::Input { .. } => {
+                input(self)
+            }
             Self::NoSuchEvent { run, .. } => {
                 new(Kind::NotFound, "event_not_found").help(flow("log").value(run) + " shows all events")
             }
@@ -93,10 +92,30 @@ fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: Option<Help>)
     Problem::new(kind, code, error).help(help + between + more.unwrap_or_default())
 }
 
+/// The problem of what a caller gives.
+fn input(error: &Error) -> Problem {
+    let invalid = Problem::new(Kind::Refused, "invalid_document", error);
+    match error {
+        Error::InputYaml { error, .. } if error.fault == YamlFault::Apostrophe => {
+            invalid.help("or give the text with --summary; nothing was recorded")
+        }
+        Error::InputYaml { .. } => invalid.help("nothing was recorded"),
+        Error::InputSchema { violations, .. } => {
+            invalid.help(flow("schema activity") + " prints the schema; nothing was recorded").because(all(violations))
+        }
+        Error::Input { source, .. } => unreadable_input(error, source),
+        _ => invalid.help("nothing was written"),
+    }
+}
+
 /// The problem of a file that cannot be read.
 fn unreadable_input(error: &Error, source: &std::io::Error) -> Problem {
     let (kind, help) = match source.kind() {
-        ErrorKind::NotFound => (Kind::NotFound, Some("check the path; nothing was written")),
+        // The system's words for a missing file depend on where they come from.
+        ErrorKind::NotFound => {
+            let problem = Problem::new(Kind::NotFound, "input_unreadable", error).help("check the path");
+            return problem.because(["No such file or directory".to_owned()]);
+        }
         ErrorKind::FileTooLarge => {
             (Kind::Refused, Some("a document may have 1 MiB; put long output into a file and name it as evidence"))
         }

@@ -43,6 +43,7 @@ pub(crate) mod transaction;
 pub(crate) mod workflow;
 
 #[doc(hidden)]
+pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};

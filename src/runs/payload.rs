@@ -127,7 +127,14 @@ fn usage<T>(message: String) -> Result<T> {
 }
 
 fn bad_json(what: &str, text: &str) -> Error {
-    Error::Usage(format!("{what} must be valid JSON. Received: {}", short(text)))
+    let message = format!("{what} must be valid JSON. Received: {}", short(text));
+    // A shell takes away quotation marks that are not in quotes themselves.
+    let why = match text.contains('"') {
+        false if text.contains('\'') => "JSON has double quotation marks around keys and texts; ",
+        false if text.contains(':') => "the quotation marks around keys and texts are missing; ",
+        _ => "",
+    };
+    Error::NotJson { message, help: format!("{why}write it in single quotes: {what} '{{\"status\":\"running\"}}'") }
 }
 
 /// The beginning of a text.

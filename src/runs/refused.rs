@@ -159,7 +159,8 @@ fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
             let next = match choices.as_slice() {
                 [] => Help::from(format!("`{from}` is the last phase; ")) + resume(run) + " says how the run ends",
                 choices => {
-                    format!("from `{from}` it can go to {}; record work in `{from}` as well", names(choices)).into()
+                    format!("from `{from}` it can go to {}; you can also record more in `{from}`", names(choices))
+                        .into()
                 }
             };
             (Kind::Refused, "invalid_transition", next)

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -30,7 +30,7 @@ pub enum Error {
     #[error("cannot start the server")]
     Start(#[source] io::Error),
     /// A directory was given that is in no project, or a project cannot be read.
-    #[error("{}: {source}", dir.display())]
+    #[error("{}", of_directory(dir, source))]
     Project {
         /// The directory.
         dir: PathBuf,
@@ -40,6 +40,12 @@ pub enum Error {
     /// A project cannot be read.
     #[error(transparent)]
     Runs(#[from] runs::Error),
+}
+
+/// A fault of a directory, which its sentence may name already.
+fn of_directory(dir: &Path, source: &runs::Error) -> String {
+    let (dir, told) = (dir.display().to_string(), source.to_string());
+    if told.contains(&dir) { told } else { format!("{dir}: {told}") }
 }
 
 /// The result of serving.

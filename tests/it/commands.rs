@@ -43,15 +43,15 @@ fn start_finds_repository_and_branch_and_prints_the_id_alone() {
 }
 
 #[test]
-fn an_unknown_workflow_is_answered_with_the_known_ones() {
+fn an_unknown_workflow_is_answered_with_the_one_that_is_meant() {
     let sandbox = Sandbox::new();
     let answer = sandbox.flow(["start", "start-isue"]).exits(3);
-    let known = "address-pr, blueprint, build, build-fast, debug, deep-research, feature-verifier, hypothesis-tester, \
-                 merge-pr, pr-review, release, review-pr, start-issue, task-builder, task-reviewer";
     assert_eq!(
         answer.stderr,
-        format!("error: there is no workflow `start-isue`\n  help: did you mean `start-issue`? Known are {known}\n")
+        "error: there is no workflow `start-isue`\n  help: did you mean `start-issue`? `flow workflow list` shows all\n"
     );
+    let answer = sandbox.flow(["start", "nothing-like-it"]).exits(3);
+    assert!(answer.stderr.ends_with("\n  help: `flow workflow list` shows all\n"), "{}", answer.stderr);
     assert!(!sandbox.path(".flow").exists());
 }
 
@@ -201,7 +201,7 @@ fn phases_are_checked_against_the_pinned_workflow() {
         skip.stderr,
         format!(
             "error: run {run}: the run cannot go from `preflight` to `plan`\n  help: from `preflight` it can go to \
-             explore; record work in `preflight` as well\n"
+             explore; you can also record more in `preflight`\n"
         )
     );
     let typo = sandbox.flow(["record-activity", "--phase", "exlore", "--id", "x", "--json"]).exits(1).error();

@@ -98,3 +98,48 @@ fn mermaid_reads_what_is_drawn_as_it_was_meant() {
     let words: Vec<&Value> = read[0][0].as_array().unwrap().iter().map(|state| &state[1]).collect();
     assert_eq!(words, TEXTS);
 }
+
+/// Lines that say nothing about transitions, or look like lines that do.
+const DRAWN: [&str; 18] = [
+    "note right of a : text",
+    "note left of a\n b --> c\n state d {\nend note",
+    "Note Right Of a : x",
+    "note right of a:b --> c",
+    "note right of a\n: b --> c",
+    "note right of a\nnote left of b\n  End Note",
+    "note left of a\nend notes\nb --> c\nend note",
+    "note \"floating b --> c\" as N1",
+    "note \"over\nb --> c\nlines\" as N1",
+    "accDescr { b --> c }",
+    "accDescr {\n b --> c\n x { }",
+    "accTitle: b --> c",
+    "%%{init: {\n'theme': 'dark'\n}}%%",
+    "%% b --> c",
+    "scale 350 width\nhide empty description",
+    "classDef loud fill:#f9f\nclass a loud",
+    "click a \"http://x\" \"b --> c\"",
+    "direction LR",
+];
+
+#[test]
+fn flow_leaves_out_of_a_diagram_what_mermaid_leaves_out() {
+    let Some(packages) = std::env::var_os("FLOW_MERMAID") else {
+        let lack = Lack::of("mermaid", "FLOW_MERMAID names no directory with mermaid");
+        return skipped("flow_leaves_out_of_a_diagram_what_mermaid_leaves_out", &lack);
+    };
+    let sandbox = Sandbox::new();
+    let texts: Vec<_> =
+        DRAWN.iter().map(|drawn| format!("stateDiagram-v2\n[*] --> a\n{drawn}\na --> z\nz --> [*]\n")).collect();
+    let mut node = Command::new("node");
+    node.arg("-e").arg(READER).arg(packages);
+    let read = run(node, &json!(texts).to_string()).ok().json();
+    for (text, read) in texts.iter().zip(read.as_array().unwrap()) {
+        std::fs::write(sandbox.path("w.mmd"), text).unwrap();
+        let flow = sandbox.flow(["workflow", "check", "w.mmd", "--json"]).ok().json();
+        let names: Vec<_> = flow["states"].as_array().unwrap().iter().map(|state| &state["name"]).collect();
+        let theirs: Vec<_> = read[0].as_array().unwrap().iter().map(|state| &state[0]).collect();
+        assert_eq!(names, theirs, "{text}");
+        let count = |key: &str| flow[key].as_array().unwrap().len();
+        assert_eq!(read[1], count("transitions") + count("initial") + count("terminal"), "{text}");
+    }
+}

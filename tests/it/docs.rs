@@ -435,11 +435,13 @@ fn workflows_are_those_that_are_shipped() {
     let files = [
         "machine/check.rs",
         "machine/diagnostic.rs",
+        "machine/foreign.rs",
         "machine/form.rs",
         "machine/graph.rs",
         "machine/markdown.rs",
         "machine/mermaid/diagram.rs",
         "machine/mermaid/grammar.rs",
+        "machine/mermaid/statements.rs",
         "machine/phases.rs",
         "catalog/find.rs",
         "catalog/folder.rs",
@@ -458,7 +460,8 @@ fn workflows_are_those_that_are_shipped() {
             "source.initial, \"initial\",",
             "source.terminal, \"terminal\",",
             "source.gates, \"gated\",",
-            "YamlFault::Syntax =>",
+            "told(",
+            "YamlFault::Apostrophe =>",
             "YamlFault::Documents =>",
             "YamlFault::Tag =>",
             "const ABSENT: &str =",
@@ -471,4 +474,63 @@ fn workflows_are_those_that_are_shipped() {
     }
     let explained: BTreeSet<_> = column(&table(&page, "## Checking one"), 0).into_iter().collect();
     assert_eq!(explained, known);
+}
+
+/// The source files of the program.
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_the_program_says_names_pages_that_a_user_of_the_binary_has() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.flow(["help"]).ok().stdout;
+    let (mut topics, mut named) = (BTreeSet::new(), BTreeSet::new());
+    let (_, list) = help.split_once("Topics, for `flow help TOPIC`:\n").unwrap();
+    for line in list.lines() {
+        topics.insert(line.trim().split_once(": ").unwrap().0.to_owned());
+    }
+    for topic in &topics {
+        let page = read(&format!("docs/{topic}.md"));
+        for word in [format!("{topic}.md"), format!("docs/{topic}.md")] {
+            assert_eq!(sandbox.flow(["help", &word]).ok().stdout, page);
+        }
+    }
+    assert_eq!(sandbox.flow(["help", "workflows"]).ok().stdout, read("docs/workflows.md"));
+    // A command comes before a topic of the same name, and the list says how the topic is reached.
+    assert!(sandbox.flow(["help", "doctor"]).ok().stdout.contains("Usage: flow doctor"));
+    for file in sources(&repository().join("src")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let said = text.split("#[cfg(test)]\nmod tests").next().unwrap().lines();
+        for line in said.filter(|line| !line.trim_start().starts_with("//")) {
+            let pages = line
+                .split("docs/")
+                .skip(1)
+                .filter(|rest| rest.split([' ', '"', '`']).next().is_some_and(|name| name.ends_with(".md")));
+            assert_eq!(pages.count(), 0, "{}: {line}", file.display());
+            for rest in line.split("flow help ").skip(1).chain(line.split("flow(\"help ").skip(1)) {
+                let word = rest.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap();
+                named.insert(word.to_owned());
+            }
+        }
+    }
+    named.retain(|word| !word.is_empty() && word != "TOPIC" && word.chars().all(|c| c.is_lowercase() || c == '-'));
+    assert!(named.contains("workflows"), "{named:?}");
+    for word in named {
+        sandbox.flow(["help", &word]).ok();
+    }
+    let wrong = sandbox.flow(["help", "worfklows"]).exits(2).stderr;
+    assert!(wrong.contains("tip: did you mean `flow help workflows`?"), "{wrong}");
+    assert!(
+        sandbox.flow(["help", "nonsense"]).exits(2).stderr.contains("tip: `flow help` lists all commands and topics")
+    );
 }

@@ -78,5 +78,6 @@ mod units;
 mod verdicts;
 mod verify;
 mod watch;
+mod words;
 mod work_done;
 mod working_tree;

@@ -232,10 +232,10 @@ fn reopen_without_a_name_offers_the_run_that_ended_last() {
     start(&sandbox, &["--id", "i1", "--issue", "1"]);
     sandbox.flow(["cancel", "i1"]).ok();
     let offered = sandbox.flow(["reopen"]).exits(2);
-    assert!(offered.stderr.contains("flow reopen i1 --reason TEXT"), "{offered:?}");
+    assert!(offered.stderr.contains("flow reopen i1 --reason 'TEXT'"), "{offered:?}");
     start(&sandbox, &["--id", "i2", "--issue", "1"]);
     let offered = sandbox.flow(["reopen"]).exits(2);
-    assert!(offered.stderr.contains("flow reopen i1 --another --reason TEXT"), "{offered:?}");
+    assert!(offered.stderr.contains("flow reopen i1 --another --reason 'TEXT'"), "{offered:?}");
     let done = sandbox.flow(["resume", "i1", "--json"]).ok().json();
     let command = done["next"]["alternatives"][0]["command"].as_str().unwrap();
     assert_eq!(command, "flow reopen i1 --another --reason why");

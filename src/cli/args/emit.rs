@@ -27,9 +27,9 @@ pub(crate) struct EmitArgs {
     /// The content of the report, a JSON object: '{"status": "running"}'
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
-    /// Many reports in one commit: a JSON array of objects with type, step, unit and data, or one such object in each
-    /// line; `-` reads standard input
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["kind", "step", "unit", "data"])]
+    /// Many reports in one commit: a file with a JSON array of objects with type, step, unit and data, or one such object
+    /// in each line; `-` reads standard input. The JSON itself may be given as well
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "step", "unit", "data"])]
     pub(crate) batch: Option<String>,
     /// An idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]

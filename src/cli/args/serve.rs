@@ -12,7 +12,7 @@ pub(crate) struct ServeArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// The port to listen on [default: the one of last time, otherwise one that is free]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = super::values::port)]
     pub(crate) port: Option<u16>,
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]

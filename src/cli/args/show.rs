@@ -46,8 +46,8 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
     pub(crate) after: u64,
     /// At most this many events; `next` in the answer with --json says where to go on
-    #[arg(long, value_name = "N", conflicts_with = "follow")]
-    pub(crate) limit: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "follow")]
+    pub(crate) limit: Option<u64>,
 }
 
 // Arguments of `export`.

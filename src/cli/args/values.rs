@@ -15,7 +15,11 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("give a whole number from 0 to {}", u64::MAX))
+    text.parse().map_err(|_| "give a whole number".to_owned())
+}
+
+pub(super) fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| format!("give a port from 1 to {}", u16::MAX))
 }
 
 pub(super) fn command_of_type(text: &str) -> Result<(String, String), String> {

@@ -1,10 +1,12 @@
 //! `emit`. It answers with JSON even without `--json`: its callers are programs (rp1).
 
+use std::path::Path;
+
 use crate::cli::args::EmitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::model::Seq;
-use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch};
+use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
     out.errors_begin_with("Error");
@@ -27,7 +29,9 @@ fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
         |given: Option<String>, option: &str| given.ok_or_else(|| Error::Usage(format!("{option} is required")));
     let reports = match &args.batch {
         Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
-        Some(batch) => parse_batch(batch)?,
+        // No file has such a name, as its callers would write it.
+        Some(batch) if batch.trim_start().starts_with(['[', '{']) => parse_batch(batch)?,
+        Some(batch) => parse_batch(&read_source(cx, Path::new(batch))?.text)?,
         None => {
             let kind = needed(args.kind, "--type")?;
             vec![ReportRequest::from_texts(Some(kind), args.step, args.unit, args.data.as_deref())?]

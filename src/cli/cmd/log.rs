@@ -20,7 +20,12 @@ pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
         Ok(run) => run,
         Err(exit) => return exit,
     };
-    let request = LogRequest { run, after: Seq(args.after), limit: args.limit, session: None };
+    let request = LogRequest {
+        run,
+        after: Seq(args.after),
+        limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
+        session: None,
+    };
     if args.follow {
         return follow(cx, &request, out);
     }

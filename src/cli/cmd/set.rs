@@ -36,11 +36,13 @@ fn page(report: &SetReport) -> String {
     let mut page = Page::clipping();
     let already = if report.changed { "is changed" } else { "is so already" };
     page.line(&format!("{} {already}", report.run_id));
+    let mut fields = Vec::new();
     if let Some(goal) = &report.goal {
-        page.field("goal", goal);
+        fields.push(("goal", goal.clone()));
     }
     for (key, value) in report.context.iter().chain(&report.limits).filter(|(_, value)| !value.is_null()) {
-        page.field(key, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        fields.push((key.as_str(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     }
+    page.fields(&fields);
     page.finish()
 }

@@ -144,7 +144,6 @@ fn broken_graphs_are_refused_where_they_are_broken() {
         (format!("{head}  a: {{type: agent, transition: {{next: {{a: loop}}}}}}\n"), "next_invalid", 3, 39),
         (format!("{head}  a: {{type: agent, transition: {{next: [[a]]}}}}\n"), "next_invalid", 3, 40),
         (format!("{head}  a: {{type: agent, transition: {{next: [b]}}}}\n"), "next_unknown", 3, 40),
-        (format!("{head}  a: {{type: agent, transitions: {{next: [a]}}}}\n"), "misspelt_key", 3, 20),
         (format!("{head}  a: {{type: terminal}}\n  a: {{type: terminal}}\n"), "duplicate_state", 4, 3),
         (format!("{head}  \"a:b\": {{type: terminal}}\n  a: {{type: terminal}}\n"), "bad_state_name", 3, 3),
         (format!("{head}\ta: {{}}\n"), "yaml_syntax", 3, 2),
@@ -184,6 +183,40 @@ fn all_problems_of_a_graph_come_at_once() {
       |
       = help: did you mean `agent`? known types are agent, decision, planner, terminal, tool, user
     ");
+}
+
+#[test]
+fn a_key_that_is_like_a_known_one_is_told_and_kept() {
+    let (keys, end) = ("transition: {next: b}", "  b: {type: terminal}\n");
+    for (state, more, told, kept) in [
+        (
+            "type: agent, trasition: {next: [b]}",
+            "",
+            vec!["implicit_terminal", "misspelt_key", "unreachable_state"],
+            "trasition",
+        ),
+        (&format!("type: agent, {keys}, typ: x"), "", vec!["misspelt_key"], "typ"),
+        (&format!("type: agent, {keys}, terminal: true"), "", vec!["misplaced_terminal"], "terminal"),
+        (&format!("type: user, {keys}, is_terminal: true"), "", vec!["misplaced_terminal"], "is_terminal"),
+        (&format!("type: agent, {keys}, terminal: false"), "", vec![], "terminal"),
+        (&format!("type: agent, {keys}"), "inital: b\n", vec!["misspelt_key"], ""),
+    ] {
+        let checked = check(&format!("initial: a\nstates:\n  a: {{{state}}}\n{end}{more}"));
+        let mut codes: Vec<_> = checked.diagnostics.iter().map(|one| one.code).collect();
+        codes.sort_unstable();
+        assert_eq!(codes, told, "{state}");
+        let machine = checked.machine.unwrap();
+        let settings = machine.states()[0].config.keys().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!(settings.join(","), kept, "{state}");
+    }
+}
+
+#[test]
+fn many_warnings_push_no_error_out() {
+    let keys: String =
+        (0..3 * limits::VIOLATIONS).map(|at| format!("  a{at}: {{type: odd, transition: {{next: a0}}}}\n")).collect();
+    let checked = check(&format!("initial: a0\nstates:\n{keys}  z: {{type: tool, next: [a0]}}\n"));
+    assert!(checked.machine.is_none() && checked.diagnostics.iter().any(|one| one.code == "misplaced_next"));
 }
 
 proptest::proptest! {

@@ -7,8 +7,9 @@ use smol_str::SmolStr;
 
 use crate::machine::check::{shown, too_many};
 use crate::machine::lines::Line;
-use crate::machine::mermaid::grammar::{Declared, End, Statement, Until, statement};
+use crate::machine::mermaid::grammar::{Declared, End, Parsed, Statement};
 use crate::machine::mermaid::lexer::is_comment;
+use crate::machine::mermaid::statements::{END_OF_SETTING, Statements};
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 use crate::model::limits;
 
@@ -41,16 +42,8 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
         let message = format!("only `{HEADER}` stands on the first line of a diagram");
         diagram.report(Diagnostic::error("mermaid_syntax", &rest, message));
     }
-    let mut skip = None;
-    for line in &lines[at + 1..] {
-        match &mut skip {
-            Some(skipping) => {
-                if Skipping::is_over(skipping, line.text) {
-                    skip = None;
-                }
-            }
-            None => skip = diagram.line(*line),
-        }
+    for (line, found) in Statements::new(&lines[at + 1..]) {
+        diagram.take(found);
         if diagram.states.len() > limits::STATES || diagram.transitions.len() > limits::TRANSITIONS {
             // A diagram of this size is a mistake, and reading on would take long.
             diagram.report(too_many(&line.whole()));
@@ -65,7 +58,7 @@ pub(in crate::machine) fn parse(lines: &[Line<'_>], id: Name) -> (Option<Machine
 /// How many transitions from or to `[*]` have a label, which a machine cannot represent.
 pub(in crate::machine) fn labels_of_stars(lines: &[Line<'_>]) -> usize {
     let first = header(lines).map_or(0, |(at, _)| at + 1);
-    let ends = lines.iter().skip(first).filter_map(|line| statement(*line).ok());
+    let ends = Statements::new(lines.get(first..).unwrap_or_default()).filter_map(|(_, found)| found.ok());
     let is_labelled = |one: &Statement| match one {
         Statement::Transition { from, to, label } => {
             let has_star = matches!(from, End::Star(_)) != matches!(to, End::Star(_));
@@ -76,7 +69,8 @@ pub(in crate::machine) fn labels_of_stars(lines: &[Line<'_>]) -> usize {
     ends.filter(is_labelled).count()
 }
 
-fn is_header(word: &str) -> bool {
+/// Whether a word is the header of a state diagram.
+pub(in crate::machine) fn is_header(word: &str) -> bool {
     [HEADER, "stateDiagram"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
@@ -90,8 +84,8 @@ fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
         let text = line.text.trim();
         let rest = &lines[at + 1..];
         at += match text {
-            _ if closed && text.starts_with("%%{") && !text.contains("}%%") => {
-                let end = rest.iter().position(|line| line.text.contains("}%%"));
+            _ if closed && text.starts_with("%%{") && !text.contains(END_OF_SETTING) => {
+                let end = rest.iter().position(|line| line.text.contains(END_OF_SETTING));
                 closed = end.is_some();
                 end.map_or(1, |end| end + 2)
             }
@@ -113,39 +107,6 @@ fn header(lines: &[Line<'_>]) -> Option<(usize, Option<Name>)> {
         line.name(begin..begin + rest.len())
     });
     Some((at, rest))
-}
-
-/// Lines to skip because they belong to an unsupported feature.
-enum Skipping {
-    EndNote,
-    /// Until this many braces are closed.
-    Braces(usize),
-}
-
-impl Skipping {
-    fn of(until: Until) -> Option<Self> {
-        match until {
-            Until::HereAlready => None,
-            Until::EndNote => Some(Self::EndNote),
-            Until::Brace => Some(Self::Braces(1)),
-        }
-    }
-
-    /// Whether `line` is the last line to skip.
-    fn is_over(&mut self, line: &str) -> bool {
-        let line = line.trim();
-        match self {
-            Self::EndNote => line == "end note",
-            Self::Braces(open) => {
-                if line.ends_with('{') {
-                    *open += 1;
-                } else if line.starts_with('}') {
-                    *open -= 1;
-                }
-                *open == 0
-            }
-        }
-    }
 }
 
 /// A diagram being read.
@@ -173,26 +134,22 @@ impl Diagram {
         }
     }
 
+    /// Warnings must not push errors out: half a diagram would pass for a whole one.
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < limits::VIOLATIONS {
+        let alike = self.diagnostics.iter().filter(|one| one.severity == diagnostic.severity);
+        if alike.count() < limits::VIOLATIONS {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    fn line(&mut self, line: Line<'_>) -> Option<Skipping> {
-        match statement(line) {
-            Ok(Statement::Nothing) => {}
-            Ok(Statement::Ignored(warning)) => self.report(warning),
+    fn take(&mut self, found: Parsed<Statement>) {
+        match found {
+            Ok(Statement::Skipped(None, _)) => {}
+            Ok(Statement::Skipped(Some(told), _)) => self.report(told),
             Ok(Statement::State(declared)) => self.declare(declared),
             Ok(Statement::Transition { from, to, label }) => self.connect(from, to, label),
-            Ok(Statement::Unsupported(problem, until)) => {
-                self.report(problem);
-                return Skipping::of(until);
-            }
-            Ok(Statement::Description) => return Some(Skipping::Braces(1)),
             Err(problem) => self.report(*problem),
         }
-        None
     }
 
     fn declare(&mut self, declared: Declared) {

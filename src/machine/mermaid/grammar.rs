@@ -22,18 +22,18 @@ use crate::machine::{Diagnostic, Name};
 /// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement {
-    /// A line without meaning for states: empty, a comment, or only about drawing.
-    Nothing,
-    /// A line without meaning for states, although its author may expect one.
-    Ignored(Diagnostic),
+    /// Lines that say nothing about states and transitions, or an unsupported feature: what to tell about them, and
+    /// where they end.
+    Skipped(Option<Diagnostic>, Until),
     /// A state.
     State(Declared),
     /// A transition. Its label is ignored if one end is `[*]`.
     Transition { from: End, to: End, label: Option<String> },
-    /// An unsupported feature, and where its lines end.
-    Unsupported(Diagnostic, Until),
-    /// The beginning of a description of the diagram for screen readers, over several lines.
-    Description,
+}
+
+impl Statement {
+    /// A line that says nothing, and that nobody expects to say more.
+    const NOTHING: Self = Self::Skipped(None, Until::HereAlready);
 }
 
 /// A declared state.
@@ -52,18 +52,22 @@ pub(super) enum End {
     State(Name),
 }
 
-/// Where an unsupported feature ends.
+/// Where lines to skip end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// On its own line.
+    /// On their first line.
     HereAlready,
     /// At `end note`.
     EndNote,
+    /// At the quotation mark that closes a text.
+    Quote,
+    /// At the first `}` from this byte of the line on.
+    Close(usize),
     /// At the `}` that closes it.
     Brace,
 }
 
-type Parsed<T> = Result<T, Box<Diagnostic>>;
+pub(super) type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Words that Mermaid does not accept as ids.
 const RESERVED: [&str; 6] = ["class", "click", "default", "note", "state", "style"];
@@ -76,7 +80,7 @@ const IDS: &str = "ids are letters, digits, `_` and `.`";
 /// The first problem of the line.
 pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
     let mut tokens = Tokens::new(line.text);
-    let Some(first) = tokens.next() else { return Ok(Statement::Nothing) };
+    let Some(first) = tokens.next() else { return Ok(Statement::NOTHING) };
     let reader = Reader { line };
     match first.kind {
         Kind::Word => match reader.directive(reader.text(&first), tokens.clone()) {
@@ -91,7 +95,8 @@ pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
             let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
             Err(reader.helped("bad_state_name", &first, "a state's id is not written in quotation marks", help))
         }
-        Kind::Arrow | Kind::OtherArrow | Kind::Colon | Kind::Class | Kind::Stereotype | Kind::Open => {
+        Kind::Open => Ok(reader.composite(&first, tokens)),
+        Kind::Arrow | Kind::OtherArrow | Kind::Colon | Kind::Class | Kind::Stereotype => {
             let message = format!("a line cannot begin with `{}`", reader.text(&first));
             Err(reader.error("mermaid_syntax", &first, message))
         }
@@ -132,38 +137,41 @@ impl Reader<'_> {
 
     fn unsupported_until(&self, at: &Token, what: &str, until: Until) -> Statement {
         let message = format!("unsupported state diagram feature: {what}");
-        let problem = Diagnostic::error("unsupported_feature", &self.name(at), message)
-            .with_help("flow reads states and transitions between them; see docs/workflows.md for what else it reads");
-        Statement::Unsupported(problem, until)
+        let problem = Diagnostic::error("unsupported_feature", &self.name(at), message).with_help(
+            "flow reads states and transitions between them; `flow help workflows` shows what else it reads",
+        );
+        Statement::Skipped(Some(problem), until)
     }
 
     /// A line that begins with a keyword of Mermaid; `None` if the word is a state's id.
-    fn directive(&self, word: &str, mut tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
+    fn directive(&self, word: &str, tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
         let next = tokens.peek();
         let next_is = |kind| next.as_ref().is_some_and(|next| next.kind == kind);
         let head = Tokens::new(self.line.text).next()?;
         let whole = Token { kind: Kind::Word, range: head.range.start..tokens.rest().end };
         Some(Ok(match word {
             "state" => return Some(self.declaration(&head, tokens)),
-            "note" if !next_is(Kind::Arrow) && !next_is(Kind::Colon) => {
-                let on_one_line = next_is(Kind::Quoted) || tokens.any(|token| token.kind == Kind::Colon);
-                let until = if on_one_line { Until::HereAlready } else { Until::EndNote };
-                self.unsupported_until(&head, "state note", until)
+            _ if word.eq_ignore_ascii_case("note") && (next_is(Kind::Word) || next_is(Kind::Quoted)) => {
+                return Some(self.note(&head, tokens));
             }
             "direction" if next_is(Kind::Word) => match &self.line.text[tokens.rest()] {
                 "TB" | "BT" | "LR" | "RL" => {
                     let message = "`direction` only says how the diagram is drawn; flow ignores it";
-                    Statement::Ignored(Diagnostic::warning("direction_ignored", &self.name(&whole), message))
+                    let warning = Diagnostic::warning("direction_ignored", &self.name(&whole), message);
+                    Statement::Skipped(Some(warning), Until::HereAlready)
                 }
                 _ => self.unsupported(&whole, "this direction; it can be TB, BT, LR or RL, and says nothing to flow"),
             },
             "classDef" | "class" | "style" | "click" if next_is(Kind::Word) || next_is(Kind::Star) => {
-                Statement::Nothing
+                Statement::NOTHING
             }
-            "accTitle" | "accDescr" if next_is(Kind::Colon) => Statement::Nothing,
-            "accDescr" if next_is(Kind::Open) => Statement::Description,
-            "hide" if self.line.text[tokens.rest()].starts_with("empty") => Statement::Nothing,
-            "scale" if self.line.text[tokens.rest()].starts_with(|c: char| c.is_ascii_digit()) => Statement::Nothing,
+            "accTitle" | "accDescr" if next_is(Kind::Colon) => Statement::NOTHING,
+            "accDescr" if next_is(Kind::Open) => {
+                let from = next.map_or(0, |open| open.range.end);
+                Statement::Skipped(None, Until::Close(from))
+            }
+            "hide" if self.line.text[tokens.rest()].starts_with("empty") => Statement::NOTHING,
+            "scale" if self.line.text[tokens.rest()].starts_with(|c: char| c.is_ascii_digit()) => Statement::NOTHING,
             _ if word.starts_with("stateDiagram") => {
                 let message = format!("a second `{word}`; one diagram has one");
                 return Some(Err(self.error("second_header", &head, message)));
@@ -172,11 +180,42 @@ impl Reader<'_> {
         }))
     }
 
+    /// `note …`, after the keyword. A note is for readers of the diagram, so a run can follow the diagram without it.
+    fn note(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+        let warning = Diagnostic::warning("note_ignored", &self.line.whole(), "a note is for readers; flow ignores it");
+        let until = match tokens.next() {
+            Some(text) if text.kind == Kind::Quoted => {
+                if self.text(&text).len() < 2 || !self.text(&text).ends_with('"') {
+                    Some(Until::Quote)
+                } else {
+                    tokens.next().filter(|token| self.text(token) == "as").map(|_| Until::HereAlready)
+                }
+            }
+            Some(side) if ["left", "right"].iter().any(|known| self.text(&side).eq_ignore_ascii_case(known)) => {
+                let is_of = tokens.next().is_some_and(|of| self.text(&of).eq_ignore_ascii_case("of"));
+                let on_one_line = tokens.any(|token| token.kind == Kind::Colon);
+                is_of.then_some(if on_one_line { Until::HereAlready } else { Until::EndNote })
+            }
+            _ => None,
+        };
+        match until {
+            Some(until) => Ok(Statement::Skipped(Some(warning), until)),
+            None => {
+                let help =
+                    "write `note right of STATE : text`, or `note left of STATE`, the text below it and `end note`";
+                Err(self.helped("mermaid_syntax", word, "this is not a note as Mermaid writes it", help))
+            }
+        }
+    }
+
     /// `state …`, after the keyword.
     fn declaration(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
         let Some(first) = tokens.next() else {
             return Err(self.error("mermaid_syntax", word, "`state` needs the id of a state"));
         };
+        if self.opens_composite(&first, tokens.clone()) {
+            return Ok(self.composite(&first, tokens));
+        }
         let (id, label) = match first.kind {
             Kind::Arrow | Kind::Colon => return Err(self.reserved(word)),
             Kind::Quoted => {
@@ -190,10 +229,6 @@ impl Reader<'_> {
             }
             _ => (first, None),
         };
-        // A composite state is unsupported as a whole, so do not check its id.
-        if id.kind == Kind::Open || tokens.peek().is_some_and(|token| token.kind == Kind::Open) {
-            return Ok(self.composite(&id, tokens));
-        }
         let name = self.id(&id)?;
         let mut declared = Declared { name, label, kind: None };
         match tokens.next() {
@@ -212,6 +247,20 @@ impl Reader<'_> {
             Some(token) => return Err(self.blank_in_id(&id, &token)),
         }
         Ok(Statement::State(declared))
+    }
+
+    /// Whether a line `state …` begins a composite state. That is unsupported as a whole, so nothing else about the line
+    /// is checked. Behind a colon, braces in pairs belong to the description.
+    fn opens_composite(&self, first: &Token, tokens: Tokens<'_>) -> bool {
+        let (mut described, mut last) = (false, first.clone());
+        for token in std::iter::once(first.clone()).chain(tokens) {
+            described |= token.kind == Kind::Colon;
+            if token.kind == Kind::Open && !described {
+                return true;
+            }
+            last = token;
+        }
+        last.kind == Kind::Open
     }
 
     fn composite(&self, id: &Token, mut tokens: Tokens<'_>) -> Statement {

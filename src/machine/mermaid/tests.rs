@@ -147,9 +147,15 @@ fn what_is_not_supported_is_named() {
         ("state Outer {\n[*] --> inner\nstate Deep {\nx --> y\n}\n}", "composite state"),
         ("Outer {\n[*] --> inner\n--\n[*] --> other\n}", "composite state"),
         ("--", "concurrent region"),
-        ("note right of a : hello", "state note"),
-        ("note left of a\nfree --> text\nend note", "state note"),
-        ("note \"floating\" as N1", "state note"),
+        ("state b\n{\nc --> d\n}", "nested/composite state"),
+        ("b\n{\nc --> d\n}", "nested/composite state"),
+        ("b {\nc --> d\n}", "nested/composite state"),
+        ("b:::loud {\nc --> d\n}", "nested/composite state"),
+        ("state b:::loud {\nc --> d\n}", "nested/composite state"),
+        ("state \"Some text\" as b {\nc --> d\n}", "nested/composite state"),
+        ("state \"Some text\" {\nc --> d\n}", "nested/composite state"),
+        ("state b : text {\nstate d { %% deeper\nc --> d\n}\n}", "nested/composite state"),
+        ("state long name {\nc --> d\n}", "nested/composite state"),
         ("direction TD", "direction"),
         ("a --> [H]", "history"),
     ] {
@@ -168,6 +174,62 @@ fn what_only_concerns_the_drawing_is_left_out() {
     assert_eq!(shape(&diagram(drawn)), "a^$");
     assert_eq!(warnings(&diagram(drawn)), []);
     assert_eq!(warnings(&diagram("direction LR\n[*] --> a\na --> [*]")), [("direction_ignored", 2)]);
+    for drawn in [
+        "accDescr { on one line }\n[*] --> a",
+        "accDescr{\n with { braces\n a --> lost } [*] --> a",
+        "%%{init: {\n'theme': 'dark'\n}}%%\n[*] --> a",
+        "%%{init: {'theme': 'dark'}}%%\n%%{ never closed\n[*] --> a",
+        "state b : text {in braces}\n[*] --> a",
+        "click a href \"http://x\" \"tip\"\nclassDef default fill:#f9f\nstyle a,b fill:#f9f\n[*] --> a",
+    ] {
+        let text = diagram(&format!("{drawn}\na --> c\nc --> [*]"));
+        let described = if drawn.contains("in braces") { "b(text {in braces}) " } else { "" };
+        assert_eq!(shape(&text), format!("{described}a^ c$ a>c"), "{drawn}");
+    }
+    assert_eq!(errors(&diagram("[*] --> a\naccDescr {\na --> [*]")), [("mermaid_syntax", 3, 1)]);
+}
+
+#[test]
+fn notes_are_left_out_with_a_warning_and_nothing_in_them_is_read() {
+    for (note, lines) in [
+        ("note right of a : hello", 1),
+        ("note left of a: b --> c; d --> e", 1),
+        ("Note Right Of a : hello", 1),
+        ("note right of a:x", 1),
+        ("note left of a\nfree --> text\nstate b {\nend note", 4),
+        ("note left of a\nfree --> text\n  End Note", 3),
+        ("note left of a\nend notes\n[*] --> b\nend note", 4),
+        ("note left of a\nend note", 2),
+        ("note left of a\n\n  : below\n", 3),
+        ("note right of a %% told\nnote left of b\nend note", 3),
+        ("note \"floating --> text\" as N1", 1),
+        ("note \"over\nb --> c\nlines\" as N1", 3),
+    ] {
+        let text = diagram(&format!("[*] --> a\n{note}\na --> z\nz --> [*]"));
+        assert_eq!(shape(&text), "a^ z$ a>z", "{note}");
+        assert_eq!(warnings(&text), [("note_ignored", 3)], "{note}");
+        assert_eq!(note.trim_end().lines().count(), lines);
+    }
+    assert_eq!(shape(&diagram("[*] --> a\nnote left of a\nx\nend note a --> z\nz --> [*]")), "a^ z$ a>z");
+    // A note may be a state, as long as no statement of Mermaid's begins with it.
+    assert_eq!(shape(&diagram("[*] --> Note\nNote --> [*]")), "Note^$");
+    for (lines, line) in [
+        ("note right of a\n text\na --> z", 3),
+        ("note \"text\na --> z", 3),
+        ("note \"text\nb\" a --> z", 3),
+        ("note \"text\" a --> z", 3),
+        ("note over a : text", 3),
+        ("note right a : text", 3),
+    ] {
+        assert_eq!(errors(&diagram(&format!("[*] --> a\n{lines}"))), [("mermaid_syntax", line, 1)], "{lines}");
+    }
+}
+
+#[test]
+fn many_warnings_push_no_error_out() {
+    let notes = "note right of a : x\n".repeat(2 * limits::VIOLATIONS);
+    let found = errors(&diagram(&format!("[*] --> a\n{notes}a ==> b\na --> [*]")));
+    assert_eq!(found, [("bad_arrow", 2 * limits::VIOLATIONS + 3, 3)]);
 }
 
 #[test]
@@ -203,7 +265,7 @@ fn lines_that_mermaid_misreads_are_errors() {
 
 #[test]
 fn all_problems_of_a_diagram_come_at_once() {
-    let text = diagram("[*] --> a b\na ==> c\nnote right of a : x\nstate d-e\n[*] --> [*]");
+    let text = diagram("[*] --> a b\na ==> c\na --> [H]\nstate d-e\n[*] --> [*]");
     let checked = check(&text);
     let found: Vec<_> = checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect();
     assert_eq!(

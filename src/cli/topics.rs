@@ -1,0 +1,59 @@
+//! The pages that `flow help TOPIC` prints: the documentation of this version, which a user of the binary has not.
+
+use std::ffi::OsString;
+
+use crate::cli::verbs;
+use crate::runs::similar;
+
+macro_rules! topics {
+    ($($name:literal $about:literal),* $(,)?) => {
+        /// The topics, in the order of the alphabet: name, what the page is about, its text.
+        pub(super) const TOPICS: &[(&str, &str, &str)] =
+            &[$(($name, $about, include_str!(concat!("../../docs/", $name, ".md")))),*];
+
+        /// The list in `flow help`.
+        pub(super) const LIST: &str = concat!(
+            "Topics, for `flow help TOPIC`:\n",
+            $("  ", $name, ": ", $about, "\n"),*
+        );
+    };
+}
+topics!(
+    "dashboard" "runs in the browser and in the terminal",
+    "doctor" "finding and repairing damage (`flow help doctor.md`)",
+    "drive" "an agent's loop through a graph (`flow help drive.md`)",
+    "durability" "what is promised when things go wrong",
+    "errors" "error codes and exit statuses",
+    "export" "runs for other programs (`flow help export.md`)",
+    "format" "every file, key and byte",
+    "git" "runs in git, and what flow does when git moves them",
+    "hosts" "sessions, and hooks of Claude Code and Codex",
+    "interviews" "interviews that keep their answers safe",
+    "mcp" "runs as tools of agents' hosts (`flow help mcp.md`)",
+    "modes" "skills that are active in a session",
+    "reports" "agents that report step by step, with `flow emit`",
+    "workflows" "the shipped workflows, and how to write your own",
+);
+
+/// The page that a command line asks for: `flow help workflows`. A command with the name of a topic comes first; with
+/// `.md` behind it, as pages name each other, the topic is meant.
+pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let [help, word] = args.get(verbs::position(args)?..)? else { return None };
+    let word = word.to_str().filter(|_| help == "help")?;
+    if is_command(word) {
+        return None;
+    }
+    let name = word.strip_prefix("docs/").unwrap_or(word);
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    TOPICS.iter().find(|(known, ..)| *known == name).map(|(_, _, text)| *text)
+}
+
+/// What to do about a word that is neither a command below `help` nor a topic.
+pub(super) fn near(word: &str, help: &clap::Command) -> String {
+    let commands = help.get_subcommands().map(clap::Command::get_name);
+    let known = commands.chain(TOPICS.iter().map(|(name, ..)| *name));
+    match similar(word, known) {
+        Some(name) => format!("did you mean `flow help {name}`?"),
+        None => "`flow help` lists all commands and topics".to_owned(),
+    }
+}

@@ -1,0 +1,239 @@
+//! Command lines that cannot be parsed: what is wrong, what was probably meant, and where the help is.
+
+use std::ffi::OsString;
+
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::cli::{Cli, topics, verbs};
+use crate::model::quoted;
+
+/// The last line of the parser's messages.
+const MORE: &str = "For more information, try '--help'.";
+
+/// Words for values, and the values that are meant, of which an option has one.
+const VALUES: [(&[&str], &[&str]); 6] = [
+    (
+        &["done", "success", "succeeded", "successful", "ok", "pass", "complete", "completed", "finished"],
+        &["passed", "completed"],
+    ),
+    (&["fail", "failure", "error", "errored"], &["failed"]),
+    (&["skip"], &["skipped"]),
+    (&["in_progress", "in-progress", "started", "working", "active"], &["running", "active"]),
+    (&["todo", "new", "queued"], &["pending"]),
+    (&["waiting", "stuck", "paused"], &["blocked"]),
+];
+
+/// An error of the parser, for people and for programs.
+pub(super) struct Explained {
+    /// The whole text.
+    pub(super) text: String,
+    /// What is wrong, as one sentence.
+    pub(super) message: String,
+    /// What was probably meant.
+    pub(super) tip: Option<String>,
+    /// The command whose help says more: `help start`.
+    pub(super) help: String,
+}
+
+/// Explains `error`, which the parser found in `args`.
+pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
+    let line = Line::of(args);
+    let tip = line.tip(error);
+    let rendered = error.render().to_string();
+    let mut text = String::new();
+    let mut is_tip_due = tip.as_ref();
+    let mut skips_blank = false;
+    for part in rendered.lines() {
+        // The parser's own guess is about letters alone.
+        if tip.is_some() && part.trim_start().starts_with("tip:") {
+            skips_blank = true;
+            continue;
+        }
+        if std::mem::take(&mut skips_blank) && part.is_empty() {
+            continue;
+        }
+        if (part.starts_with("Usage:") || part == MORE)
+            && let Some(tip) = is_tip_due.take()
+        {
+            text += &format!("  tip: {tip}\n\n");
+        }
+        text += &part.replace("try '--help'", &format!("try '{}'", line.help_option()));
+        text.push('\n');
+    }
+    let message = rendered.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    Explained { text, message, tip, help: format!("help {}", line.path.join(" ")).trim_end().to_owned() }
+}
+
+/// The text that a command line gives to an option without quotation marks, so that a part of it became another argument.
+/// Answers the option with the text in quotes.
+pub(super) fn unquoted(args: &[OsString]) -> Option<String> {
+    Line::of(args).unquoted()
+}
+
+/// A command line, as far as it names a command.
+struct Line {
+    /// The names of the command: `workflow check`.
+    path: Vec<String>,
+    command: clap::Command,
+    /// The arguments behind the names.
+    rest: Vec<String>,
+}
+
+impl Line {
+    fn of(args: &[OsString]) -> Self {
+        let mut command = Cli::command();
+        command.build();
+        let at = verbs::position(args).unwrap_or(args.len());
+        let mut rest: Vec<String> =
+            args[at.min(args.len())..].iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut path = Vec::new();
+        while let Some(below) = rest.first().and_then(|word| command.find_subcommand(word)).cloned() {
+            path.push(rest.remove(0));
+            command = below;
+        }
+        Self { path, command, rest }
+    }
+
+    fn help_option(&self) -> String {
+        let mut words = vec!["flow"];
+        words.extend(self.path.iter().map(String::as_str));
+        words.push("--help");
+        words.join(" ")
+    }
+
+    fn tip(&self, error: &clap::Error) -> Option<String> {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        match error.kind() {
+            ErrorKind::InvalidSubcommand if self.path == ["help"] => {
+                Some(topics::near(text(ContextKind::InvalidSubcommand)?, &self.command))
+            }
+            ErrorKind::InvalidSubcommand if self.path.is_empty() => {
+                Some(format!("did you mean `flow {}`?", verbs::meant(text(ContextKind::InvalidSubcommand)?)?))
+            }
+            ErrorKind::InvalidValue => {
+                let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else { return None };
+                let given = text(ContextKind::InvalidValue)?.to_lowercase();
+                let (_, meant) = VALUES.iter().find(|(words, _)| words.contains(&given.as_str()))?;
+                let meant = meant.iter().find(|meant| known.iter().any(|known| known == *meant))?;
+                Some(format!("did you mean `{meant}`?"))
+            }
+            ErrorKind::UnknownArgument => {
+                let word = text(ContextKind::InvalidArg)?;
+                if word.starts_with('-') {
+                    return None;
+                }
+                if let Some(quoted) = self.unquoted() {
+                    return Some(format!("quote the text: `{quoted}`"));
+                }
+                self.misplaced(word)
+            }
+            _ => None,
+        }
+    }
+
+    /// The option that a word without one was probably meant for.
+    fn misplaced(&self, word: &str) -> Option<String> {
+        let at = self.rest.iter().position(|one| one == word)?;
+        let words: Vec<&str> =
+            self.rest[at..].iter().map(String::as_str).take_while(|one| !one.starts_with('-')).collect();
+        let number = word.trim_start_matches('#');
+        match self.path.first().map(String::as_str)? {
+            "start" if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(format!("did you mean `--issue {number}`?"))
+            }
+            "start" => Some(format!("did you mean `--goal {}`?", quoted(&words.join(" ")))),
+            "record-activity" => Some(format!("did you mean `--summary {}`?", quoted(&words.join(" ")))),
+            _ => None,
+        }
+    }
+
+    fn unquoted(&self) -> Option<String> {
+        for (at, option) in self.rest.iter().enumerate() {
+            let Some(name) = option.strip_prefix("--") else { continue };
+            let takes_text = self.command.get_arguments().any(|arg| {
+                let is_text = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "TEXT"));
+                is_text && arg.get_long() == Some(name)
+            });
+            let words: Vec<&str> =
+                self.rest[at + 1..].iter().map(String::as_str).take_while(|one| !one.starts_with('-')).collect();
+            if takes_text && words.len() > 1 {
+                return Some(format!("{option} {}", quoted(&words.join(" "))));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn told(words: &[&str]) -> String {
+        let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+        explained(&Cli::try_parse_from(&args).unwrap_err(), &args).text
+    }
+
+    #[test]
+    fn an_error_of_the_parser_says_what_was_probably_meant_and_where_the_help_is() {
+        for (line, tip, help) in [
+            (&["flow", "new", "debug"][..], "did you mean `flow start`?", "flow --help"),
+            (&["flow", "finish"], "did you mean `flow complete`?", "flow --help"),
+            (&["flow", "start", "start-issue", "42"], "did you mean `--issue 42`?", "flow start --help"),
+            (&["flow", "start", "start-issue", "#42"], "did you mean `--issue 42`?", "flow start --help"),
+            (
+                &["flow", "start", "debug", "fix", "the", "crash"],
+                "did you mean `--goal 'fix the crash'`?",
+                "flow start --help",
+            ),
+            (
+                &["flow", "block", "--reason", "waiting", "for", "access"],
+                "quote the text: `--reason 'waiting for access'`",
+                "flow block --help",
+            ),
+            (
+                &["flow", "record-activity", "--id", "a", "--summary", "all", "is", "green", "--json"],
+                "quote the text: `--summary 'all is green'`",
+                "flow record-activity --help",
+            ),
+            (
+                &["flow", "record-activity", "--id", "a", "--status", "done"],
+                "did you mean `passed`?",
+                "flow record-activity --help",
+            ),
+            (
+                &["flow", "record-activity", "--id", "a", "--status", "success"],
+                "did you mean `passed`?",
+                "flow record-activity --help",
+            ),
+            (&["flow", "list", "--status", "done"], "did you mean `completed`?", "flow list --help"),
+        ] {
+            let text = told(line);
+            assert!(text.contains(&format!("\n\n  tip: {tip}\n\n")), "{text}");
+            assert_eq!(text.matches("tip:").count(), 1, "{text}");
+            assert!(text.ends_with(&format!("For more information, try '{help}'.\n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_without_a_guess_keeps_the_parsers_words() {
+        for (line, words) in [
+            (&["flow", "list", "--limit", "abc"][..], "give a whole number\n"),
+            (&["flow", "log", "--limit", "abc"], "give a whole number\n"),
+            (&["flow", "serve", "--port", "80x"], "give a port from 1 to 65535\n"),
+            (&["flow", "serve", "--port", "70000"], "give a port from 1 to 65535\n"),
+            (&["flow", "workflow", "check"], "try 'flow workflow check --help'"),
+            (&["flow", "-C", "x", "lisst"], "tip: a similar subcommand exists: 'list'"),
+            (&["flow", "show", "--bogus"], "try 'flow show --help'"),
+        ] {
+            let text = told(line);
+            assert!(text.contains(words), "{text}");
+        }
+    }
+}

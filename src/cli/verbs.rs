@@ -1,0 +1,94 @@
+//! The commands' names, and other words that people try for them.
+
+use std::ffi::OsString;
+
+/// Short forms of commands. They are only understood: help, advice and completions name the commands, as the rules of
+/// hosts do that allow them.
+const ALIASES: [(&str, &str); 3] = [("ls", "list"), ("record", "record-activity"), ("status", "resume")];
+
+/// Words of other tools, and the command that is meant. They change runs, so a guess is told and not carried out.
+const OTHERS: [(&str, &str); 13] = [
+    ("new", "start"),
+    ("begin", "start"),
+    ("run", "start"),
+    ("create", "start"),
+    ("done", "complete"),
+    ("finish", "complete"),
+    ("end", "complete"),
+    ("abort", "cancel"),
+    ("stop", "cancel"),
+    ("continue", "resume"),
+    ("history", "log"),
+    ("info", "show"),
+    ("ps", "list"),
+];
+
+/// Options of every command that take a value.
+const WITH_VALUE: [&str; 3] = ["-C", "--project", "--lock-timeout"];
+
+/// The arguments with the full name of the command.
+pub(super) fn full(args: &[OsString]) -> Vec<OsString> {
+    let mut args = args.to_vec();
+    let Some(mut at) = position(&args) else { return args };
+    if args[at] == "help" {
+        at += 1;
+    }
+    if let Some(word) = args.get_mut(at)
+        && let Some((_, name)) = ALIASES.iter().find(|(alias, _)| *word == **alias)
+    {
+        *word = (*name).into();
+    }
+    args
+}
+
+/// Where the command stands among the arguments.
+pub(super) fn position(args: &[OsString]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(arg) = args.get(at) {
+        let arg = arg.to_string_lossy();
+        if !arg.starts_with('-') {
+            return Some(at);
+        }
+        at += if WITH_VALUE.contains(&arg.as_ref()) { 2 } else { 1 };
+    }
+    None
+}
+
+/// The command that is meant by a word of another tool.
+pub(super) fn meant(word: &str) -> Option<&'static str> {
+    OTHERS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn short_forms_become_the_full_names() {
+        for (line, expected) in [
+            ("flow ls --json", "flow list --json"),
+            ("flow -C ls status r1", "flow -C ls resume r1"),
+            ("flow --json --lock-timeout 3 record --id a", "flow --json --lock-timeout 3 record-activity --id a"),
+            ("flow help ls", "flow help list"),
+            ("flow show ls", "flow show ls"),
+            ("flow", "flow"),
+        ] {
+            assert_eq!(full(&words(line)), words(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_word_leads_to_a_command_and_is_none_itself() {
+        let tree = Cli::command();
+        for (word, name) in ALIASES.iter().chain(&OTHERS) {
+            assert!(tree.find_subcommand(name).is_some() && tree.find_subcommand(word).is_none(), "{word}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! YAML files that are not workflows of flow. One sentence tells that; the problems that flow would find in them say
+//! nothing to their authors.
+
+use crate::codec::{Node, Tree};
+use crate::machine::{Diagnostic, Name};
+use crate::model::limits;
+
+/// Keys at the top of a workflow of flow.
+const OWN: [&str; 4] = ["phases", "states", "initial", "types"];
+
+/// A system that is known by keys at the top of its files.
+struct System {
+    /// Its file, with an article.
+    name: &'static str,
+    /// Keys at the top, all of which must be there.
+    top: &'static [&'static str],
+    /// Keys of the mappings below them, one of which must be there; any if this is empty.
+    below: &'static [&'static str],
+}
+
+const fn system(name: &'static str, top: &'static [&'static str], below: &'static [&'static str]) -> System {
+    System { name, top, below }
+}
+
+/// The first one that fits counts.
+const SYSTEMS: &[System] = &[
+    system("a GitHub Actions workflow", &["on", "jobs"], &[]),
+    system("a GitHub action", &["runs"], &["using"]),
+    system("an OpenAPI description", &["openapi"], &[]),
+    system("an OpenAPI description", &["swagger"], &[]),
+    system("an AsyncAPI description", &["asyncapi"], &[]),
+    system("an AWS Step Functions state machine", &["StartAt", "States"], &[]),
+    system("an AWS CloudFormation template", &["AWSTemplateFormatVersion"], &[]),
+    system("an AWS CloudFormation template", &["Resources"], &[]),
+    system("an AWS CodeBuild specification", &["version", "phases"], &["install", "pre_build", "build", "post_build"]),
+    system("a Serverless Workflow", &["document", "do"], &[]),
+    system("a Serverless Workflow", &["specVersion", "states"], &[]),
+    system("an n8n workflow", &["nodes", "connections"], &[]),
+    system("a Bitbucket pipeline", &["pipelines"], &[]),
+    system("a Drone pipeline", &["kind", "steps"], &[]),
+    system("a Concourse pipeline", &["jobs", "resources"], &[]),
+    system("an Azure pipeline", &["pool"], &["vmImage", "name"]),
+    system("an Azure pipeline", &["trigger", "steps"], &[]),
+    system("an Azure pipeline", &["trigger", "jobs"], &[]),
+    system("an Azure pipeline", &["trigger", "stages"], &[]),
+    system("a CircleCI configuration", &["version", "jobs"], &[]),
+    system("a CircleCI configuration", &["version", "workflows"], &[]),
+    system("a Travis CI configuration", &["language", "script"], &[]),
+    system("a GitLab CI pipeline", &["stages"], &[]),
+    system("a GitLab CI pipeline", &[], &["script"]),
+    system("a Docker Compose file", &["services"], &[]),
+    system("a Kestra flow", &["namespace", "tasks"], &[]),
+    system("a Conductor workflow", &["tasks", "schemaVersion"], &[]),
+    system("a Taskfile", &["version", "tasks"], &[]),
+    system("a Google Cloud workflow", &["main"], &["steps"]),
+    system("a Windmill flow", &["value"], &["modules"]),
+    system("a Buildkite pipeline", &["steps"], &["label", "plugins", "wait", "block"]),
+    system("a Google Cloud Build configuration", &["steps"], &["args", "entrypoint"]),
+    system("a Dagu workflow", &["steps"], &["command", "run", "depends", "executor", "action", "call", "script"]),
+    system("a Dagu workflow", &["schedule", "steps"], &[]),
+];
+
+/// What tells that a document is not a workflow of flow.
+pub(super) fn of_document(root: &Node) -> Option<Diagnostic> {
+    // In the flat form of a graph, the states are at the top, under any names.
+    let has = |key: &str| root.entries().iter().any(|(_, body)| body.get(key).is_some());
+    if has("transition") {
+        return None;
+    }
+    let outline = Outline::of_document(root);
+    let at = match &root.tree {
+        Tree::Mapping(entries) => Name::of_node(&entries.first()?.0),
+        Tree::Sequence(_) => Name::of_node(root),
+        _ => return None,
+    };
+    if let Some(name) = outline.system() {
+        return Some(looks_like(name, &at));
+    }
+    if outline.is_list || outline.is_own() || has("type") {
+        return None;
+    }
+    let what = match outline.value("kind") {
+        Some(kind) if kind.starts_with("Flow") => format!("this is a document of the kind `{kind}`, not a workflow"),
+        _ => "this is not a workflow of flow".to_owned(),
+    };
+    Some(told("not_a_workflow", &at, &what))
+}
+
+/// The same for a text that flow does not read as YAML: other systems use more of it.
+pub(super) fn of_text(text: &str) -> Option<Diagnostic> {
+    Outline::of_text(text).system().map(|name| looks_like(name, &Name::nowhere("")))
+}
+
+fn looks_like(name: &str, at: &Name) -> Diagnostic {
+    told("foreign_workflow", at, &format!("this looks like {name}, not a workflow of flow"))
+}
+
+fn told(code: &'static str, at: &Name, what: &str) -> Diagnostic {
+    Diagnostic::error(code, at, format!("{what}: that has `phases:`, or `initial:` and `states:`"))
+        .with_help("`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one")
+}
+
+/// The keys of a document, as far as they show which system it belongs to.
+#[derive(Default)]
+struct Outline<'a> {
+    /// Whether it is a list; then the keys are those of its items.
+    is_list: bool,
+    /// The keys at the top, each with its value if that is a text.
+    top: Vec<(&'a str, Option<&'a str>)>,
+    /// The keys of the mappings below them.
+    below: Vec<&'a str>,
+    /// Whether a state names what follows, as in flow's graphs.
+    has_transition: bool,
+    /// Whether a state names events, as in `XState`.
+    has_events: bool,
+}
+
+impl<'a> Outline<'a> {
+    fn of_document(root: &'a Node) -> Self {
+        let mut outline = Self { is_list: matches!(root.tree, Tree::Sequence(_)), ..Self::default() };
+        let items: Vec<&Node> = if outline.is_list { root.items().iter().collect() } else { vec![root] };
+        for (key, value) in items.into_iter().take(limits::VIOLATIONS).flat_map(Node::entries) {
+            outline.top.push((key.text().unwrap_or_default(), value.text()));
+            for inner in std::iter::once(value).chain(value.items()).take(limits::VIOLATIONS) {
+                outline.below.extend(inner.entries().iter().filter_map(|(key, _)| key.text()));
+            }
+        }
+        for (_, state) in root.get("states").map(Node::entries).unwrap_or_default() {
+            outline.has_transition |= state.get("transition").is_some();
+            outline.has_events |= state.get("on").is_some_and(|on| matches!(on.tree, Tree::Mapping(_)));
+        }
+        outline
+    }
+
+    /// The keys of the first document in a text, found by their indentation.
+    fn of_text(text: &'a str) -> Self {
+        let mut outline = Self::default();
+        let mut is_first = true;
+        for line in text.lines() {
+            let Some(line) = line.split('#').next().map(str::trim_end).filter(|line| !line.is_empty()) else {
+                continue;
+            };
+            if line.starts_with("---") {
+                if !is_first {
+                    break;
+                }
+                continue;
+            }
+            if is_first {
+                outline.is_list = line.starts_with("- ");
+            }
+            is_first = false;
+            let at_top = match line.strip_prefix("- ").or_else(|| line.strip_prefix("  ")) {
+                Some(item) if outline.is_list => Some(item),
+                _ if outline.is_list => None,
+                _ => Some(line),
+            };
+            let Some((key, value)) = line.trim_start_matches([' ', '-']).split_once(':') else { continue };
+            let (key, value) = (bare(key), bare(value));
+            if at_top.is_some_and(|line| !line.starts_with([' ', '-'])) {
+                outline.top.push((key, Some(value).filter(|value| !value.is_empty())));
+            } else {
+                outline.below.push(key);
+            }
+        }
+        outline
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.top.iter().any(|(known, _)| *known == key)
+    }
+
+    fn value(&self, key: &str) -> Option<&'a str> {
+        self.top.iter().find(|(known, _)| *known == key).and_then(|(_, value)| *value)
+    }
+
+    /// Whether it tries to be a workflow of flow.
+    fn is_own(&self) -> bool {
+        let is_flow = |key: &str, begin: &str| self.value(key).is_some_and(|value| value.starts_with(begin));
+        OWN.iter().any(|key| self.has(key))
+            || is_flow("kind", "FlowWorkflow")
+            || is_flow("apiVersion", "flow.") && !is_flow("kind", "Flow")
+    }
+
+    /// The system that it belongs to, with an article.
+    fn system(&self) -> Option<&'static str> {
+        if self.is_list {
+            return ["hosts", "import_playbook"].iter().any(|key| self.has(key)).then_some("an Ansible playbook");
+        }
+        let (version, kind) = (self.value("apiVersion").unwrap_or_default(), self.value("kind").unwrap_or_default());
+        if kind.starts_with("Flow") || version.starts_with("flow.") {
+            return None;
+        }
+        if !version.is_empty() && !kind.is_empty() {
+            return Some(match version.split('/').next().unwrap_or_default() {
+                "argoproj.io" if kind.contains("Workflow") => "an Argo workflow",
+                "tekton.dev" => "a Tekton pipeline",
+                _ => "a Kubernetes manifest",
+            });
+        }
+        if self.has_events && !self.has_transition {
+            return Some("an XState machine");
+        }
+        let known = SYSTEMS.iter().find(|system| {
+            system.top.iter().all(|key| self.has(key))
+                && (system.below.is_empty() || system.below.iter().any(|key| self.below.contains(key)))
+        })?;
+        // Systems that have no key of flow's own do not lay claim to a file that has one.
+        let names_own = known.top.iter().any(|key| OWN.contains(key));
+        (names_own || !OWN.iter().any(|key| self.has(key))).then_some(known.name)
+    }
+}
+
+/// A key or value without blanks and quotation marks.
+fn bare(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::machine::{Form, StateTypes, compile_text};
+
+    /// What is told about a file.
+    fn told(name: &str, text: &str) -> Vec<(&'static str, String)> {
+        let checked = compile_text(Form::of_file(name, text), text, "w", &StateTypes::default());
+        assert!(checked.machine.is_none(), "{text}");
+        checked.diagnostics.into_iter().map(|one| (one.code, one.message)).collect()
+    }
+
+    #[test]
+    fn a_file_of_another_system_is_told_in_one_sentence() {
+        for (text, name) in [
+            (
+                "name: CI\non: [push]\njobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n    - run: make\n",
+                "a GitHub Actions workflow",
+            ),
+            ("name: x\ndescription: y\nruns:\n  using: composite\n  steps: []\n", "a GitHub action"),
+            ("services:\n  web:\n    image: nginx\n    ports: ['80:80']\nvolumes: {}\n", "a Docker Compose file"),
+            ("x-a: &a\n  restart: always\nservices:\n  web:\n    <<: *a\n", "a Docker Compose file"),
+            ("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec: {}\n", "a Kubernetes manifest"),
+            ("apiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Secret\n", "a Kubernetes manifest"),
+            (
+                "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {}\nspec: {entrypoint: a}\n",
+                "an Argo workflow",
+            ),
+            ("apiVersion: tekton.dev/v1\nkind: Pipeline\nspec: {}\n", "a Tekton pipeline"),
+            (
+                "name: daily\nschedule: '0 1 * * *'\nsteps:\n  - name: a\n    command: echo\n    depends: [b]\n",
+                "a Dagu workflow",
+            ),
+            ("steps:\n  - echo hello\nschedule: '@daily'\n", "a Dagu workflow"),
+            ("- hosts: all\n  tasks:\n  - name: ping\n    ping:\n", "an Ansible playbook"),
+            ("---\n- name: web\n  hosts: web\n  roles: [nginx]\n", "an Ansible playbook"),
+            ("---\n- name: web\n  hosts: &all web\n  roles: [nginx]\n", "an Ansible playbook"),
+            ("openapi: 3.1.0\ninfo: {title: x}\npaths: {}\n", "an OpenAPI description"),
+            ("stages: [build]\ncompile:\n  stage: build\n  script: [make]\n", "a GitLab CI pipeline"),
+            ("image: rust\ntest:\n  script:\n  - cargo test\n", "a GitLab CI pipeline"),
+            (".a: &a\n  image: rust\ntest:\n  <<: *a\n  script: !reference [.b, script]\n", "a GitLab CI pipeline"),
+            ("document: {dsl: 1.0.0}\ndo:\n- a: {call: http}\n", "a Serverless Workflow"),
+            ("id: x\nspecVersion: '0.8'\nstart: a\nstates:\n- name: a\n  type: operation\n", "a Serverless Workflow"),
+            (
+                "{\"StartAt\": \"a\", \"States\": {\"a\": {\"Type\": \"Pass\", \"End\": true}}}",
+                "an AWS Step Functions state machine",
+            ),
+            (
+                "{\"name\": \"x\", \"nodes\": [{\"type\": \"n8n-nodes-base.set\"}], \"connections\": {}}",
+                "an n8n workflow",
+            ),
+            ("version: 2.1\njobs: {build: {docker: []}}\nworkflows: {}\n", "a CircleCI configuration"),
+            ("trigger: [main]\npool: {vmImage: ubuntu-latest}\nsteps:\n- script: echo\n", "an Azure pipeline"),
+            ("id: a\nnamespace: b\ntasks:\n- id: c\n  type: io.kestra.Log\n", "a Kestra flow"),
+            ("version: '3'\ntasks:\n  build: {cmds: [make]}\n", "a Taskfile"),
+            ("version: 0.2\nphases:\n  build:\n    commands: [make]\n", "an AWS CodeBuild specification"),
+            ("initial: a\nstates:\n  a: {on: {GO: b}}\n  b: {type: final}\n", "an XState machine"),
+        ] {
+            for file in ["x.yaml", "x.workflow.yaml"] {
+                let expected = format!(
+                    "this looks like {name}, not a workflow of flow: that has `phases:`, or `initial:` and `states:`"
+                );
+                assert_eq!(told(file, text), [("foreign_workflow", expected)], "{file}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mapping_without_any_key_of_a_workflow_is_told_in_one_sentence() {
+        for (text, what) in [
+            ("name: x\ntitle: y\nitems: [a, b]\n", "this is not a workflow of flow"),
+            ("kind: Recipe\ningredients: []\n", "this is not a workflow of flow"),
+            ("researcher:\n  role: x\n  goal: y\n", "this is not a workflow of flow"),
+            (
+                "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\n",
+                "this is a document of the kind `FlowRun`, not a workflow",
+            ),
+        ] {
+            for file in ["x.yaml", "x.workflow.yaml"] {
+                let expected = format!("{what}: that has `phases:`, or `initial:` and `states:`");
+                assert_eq!(told(file, text), [("not_a_workflow", expected)], "{file}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_tries_to_be_a_workflow_keeps_its_own_problems() {
+        for (text, code) in [
+            ("initial: a\nservices: {}\nstates: {a: {}}\n", "missing_type"),
+            ("kind: FlowWorkflow\n", "schema"),
+            ("phases: []\nsteps: [{run: x}]\n", "schema"),
+            ("a: {type: agent, transition: {next: [b]}}\n", "next_unknown"),
+            ("build: {type: tool, script: make, transition: {next: [b]}}\nservices: {type: agent}\n", "next_unknown"),
+            ("apiVersion: flow.synapti.ai/v1\nphase: []\n", "schema"),
+        ] {
+            assert!(told("x.yaml", text).iter().any(|(found, _)| *found == code), "{text}: {:?}", told("x.yaml", text));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The statements of a diagram, some of which take several lines.
+
+use crate::machine::Diagnostic;
+use crate::machine::lines::Line;
+use crate::machine::mermaid::grammar::{Parsed, Statement, Until, statement};
+
+/// The end of a setting, `%%{init: …}%%`.
+pub(super) const END_OF_SETTING: &str = "}%%";
+
+/// Iterates over the statements below the header of a diagram, each with its first line.
+pub(super) struct Statements<'l, 'a> {
+    lines: &'l [Line<'a>],
+    /// The index of the next line.
+    at: usize,
+    /// What stands in the line of a statement's end behind that end.
+    rest: Option<Line<'a>>,
+    /// If one setting has no end, the others have none either: to search again would take quadratic time.
+    settings_end: bool,
+}
+
+impl<'l, 'a> Statements<'l, 'a> {
+    pub(super) fn new(lines: &'l [Line<'a>]) -> Self {
+        Self { lines, at: 0, rest: None, settings_end: true }
+    }
+
+    fn line(&mut self) -> Option<Line<'a>> {
+        if let Some(rest) = self.rest.take() {
+            return Some(rest);
+        }
+        let line = *self.lines.get(self.at)?;
+        self.at += 1;
+        Some(line)
+    }
+
+    /// Whether `line` begins a setting over several lines, which is then left behind.
+    fn skip_setting(&mut self, line: Line<'_>) -> bool {
+        if !self.settings_end || !line.text.trim_start().starts_with("%%{") || line.text.contains(END_OF_SETTING) {
+            return false;
+        }
+        let end = self.lines[self.at..].iter().position(|line| line.text.contains(END_OF_SETTING));
+        self.settings_end = end.is_some();
+        self.at += end.map_or(0, |end| end + 1);
+        end.is_some()
+    }
+
+    /// Leaves the lines of a statement behind. Returns whether its end was found.
+    fn skip(&mut self, line: Line<'a>, until: Until) -> bool {
+        match until {
+            Until::HereAlready => true,
+            Until::EndNote => self.skip_note(),
+            Until::Quote => self.skip_quoted(),
+            Until::Close(from) => self.skip_description(line, from),
+            Until::Brace => {
+                self.skip_composite();
+                // It is an error anyway.
+                true
+            }
+        }
+    }
+
+    /// A note ends at a line `end note`, or with its first line if that begins with a colon.
+    fn skip_note(&mut self) -> bool {
+        let mut first = true;
+        while let Some(line) = self.line() {
+            let text = line.text.trim_start();
+            if first && text.starts_with(':') {
+                return true;
+            }
+            if let Some(behind) = behind_end_note(text) {
+                let behind = line.text.len() - behind.len();
+                self.rest = Some(line.from(behind));
+                return true;
+            }
+            first = first && text.is_empty();
+        }
+        false
+    }
+
+    /// A floating note: `text" as id`, from the middle of the text on.
+    fn skip_quoted(&mut self) -> bool {
+        while let Some(line) = self.line() {
+            if let Some((_, behind)) = line.text.split_once('"') {
+                return behind.split_whitespace().next() == Some("as");
+            }
+        }
+        false
+    }
+
+    /// A description for screen readers ends at the first `}`.
+    fn skip_description(&mut self, line: Line<'a>, from: usize) -> bool {
+        let mut next = Some(line.from(from));
+        while let Some(line) = next {
+            if let Some(end) = line.text.find('}') {
+                self.rest = Some(line.from(end + 1));
+                return true;
+            }
+            next = self.line();
+        }
+        false
+    }
+
+    fn skip_composite(&mut self) {
+        let mut open = 1_usize;
+        while let Some(line) = self.line() {
+            let text = line.text.split("%%").next().unwrap_or_default().trim();
+            if text.ends_with('{') {
+                open += 1;
+            } else if text.starts_with('}') {
+                open -= 1;
+            }
+            if open == 0 {
+                return;
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Statements<'_, 'a> {
+    type Item = (Line<'a>, Parsed<Statement>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = self.line()?;
+        if self.skip_setting(line) {
+            return Some((line, Ok(Statement::Skipped(None, Until::HereAlready))));
+        }
+        let found = statement(line);
+        if let Ok(Statement::Skipped(_, until)) = &found
+            && !self.skip(line, *until)
+        {
+            return Some((line, Err(Box::new(unclosed(line, *until)))));
+        }
+        Some((line, found))
+    }
+}
+
+fn unclosed(line: Line<'_>, until: Until) -> Diagnostic {
+    let (what, help) = match until {
+        Until::Quote => ("note", "write it as `note \"text\" as N1`"),
+        Until::Close(_) => ("description", "close it with `}`"),
+        _ => ("note", "write `end note` on a line of its own below it, or `note right of STATE : text` on one line"),
+    };
+    Diagnostic::error("mermaid_syntax", &line.whole(), format!("this {what} has no end")).with_help(help)
+}
+
+/// What stands behind `end note`, if `text` begins with that.
+fn behind_end_note(text: &str) -> Option<&str> {
+    const END: &str = "end note";
+    let is_end = text.get(..END.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(END));
+    let behind = text.get(END.len()..).filter(|_| is_end)?;
+    (!behind.starts_with(|c: char| c.is_alphanumeric() || c == '_')).then_some(behind)
+}
