@@ -11,12 +11,18 @@ mod command;
 mod commands;
 #[expect(clippy::module_inception, reason = "the verb is called like its room")]
 mod drive;
+mod driven;
 mod error;
+mod graph_file;
 #[cfg_attr(not(feature = "network"), path = "no_http.rs")]
 mod http;
 mod known;
 mod notebook;
+mod report;
 
-pub use chooser::{Choose, Endpoint};
-pub use drive::{DriveReport, DriveRequest, DriveStop, Given, Person, drive, endpoint};
+pub use drive::{drive, endpoint};
+pub use driven::{Given, Person};
 pub use error::{Error, Result};
+pub use graph_file::GraphFileError;
+pub use notebook::{NotebookRequest, Opened, RunNotebook};
+pub use report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint};

@@ -18,6 +18,7 @@ mod doctor_kill;
 mod drive;
 mod drive_known;
 mod drive_people;
+mod durable_agent;
 mod emit;
 mod engine;
 mod evidence;
