@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::drive::http::server;
-use crate::drive::report::{Choose, DriveRequest};
+use crate::drive::report::{Choose, DriveRequest, Endpoint};
 use crate::model::{RunId, quoted};
-use crate::runs::advice::{DRIVES, UNKNOWN_DRIVER, is_driver};
+use crate::runs::driver::{DRIVES, UNKNOWN_DRIVER, command as accepted_command, endpoint, is_driver};
 use crate::runs::workflow::is_file;
-use crate::runs::{Context, named_in};
+use crate::runs::{Context, Thing, named_in};
 use crate::store::Project;
 
 /// The default time limit for a command, the same as on the command line.
@@ -18,6 +18,8 @@ const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub(super) struct DriverCommands<'a> {
     pub(super) request: &'a DriveRequest,
+    /// The directory in which they run, as the run stores it.
+    pub(super) dir: Option<String>,
 }
 
 impl DriverCommands<'_> {
@@ -31,6 +33,18 @@ impl DriverCommands<'_> {
         let command = graph.and_then(|graph| driver(run, &graph, self.request));
         command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned())
     }
+}
+
+/// What a driver runs and asks, if its commands run in the directory that the run stores as `place`.
+pub(super) fn things(request: &DriveRequest, place: Option<&str>) -> Vec<Thing> {
+    let place = place.unwrap_or_default();
+    let mut things: Vec<_> = request.on.iter().map(|(_, job)| accepted_command(job, place)).collect();
+    match &request.choose {
+        Choose::Person => {}
+        Choose::Command(job) => things.push(accepted_command(job, place)),
+        Choose::Endpoint(Endpoint { url, .. }) => things.extend(server(url).ok().map(|url| endpoint(&url))),
+    }
+    things
 }
 
 /// The command line that continues to drive `run`, with `graph` as seen from the project. None if it does not fit into

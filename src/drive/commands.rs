@@ -1,6 +1,7 @@
 //! States that run commands.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -47,6 +48,8 @@ pub(super) fn registry<'r>(
 #[derive(Clone)]
 pub(super) struct CommandRunner<'p> {
     pub(super) drive: Drive,
+    /// The directory in which they run.
+    pub(super) dir: PathBuf,
     /// The time limit of each command.
     pub(super) timeout: Duration,
     pub(super) audience: Audience<'p>,
@@ -69,7 +72,8 @@ impl CommandRunner<'_> {
         ];
         env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
         let input = input.to_string();
-        let job = Job { command, input: input.as_bytes(), env, limit: self.timeout, most: OUTPUT_BYTES };
+        let dir = Some(self.dir.as_path());
+        let job = Job { command, dir, input: input.as_bytes(), env, limit: self.timeout, most: OUTPUT_BYTES };
         answer_of(&job, &mut |line| self.audience.borrow_mut().tell(line)).map_err(StateError)
     }
 }

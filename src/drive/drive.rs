@@ -9,6 +9,7 @@ use crate::drive::check::{missing, unhandled, unused};
 use crate::drive::chooser::{AskCommand, AskEndpoint, LeaveToPerson};
 use crate::drive::command::DriverCommands;
 use crate::drive::commands::{CommandRunner, registry};
+use crate::drive::directory::command_dir;
 use crate::drive::driven::{Audience, Drive, Person, given_last};
 use crate::drive::error::{Error, Result};
 use crate::drive::http::server;
@@ -88,11 +89,17 @@ fn go_through<'p>(
     audience: &Audience<'p>,
 ) -> Result<DriveReport> {
     let (machine, drive) = (notebook.machine().clone(), notebook.drive.clone());
-    let runner = CommandRunner { drive: drive.clone(), timeout: request.timeout, audience: Rc::clone(audience) };
+    let dir = command_dir(cx, request, notebook.stored_dir.as_deref())?;
+    if dir.is_elsewhere {
+        let path = dir.path.display();
+        notebook.warnings.push(format!("the commands run in {path}, where the run was first driven"));
+    }
+    let (path, timeout, audience) = (dir.path.clone(), request.timeout, Rc::clone(audience));
+    let runner = CommandRunner { drive: drive.clone(), dir: path, timeout, audience };
     notebook.warnings.extend(unused(&machine, request));
     let registry = registry(&machine, request, &runner)?;
     unhandled(&machine, &registry)?;
-    notebook.driven_by(DriverCommands { request });
+    notebook.driven_by(DriverCommands { request, dir: dir.name });
     let mut agent = match &request.choose {
         Choose::Person => notebook.agent(&registry, LeaveToPerson { run: drive.run.clone() }),
         Choose::Command(command) => notebook.agent(&registry, AskCommand { command: command.clone(), machine, runner }),

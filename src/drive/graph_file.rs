@@ -82,19 +82,31 @@ mod tests {
     fn every_problem_of_a_graph_file_has_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("job.graph.yaml");
-        let graph =
-            "initial: a\nstates:\n  a:\n    type: user\n    transition:\n      next: [bb]\n  b:\n    type: odd\n";
-        std::fs::write(&path, graph).unwrap();
+        let graph = "\
+initial: a
+states:
+  a:
+    type: user
+    transition:
+      next: [b]
+  b:
+    type: terminal
+";
+        let save = |text: &str| std::fs::write(&path, text).unwrap();
         let registry = Registry::new();
+        save(&graph.replace("initial: a", "initial: aa").replace("[b]", "[bb]"));
         let refused = StateHandler::from_file(&path, &registry).unwrap_err();
         let shown = refused.to_string().replace(&*dir.path().to_string_lossy(), "DIR");
-        insta::assert_snapshot!(shown, @"");
+        insta::assert_snapshot!(shown, @r"
+        DIR/job.graph.yaml:1:10: there is no state `aa` (did you mean `a`?)
+        DIR/job.graph.yaml:6:14: there is no state `bb` (did you mean `b`?)
+        ");
 
-        std::fs::write(&path, graph.replace("[bb]", "[b]").replace("odd", "terminal")).unwrap();
+        save(graph);
         let handler = StateHandler::from_file(&path, &registry).unwrap();
         assert_eq!((handler.machine().id().as_str(), handler.initial_state().as_str()), ("job", "a"));
 
-        std::fs::write(&path, graph.replace("[bb]", "[b]").replace("odd", "tool")).unwrap();
+        save(&graph.replace("user", "tool"));
         let refused = StateHandler::from_file(&path, &registry).unwrap_err();
         assert!(matches!(refused, GraphFileError::Types { .. }), "{refused}");
         let away = StateHandler::from_file(dir.path().join("away.yaml"), &registry).unwrap_err();

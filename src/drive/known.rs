@@ -11,7 +11,8 @@ use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
-use crate::runs::advice::{Alternative, DRIVER, adopt};
+use crate::runs::advice::{Alternative, adopt};
+use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::reading::Runs;
 use crate::runs::open::select::open_run_exactly;
 use crate::runs::open::view::for_reading;
@@ -141,12 +142,14 @@ pub(super) struct Known {
     pub(super) warnings: Vec<String>,
     /// The file that holds the graph, if the request names one.
     pub(super) file: Option<String>,
+    /// The directory in which the run was first driven, as it stores it.
+    pub(super) stored_dir: Option<String>,
 }
 
 impl Known {
     pub(super) fn new(machine: Option<Machine>) -> Self {
         let (standing, context) = (Position::New, agent::Context::default());
-        Self { machine, standing, context, asks: None, warnings: Vec::new(), file: None }
+        Self { machine, standing, context, asks: None, warnings: Vec::new(), file: None, stored_dir: None }
     }
 
     fn read(&mut self, history: &History) {
@@ -154,6 +157,8 @@ impl Known {
         let mut context = document.context.clone();
         // The driver's command line may hold secrets that neither commands nor a model may see.
         context.shift_remove(DRIVER);
+        context.shift_remove(DRIVER_DIR);
+        self.stored_dir = document.context_text(DRIVER_DIR).map(str::to_owned);
         self.context.about = json!({ "goal": document.goal, "context": context });
         let run = &document.state;
         let mut answers = Answers::default();

@@ -9,6 +9,7 @@ mod check;
 mod chooser;
 mod command;
 mod commands;
+mod directory;
 #[expect(clippy::module_inception, reason = "the verb is called like its room")]
 mod drive;
 mod driven;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
-use crate::drive::command::DriverCommands;
+use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, NoPerson, given, given_last};
 use crate::drive::error::{Error, Result};
 use crate::drive::known::{Known, run_to_drive, take_up};
@@ -14,10 +14,10 @@ use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateName, StepStatus, slug};
-use crate::runs::advice::DRIVER;
+use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::select::open_run;
 use crate::runs::open::view::for_reading;
-use crate::runs::{self, Context, EmitRequest, ReportRequest, Reporter, change_context, emit_by, end_in};
+use crate::runs::{self, Context, EmitRequest, ReportRequest, Reporter, accept, change_context, emit_by, end_in};
 use crate::store::Project;
 
 /// Which run a program drives.
@@ -69,6 +69,8 @@ pub struct RunNotebook<'p> {
     audience: Audience<'p>,
     /// The types of states that a person does.
     pub(super) done_by_a_person: Vec<String>,
+    /// The directory in which the run was first driven, as it stores it.
+    pub(super) stored_dir: Option<String>,
     /// The commands of the driver, until the run stores them.
     commands: Option<DriverCommands<'p>>,
     /// How many states are done.
@@ -140,7 +142,7 @@ impl<'p> RunNotebook<'p> {
         {
             return Ok(Opened::Stopped(report));
         }
-        let Known { machine, standing, mut context, asks, mut warnings, .. } = known;
+        let Known { machine, standing, mut context, asks, mut warnings, stored_dir, .. } = known;
         let machine =
             match (machine, unusable) {
                 (Some(machine), unusable) => {
@@ -163,6 +165,7 @@ impl<'p> RunNotebook<'p> {
             context,
             audience,
             done_by_a_person: vec!["user".to_owned()],
+            stored_dir,
             commands: None,
             ran: 0,
             warnings,
@@ -213,7 +216,8 @@ impl<'p> RunNotebook<'p> {
         self.commands = Some(commands);
     }
 
-    /// Stores in the run the command line that drives it, so that `resume` can suggest it.
+    /// Stores in the run the command line that drives it, so that `resume` can suggest it, and notes that this machine runs
+    /// it.
     fn remember(&mut self) {
         let Some(commands) = self.commands.take() else { return };
         // A failure here does not stop the work.
@@ -224,9 +228,14 @@ impl<'p> RunNotebook<'p> {
 
     fn store_command(&self, commands: &DriverCommands<'_>) -> runs::Result<()> {
         let Drive { run, session, epoch, .. } = &self.drive;
-        let line = commands.line(&self.cx, &self.cx.project()?, run);
+        let project = self.cx.project()?;
+        accept(&self.cx, &project, &things(commands.request, commands.dir.as_deref()));
+        let line = commands.line(&self.cx, &project, run);
         change_context(&self.cx, run, session, *epoch, |context: &mut Map<String, Value>| {
             context.insert(DRIVER.to_owned(), line.as_str().into());
+            if let Some(dir) = &commands.dir {
+                context.insert(DRIVER_DIR.to_owned(), dir.as_str().into());
+            }
         })
     }
 

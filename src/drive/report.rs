@@ -1,6 +1,7 @@
 //! What `drive` is asked for, and what it reports.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -22,6 +23,10 @@ pub struct DriveRequest {
     #[serde(with = "pairs", default)]
     #[schemars(with = "BTreeMap<String, String>")]
     pub on: Vec<(String, String)>,
+    /// The directory in which commands run; otherwise the one in which the run was first driven, and for a new run the
+    /// working directory.
+    #[serde(default)]
+    pub dir: Option<PathBuf>,
     /// Types of states that a person does, unless they have a command.
     #[serde(default)]
     pub types: Vec<String>,

@@ -26,7 +26,9 @@ fn example() -> &'static Path {
             "durable_agent",
             "--no-default-features",
         ]);
+        // The same features, so that the library need not be built again.
         let features = [
+            ("default", cfg!(feature = "default")),
             ("mcp", cfg!(feature = "mcp")),
             ("network", cfg!(feature = "network")),
             ("serve", cfg!(feature = "serve")),
@@ -148,6 +150,6 @@ fn an_agent_holds_its_run_while_it_lives() {
     let second = run(agent(&sandbox), "");
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     assert_eq!(second.code, Some(1), "{second:?}");
-    assert!(second.stderr.contains("holds"), "{second:?}");
+    assert!(second.stderr.contains("Held"), "{second:?}");
     assert!(child.wait().unwrap().success());
 }

@@ -16,6 +16,7 @@ mod docs;
 mod doctor;
 mod doctor_kill;
 mod drive;
+mod drive_commands;
 mod drive_known;
 mod drive_people;
 mod durable_agent;
