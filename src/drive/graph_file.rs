@@ -75,6 +75,7 @@ impl<'m> StateHandler<'m> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "graphs of tests are files")]
 mod tests {
     use super::*;
 

@@ -152,14 +152,18 @@ fn nothing_fails_where_the_state_directory_cannot_be_used() {
     };
     let state = |place: &Path| {
         let place = place.to_owned();
-        move |command: &mut Command| drop(command.env("XDG_STATE_HOME", &place))
+        move |command: &mut Command| {
+            command.env("XDG_STATE_HOME", &place);
+        }
     };
     let file = sandbox.path("sub/file");
     std::fs::write(&file, "").unwrap();
     let damaged = sandbox.path("sub/damaged");
     std::fs::create_dir_all(damaged.join("flow")).unwrap();
     let again = [&DRIVE[..], &["--max-iter", "0"]].concat();
-    let unset: &dyn Fn(&mut Command) = &|command| drop(command.env_remove("HOME"));
+    let unset: &dyn Fn(&mut Command) = &|command| {
+        command.env_remove("HOME");
+    };
     for (change, what) in [
         (unset, "no HOME"),
         (&state(&file), "a file"),
