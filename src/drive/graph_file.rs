@@ -99,7 +99,7 @@ states:
         let refused = StateHandler::from_file(&path, &registry).unwrap_err();
         let shown = refused.to_string().replace(&*dir.path().to_string_lossy(), "DIR");
         insta::assert_snapshot!(shown, @r"
-        DIR/job.graph.yaml:1:10: there is no state `aa` (did you mean `a`?)
+        DIR/job.graph.yaml:1:10: the initial state `aa` does not exist (did you mean `a`?)
         DIR/job.graph.yaml:6:14: there is no state `bb` (did you mean `b`?)
         ");
 
