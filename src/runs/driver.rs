@@ -91,7 +91,7 @@ pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &
     let place = run.context_text(DRIVER_DIR).unwrap_or_default();
     let things = things_of(graph, options, place);
     let is_known = things.is_some_and(|things| is_accepted(cx, project, &things));
-    Some(Driver { command, never_run_here: (!is_known).then(|| source(view, stored)) })
+    Some(Driver { command, never_run_here: (!is_known).then(|| source(view, run)) })
 }
 
 /// What a driver command runs and asks. None if it is not written as flow writes it: then nothing is known of it.
@@ -124,8 +124,9 @@ pub(crate) fn endpoint(url: &str) -> Thing {
 }
 
 /// The file that names the command: the log if an event has it, otherwise `run.yaml`, whose edits come later.
-fn source(view: &View, command: &str) -> CommandSource {
-    let has = |context: &Map<String, Value>| context.get(DRIVER).and_then(Value::as_str) == Some(command);
+fn source(view: &View, run: &RunDocument) -> CommandSource {
+    let keys = [DRIVER, DRIVER_DIR];
+    let has = |context: &Map<String, Value>| keys.iter().all(|key| context.get(*key) == run.context.get(*key));
     for event in view.log.events() {
         let is_there = match &event.kind {
             EventKind::RunStarted(started) => has(&started.context),
