@@ -70,8 +70,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.register("greeting", |config: StateConfig<'_>| Greeting {
         words: config.declared.description.clone().unwrap_or_default(),
     })?;
+    // The built-in type asks a person; nobody is there.
     registry.register("user", |_| Listening)?;
-    registry.register("terminal", |_| Listening)?;
 
     let handler = StateHandler::new(machine, &registry)?;
     assert_eq!(handler.initial_state().as_str(), "greet");

@@ -389,6 +389,9 @@ pub(super) struct DriveArgs {
     /// is recorded
     #[arg(long, value_name = "TYPE=COMMAND", value_parser = command_of_type)]
     pub(super) on: Vec<(String, String)>,
+    /// The directory in which commands run [default: where the run was first driven; for a new run, the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
     /// A type of state that a person does, like the type `user`, unless it has a command; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) types: Vec<String>,

@@ -1,8 +1,8 @@
 //! Checks that every type of state has a command, and that every command has a state.
 
-use crate::drive::DriveRequest;
 use crate::drive::agent::{Registry, RegistryError};
 use crate::drive::error::Result;
+use crate::drive::report::DriveRequest;
 use crate::machine::{Machine, State};
 use crate::model::StateName;
 use crate::runs;

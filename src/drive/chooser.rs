@@ -2,51 +2,15 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::drive::agent::{Chooser, Context, StateError};
-use crate::drive::commands::{declared, done, run};
-use crate::drive::drive::{Audience, Drive};
+use crate::drive::commands::{CommandRunner, declared, done};
 use crate::drive::http::{ask_endpoint, server};
+use crate::drive::report::Endpoint;
 use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::{RunId, bare_reply};
-
-/// Who chooses among several states that can follow.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Choose {
-    /// A person, with `flow advance`, after the driver has stopped.
-    #[default]
-    #[serde(rename = "nobody")]
-    Person,
-    /// A command: the choices on standard input, the reply on standard output.
-    Command(String),
-    /// A model behind an endpoint.
-    Endpoint(Endpoint),
-}
-
-/// A model that chooses, over HTTP.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    /// The URL of the endpoint, up to `/v1` or to `/chat/completions`.
-    pub url: String,
-    /// The name of the model.
-    pub model: String,
-    /// The API key; none if the endpoint needs none. It is never serialized.
-    #[serde(skip_serializing)]
-    pub key: Option<String>,
-}
-
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Do not print the key.
-        f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish_non_exhaustive()
-    }
-}
 
 type Reply = std::result::Result<String, StateError>;
 
@@ -67,8 +31,7 @@ impl Chooser for LeaveToPerson {
 pub(super) struct AskCommand<'p> {
     pub(super) command: String,
     pub(super) machine: Machine,
-    pub(super) drive: Drive,
-    pub(super) audience: Audience<'p>,
+    pub(super) runner: CommandRunner<'p>,
 }
 
 impl Chooser for AskCommand<'_> {
@@ -82,7 +45,7 @@ impl Chooser for AskCommand<'_> {
             "problem": problem,
             "done": done(context),
         });
-        let reply = run(&self.command, &input, &self.drive, None, &self.audience);
+        let reply = self.runner.run(&self.command, &input, None);
         let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
         // A script may print just the name of the state.
         let word = reply.trim();

@@ -4,16 +4,52 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::drive::http::server;
-use crate::drive::{Choose, DriveRequest};
+use crate::drive::report::{Choose, DriveRequest, Endpoint};
 use crate::model::{RunId, quoted};
-use crate::runs::advice::{DRIVES, is_driver};
+use crate::runs::driver::{DRIVES, UNKNOWN_DRIVER, command as accepted_command, endpoint, is_driver};
+use crate::runs::workflow::is_file;
+use crate::runs::{Context, Thing, named_in};
+use crate::store::Project;
 
 /// The default time limit for a command, the same as on the command line.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The commands that drive a run.
+#[derive(Debug)]
+pub(super) struct DriverCommands<'a> {
+    pub(super) request: &'a DriveRequest,
+    /// The directory in which they run, as the run stores it.
+    pub(super) dir: Option<String>,
+}
+
+impl DriverCommands<'_> {
+    /// The command line that continues to drive `run`, as the run stores it: the path of a graph is as seen from the
+    /// project.
+    pub(super) fn line(&self, cx: &Context, project: &Project, run: &RunId) -> String {
+        let graph = match is_file(cx, &self.request.graph) {
+            true => named_in(cx, project, &self.request.graph),
+            false => Some(self.request.graph.clone()),
+        };
+        let command = graph.and_then(|graph| driver(run, &graph, self.request));
+        command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned())
+    }
+}
+
+/// What a driver runs and asks, if its commands run in the directory that the run stores as `place`.
+pub(super) fn things(request: &DriveRequest, place: Option<&str>) -> Vec<Thing> {
+    let place = place.unwrap_or_default();
+    let mut things: Vec<_> = request.on.iter().map(|(_, job)| accepted_command(job, place)).collect();
+    match &request.choose {
+        Choose::Person => {}
+        Choose::Command(job) => things.push(accepted_command(job, place)),
+        Choose::Endpoint(Endpoint { url, .. }) => things.extend(server(url).ok().map(|url| endpoint(&url))),
+    }
+    things
+}
+
 /// The command line that continues to drive `run`, with `graph` as seen from the project. None if it does not fit into
 /// a line. A password in a URL is left out.
-pub(super) fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
+fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
     let mut command = format!("{DRIVES}{} --run-id {run}", quoted(graph));
     let mut add = |option: &str, value: &str| {
         let _ = write!(command, " --{option} {}", quoted(value));

@@ -1,15 +1,15 @@
-//! States that run commands, and the built-in types of states.
+//! States that run commands.
 
-use std::cell::RefCell;
 use std::ffi::OsString;
-use std::rc::Rc;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::drive::DriveRequest;
-use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError};
+use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError, UserState};
 use crate::drive::check::missing;
-use crate::drive::drive::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive};
+use crate::drive::driven::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive};
+use crate::drive::report::DriveRequest;
 use crate::engine::Choices;
 use crate::host::Job;
 use crate::machine::Machine;
@@ -20,45 +20,62 @@ use crate::runs::answer::answer_of;
 /// The longest output of a command, in bytes: it is kept in the log and in the activity.
 const OUTPUT_BYTES: usize = 512 << 10;
 
-/// Registers the types of states: those with a command, those that a person does, and the built-in ones.
+/// Registers the types of states that have a command, and those that a person does.
 pub(super) fn registry<'r>(
-    machine: &'r Machine,
+    machine: &Machine,
     request: &'r DriveRequest,
-    drive: &'r Drive,
-    audience: &Audience<'r>,
-    answer: Option<String>,
+    runner: &CommandRunner<'r>,
 ) -> Result<Registry<'r>> {
     let mut registry = Registry::new();
-    // The recorded answer belongs to the first state that runs, which asked for it.
-    let answer = Rc::new(RefCell::new(answer));
     for (kind, command) in &request.on {
-        let (audience, answer) = (Rc::clone(audience), Rc::clone(&answer));
+        let (machine, runner) = (machine.clone(), runner.clone());
         let make = move |config: StateConfig<'_>| CommandState {
             command,
-            drive,
-            asked: Asked::of(machine, &config),
-            answer: Rc::clone(&answer),
-            audience: Rc::clone(&audience),
+            runner: runner.clone(),
+            asked: Asked::of(&machine, &config),
         };
         registry.register(kind, make).map_err(missing)?;
     }
-    for kind in ["decision", "terminal"] {
+    for kind in &request.types {
         if !registry.knows(kind) {
-            registry.register(kind, |_| QuietState).map_err(missing)?;
+            registry.register(kind, |config: StateConfig<'_>| UserState::of(config.declared)).map_err(missing)?;
         }
-    }
-    for kind in std::iter::once("user").chain(request.types.iter().map(String::as_str)) {
-        if registry.knows(kind) {
-            continue;
-        }
-        let answer = Rc::clone(&answer);
-        let make = move |config: StateConfig<'_>| UserState {
-            prompt: question_of(config.declared),
-            answer: Rc::clone(&answer),
-        };
-        registry.register(kind, make).map_err(missing)?;
     }
     Ok(registry)
+}
+
+/// Runs the commands of a driver.
+#[derive(Clone)]
+pub(super) struct CommandRunner<'p> {
+    pub(super) drive: Drive,
+    /// The directory in which they run.
+    pub(super) dir: PathBuf,
+    /// The time limit of each command.
+    pub(super) timeout: Duration,
+    pub(super) audience: Audience<'p>,
+}
+
+impl CommandRunner<'_> {
+    /// Runs a command with `input` on its standard input. Gives its output, without the line break at the end.
+    pub(super) fn run(
+        &self,
+        command: &str,
+        input: &Value,
+        state: Option<&StateName>,
+    ) -> std::result::Result<String, StateError> {
+        let drive = &self.drive;
+        let mut env: Vec<(&'static str, OsString)> = vec![
+            (DRIVEN_DIR, drive.run_dir.as_os_str().to_owned()),
+            ("FLOW_DRIVEN_RUN", drive.run.as_str().into()),
+            ("FLOW_SESSION", drive.session.as_str().into()),
+            ("FLOW_EPOCH", drive.epoch.to_string().into()),
+        ];
+        env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
+        let input = input.to_string();
+        let dir = Some(self.dir.as_path());
+        let job = Job { command, dir, input: input.as_bytes(), env, limit: self.timeout, most: OUTPUT_BYTES };
+        answer_of(&job, &mut |line| self.audience.borrow_mut().tell(line)).map_err(StateError)
+    }
 }
 
 /// What a command is told about its state.
@@ -86,10 +103,8 @@ pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Valu
 /// A state whose work is done by a command.
 struct CommandState<'r> {
     command: &'r str,
-    drive: &'r Drive,
+    runner: CommandRunner<'r>,
     asked: Asked,
-    answer: Rc<RefCell<Option<String>>>,
-    audience: Audience<'r>,
 }
 
 impl State for CommandState<'_> {
@@ -99,9 +114,9 @@ impl State for CommandState<'_> {
             "state": self.asked.declared,
             "next": self.asked.next,
             "done": done(context),
-            "answer": self.answer.borrow_mut().take(),
+            "answer": context.answer,
         });
-        let output = run(self.command, &input, self.drive, Some(&self.asked.name), &self.audience)?;
+        let output = self.runner.run(self.command, &input, Some(&self.asked.name))?;
         outcome(output)
     }
 }
@@ -123,8 +138,7 @@ fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
     if let Some(prompt) = text("needs_human", "is not a string")? {
         let has_link = object.get("link").is_some_and(|link| link.as_str() != Some(""));
         let link = if has_link { text("link", "is not a string")? } else { None };
-        let link = link.map(|link| format!(" ({link})")).unwrap_or_default();
-        return Ok(Outcome::NeedsHuman { prompt: format!("{prompt}{link}") });
+        return Ok(Outcome::NeedsHuman { prompt, link });
     }
     if let Some(why) = text("not_ready", "is not a string")? {
         return Ok(Outcome::NotReady { why });
@@ -136,55 +150,4 @@ fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
 /// The states that are done, as commands get them.
 pub(super) fn done(context: &Context) -> Value {
     context.done.iter().map(|done| json!({ "state": done.state, "output": done.output })).collect()
-}
-
-/// Runs a command with `input` on its standard input. Gives its output, without the line break at the end.
-pub(super) fn run(
-    command: &str,
-    input: &Value,
-    drive: &Drive,
-    state: Option<&StateName>,
-    audience: &Audience<'_>,
-) -> std::result::Result<String, StateError> {
-    let mut env: Vec<(&'static str, OsString)> = vec![
-        (DRIVEN_DIR, drive.dir.as_os_str().to_owned()),
-        ("FLOW_DRIVEN_RUN", drive.run.as_str().into()),
-        ("FLOW_SESSION", drive.session.as_str().into()),
-        ("FLOW_EPOCH", drive.epoch.to_string().into()),
-    ];
-    env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
-    let input = input.to_string();
-    let job = Job { command, input: input.as_bytes(), env, limit: drive.timeout, most: OUTPUT_BYTES };
-    answer_of(&job, &mut |line| audience.borrow_mut().tell(line)).map_err(StateError)
-}
-
-/// The question of a state that a person does: its description, otherwise its name.
-fn question_of(declared: &crate::machine::State) -> String {
-    let words = declared.description.clone().filter(|words| !words.trim().is_empty());
-    words.unwrap_or_else(|| declared.name.to_string())
-}
-
-/// A state in which a person answers: its type is `user`, or was declared without a command.
-struct UserState {
-    prompt: String,
-    answer: Rc<RefCell<Option<String>>>,
-}
-
-impl State for UserState {
-    fn run(&mut self, _: &Context) -> std::result::Result<Outcome, StateError> {
-        let answer = self.answer.borrow_mut().take();
-        Ok(match answer {
-            Some(answer) => Outcome::said(answer),
-            None => Outcome::NeedsHuman { prompt: self.prompt.clone() },
-        })
-    }
-}
-
-/// A state without work: a decision, or the end.
-struct QuietState;
-
-impl State for QuietState {
-    fn run(&mut self, _: &Context) -> std::result::Result<Outcome, StateError> {
-        Ok(Outcome::quiet())
-    }
 }

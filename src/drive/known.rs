@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::drive::agent::{self, Done, Position};
-use crate::drive::drive::{DRIVEN_DIR, DRIVEN_STATE, Drive, report};
+use crate::drive::driven::{DRIVEN_DIR, DRIVEN_STATE, Drive};
 use crate::drive::error::{Error, Result};
-use crate::drive::{DriveReport, DriveStop};
+use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
-use crate::runs::advice::{Alternative, DRIVER, adopt};
+use crate::runs::advice::{Alternative, adopt};
+use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::for_reading;
@@ -117,7 +118,7 @@ pub(super) fn take_up(
     let held = presence(cx, project, view.history.hold(), &caller)? == Presence::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
     if let (Some(here), false) = (begun, held) {
-        let left = [(DRIVEN_DIR, drive.dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
+        let left = [(DRIVEN_DIR, drive.run_dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
         if let Some(&pid) = crate::host::processes_with(&left).first() {
             return Err(Error::StillRuns { run: run.id().clone(), pid });
         }
@@ -135,20 +136,20 @@ pub(super) struct Known {
     pub(super) machine: Option<Machine>,
     pub(super) standing: Position,
     pub(super) context: agent::Context,
-    /// The answer of the user in the run's current state.
-    pub(super) answer: Option<String>,
     /// The run's current state, if it has an open question.
     pub(super) asks: Option<StateName>,
     /// Warnings for the report.
     pub(super) warnings: Vec<String>,
     /// The file that holds the graph, if the request names one.
     pub(super) file: Option<String>,
+    /// The directory in which the run was first driven, as it stores it.
+    pub(super) stored_dir: Option<String>,
 }
 
 impl Known {
     pub(super) fn new(machine: Option<Machine>) -> Self {
         let (standing, context) = (Position::New, agent::Context::default());
-        Self { machine, standing, context, answer: None, asks: None, warnings: Vec::new(), file: None }
+        Self { machine, standing, context, asks: None, warnings: Vec::new(), file: None, stored_dir: None }
     }
 
     fn read(&mut self, history: &History) {
@@ -156,6 +157,8 @@ impl Known {
         let mut context = document.context.clone();
         // The driver's command line may hold secrets that neither commands nor a model may see.
         context.shift_remove(DRIVER);
+        context.shift_remove(DRIVER_DIR);
+        self.stored_dir = document.context_text(DRIVER_DIR).map(str::to_owned);
         self.context.about = json!({ "goal": document.goal, "context": context });
         let run = &document.state;
         let mut answers = Answers::default();
@@ -178,7 +181,7 @@ impl Known {
             answers.note(report);
         }
         let Some(here) = run.current_phase.clone() else { return };
-        self.answer = answers.0.remove(&here);
+        self.context.answer = answers.0.remove(&here);
         self.asks = run.questions.iter().any(|question| question.is_of(&here, None)).then(|| here.clone());
         self.standing = match run.steps.get(&here) {
             Some(StepStatus::Running | StepStatus::Waiting) => Position::In(here),

@@ -1,30 +1,78 @@
-//! A run as the notebook of a driver.
+//! A run as the notebook of a driver: every step is recorded in it before the next one.
 
-use serde_json::{Map, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use crate::drive::DriveRequest;
-use crate::drive::agent::{self, Done, Notebook};
-use crate::drive::command::driver;
-use crate::drive::drive::{Audience, Drive, given, given_last};
+use serde_json::{Map, Value, json};
+
+use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
+use crate::drive::command::{DriverCommands, things};
+use crate::drive::driven::{Audience, Drive, NoPerson, given, given_last};
 use crate::drive::error::{Error, Result};
-use crate::engine::History;
+use crate::drive::known::{Known, run_to_drive, take_up};
+use crate::drive::report::DriveReport;
+use crate::engine::{Caller, History};
 use crate::machine::{Machine, State};
-use crate::model::{Explain as _, Question, ReportType, StateName, StepStatus};
-use crate::runs::advice::{DRIVER, UNKNOWN_DRIVER};
+use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateName, StepStatus, slug};
+use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
-use crate::runs::workflow::is_file;
-use crate::runs::{Context, EmitRequest, ReportRequest, Reporter, change_context, emit_by, named_in};
+use crate::runs::{self, Context, EmitRequest, ReportRequest, Reporter, accept, change_context, emit_by, end_in};
+use crate::store::Project;
 
-/// Records the steps of a driver as reports on steps.
-pub(super) struct RunNotebook<'a, 'p> {
-    cx: &'a Context,
-    drive: &'a Drive,
-    machine: &'a Machine,
-    request: &'a DriveRequest,
+/// Which run a program drives.
+#[derive(Debug, Clone, Default)]
+pub struct NotebookRequest {
+    /// The run; it begins with its first state if there is none of this id. Otherwise the open run of the workflow, or a
+    /// new one.
+    pub run: Option<String>,
+    /// The goal of a new run.
+    pub goal: Option<String>,
+    /// The session that drives; otherwise a new one, which ends with the notebook.
+    pub session: Option<SessionId>,
+}
+
+/// A run that was opened to be driven.
+#[derive(Debug)]
+pub enum Opened<'p> {
+    /// It can be driven.
+    Ready(Box<RunNotebook<'p>>),
+    /// There is nothing to drive, or a person is needed first: the report says why.
+    Stopped(DriveReport),
+}
+
+/// What a driver brings to a run that it opens.
+pub(super) struct Opening {
+    /// The graph as it is today.
+    pub(super) definition: runs::Result<Machine>,
+    /// The workflow of the run.
+    pub(super) workflow: String,
+    /// The file that holds the graph, if the caller named one.
+    pub(super) file: Option<String>,
+    pub(super) run: Option<String>,
+    pub(super) goal: Option<String>,
+    pub(super) session: Option<SessionId>,
+}
+
+/// Records the steps of an agent in a run, as reports on steps. While it exists, it holds the run, so that no other
+/// driver works on it; the run is free again when it is dropped or its process ends.
+///
+/// A program that is killed at any point opens the run again and goes on: what was finished is not repeated, and a state
+/// that was begun and not finished runs again. The guide to driving (`docs/drive.md`) has an example.
+pub struct RunNotebook<'p> {
+    cx: Context,
+    pub(super) drive: Drive,
+    machine: Machine,
+    goal: Option<String>,
+    standing: Position,
+    context: agent::Context,
     audience: Audience<'p>,
-    /// Whether the run already stores the command line that drives it.
-    is_known: bool,
+    /// The types of states that a person does.
+    pub(super) done_by_a_person: Vec<String>,
+    /// The directory in which the run was first driven, as it stores it.
+    pub(super) stored_dir: Option<String>,
+    /// The commands of the driver, until the run stores them.
+    commands: Option<DriverCommands<'p>>,
     /// How many states are done.
     pub(super) ran: usize,
     pub(super) warnings: Vec<String>,
@@ -34,40 +82,161 @@ pub(super) struct RunNotebook<'a, 'p> {
     asks: Option<StateName>,
 }
 
-impl<'a, 'p> RunNotebook<'a, 'p> {
-    pub(super) fn new(
-        cx: &'a Context,
-        drive: &'a Drive,
-        machine: &'a Machine,
-        request: &'a DriveRequest,
-        audience: Audience<'p>,
-        asks: Option<StateName>,
-    ) -> Self {
-        let warnings = Vec::new();
-        Self { cx, drive, machine, request, audience, is_known: false, ran: 0, warnings, unrecorded: None, asks }
+impl RunNotebook<'static> {
+    /// Opens the run that `request` names for a program that drives it through `graph`. Nothing is written for a run that
+    /// does not exist yet: it begins with its first state.
+    ///
+    /// # Errors
+    /// [`runs::Error::Refused`] when another session holds the run, [`runs::Error::Usage`] when the run follows another
+    /// workflow, and errors of the store.
+    pub fn open(cx: &Context, graph: &Machine, request: &NotebookRequest) -> Result<Opened<'static>> {
+        let opening = Opening {
+            definition: Ok(graph.clone()),
+            workflow: graph.id().to_string(),
+            file: None,
+            run: request.run.clone(),
+            goal: request.goal.clone(),
+            session: request.session.clone(),
+        };
+        Self::open_watched(cx, opening, Rc::new(RefCell::new(NoPerson)))
+    }
+}
+
+impl<'p> RunNotebook<'p> {
+    /// Opens a run for a driver whose steps are shown to `audience`.
+    pub(super) fn open_watched(cx: &Context, opening: Opening, audience: Audience<'p>) -> Result<Opened<'p>> {
+        // A driver holds its run exactly as long as its own process lives.
+        let holder_pid = cx.options.holder_pid.or_else(|| Some(std::process::id()));
+        let mut cx = cx.clone();
+        cx.options.holder_pid = holder_pid;
+        let Opening { definition, workflow, file, run, goal, session } = opening;
+        let project = match cx.project() {
+            Ok(project) => Some(project),
+            Err(runs::Error::NoProject { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let found = match &project {
+            Some(project) => run_to_drive(&cx, project, &workflow, run.as_deref())?,
+            None => None,
+        };
+        let (definition, unusable) = match (definition, &found) {
+            (Ok(definition), _) => (Some(definition), None),
+            // A run keeps its pinned graph, so today's may be unreadable.
+            (Err(error), Some(_)) => (None, Some(error)),
+            (Err(error), None) => return Err(error.into()),
+        };
+        let id = match (&found, &run) {
+            (Some(found), _) => found.clone(),
+            (None, Some(named)) => RunId::new(named.as_str())?,
+            (None, None) => {
+                let end = slug(&workflow, 80).unwrap_or_else(|| "run".to_owned());
+                RunId::new(format!("{}-{end}", cx.now().compact()))?
+            }
+        };
+        let mut drive = driver_of(&cx, project.as_ref(), id, workflow, session)?;
+        let mut known = Known::new(definition);
+        known.file = file;
+        known.context.about = json!({ "goal": goal });
+        if let (Some(project), Some(run)) = (&project, &found)
+            && let Some(report) = take_up(&cx, project, run, &mut drive, &mut known)?
+        {
+            return Ok(Opened::Stopped(report));
+        }
+        let Known { machine, standing, mut context, asks, mut warnings, stored_dir, .. } = known;
+        let machine =
+            match (machine, unusable) {
+                (Some(machine), unusable) => {
+                    warnings.extend(unusable.map(|error| {
+                        format!("the run goes on with the graph that it began with: {}", error.one_line())
+                    }));
+                    machine
+                }
+                (None, Some(error)) => return Err(error.into()),
+                (None, None) => unreachable!("a driver without a graph"),
+            };
+        context.about["run_id"] = json!(drive.run);
+        context.about["workflow"] = json!(drive.workflow);
+        Ok(Opened::Ready(Box::new(Self {
+            cx,
+            drive,
+            machine,
+            goal,
+            standing,
+            context,
+            audience,
+            done_by_a_person: vec!["user".to_owned()],
+            stored_dir,
+            commands: None,
+            ran: 0,
+            warnings,
+            unrecorded: None,
+            asks,
+        })))
     }
 
-    /// Stores in the run the command line that drives it, so that `resume` can suggest it.
-    pub(super) fn remember(&mut self) {
-        if std::mem::replace(&mut self.is_known, true) {
-            return;
+    /// The run.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.drive.run
+    }
+
+    /// The graph of the run: the one that it began with, even if its file has changed since.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Problems that did not stop the driver.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The agent that drives the run from where it is, with the states that `registry` makes for its graph.
+    ///
+    /// # Errors
+    /// [`RegistryError::Missing`] if the type of a state is not registered.
+    pub fn agent<'m>(
+        mut self,
+        registry: &Registry<'m>,
+        chooser: impl Chooser + 'm,
+    ) -> std::result::Result<Agent<'m, Self>, RegistryError> {
+        let handler = StateHandler::new(self.machine.clone(), registry)?;
+        let standing = std::mem::replace(&mut self.standing, Position::New);
+        let context = std::mem::take(&mut self.context);
+        if standing != Position::New {
+            // The run exists, and may stop before another state begins.
+            self.remember();
         }
-        let Drive { run, session, epoch, .. } = self.drive;
-        let graph = match is_file(self.cx, &self.request.graph) {
-            true => self.cx.project().ok().and_then(|project| named_in(self.cx, &project, &self.request.graph)),
-            false => Some(self.request.graph.clone()),
-        };
-        let command = graph.and_then(|graph| driver(run, &graph, self.request));
-        let command = command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned());
-        let change =
-            |context: &mut Map<String, Value>| drop(context.insert(DRIVER.to_owned(), command.as_str().into()));
-        let remembered = change_context(self.cx, run, session, *epoch, change);
+        Ok(Agent::new(handler, chooser, self).resumed_at(standing, context))
+    }
+
+    /// Has the run store the commands that drive it.
+    pub(super) fn driven_by(&mut self, commands: DriverCommands<'p>) {
+        self.commands = Some(commands);
+    }
+
+    /// Stores in the run the command line that drives it, so that `resume` can suggest it, and notes that this machine runs
+    /// it.
+    fn remember(&mut self) {
+        let Some(commands) = self.commands.take() else { return };
         // A failure here does not stop the work.
-        self.warnings.extend(
-            remembered
-                .err()
-                .map(|error| format!("cannot store in the run which command drives it: {}", error.one_line())),
-        );
+        if let Err(error) = self.store_command(&commands) {
+            self.warnings.push(format!("cannot store in the run which command drives it: {}", error.one_line()));
+        }
+    }
+
+    fn store_command(&self, commands: &DriverCommands<'_>) -> runs::Result<()> {
+        let Drive { run, session, epoch, .. } = &self.drive;
+        let project = self.cx.project()?;
+        accept(&self.cx, &project, &things(commands.request, commands.dir.as_deref()));
+        let line = commands.line(&self.cx, &project, run);
+        change_context(&self.cx, run, session, *epoch, |context: &mut Map<String, Value>| {
+            context.insert(DRIVER.to_owned(), line.as_str().into());
+            if let Some(dir) = &commands.dir {
+                context.insert(DRIVER_DIR.to_owned(), dir.as_str().into());
+            }
+        })
     }
 
     fn emit(&mut self, reports: Vec<ReportRequest>) -> Result<()> {
@@ -77,11 +246,11 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
             reports,
             id: None,
             seen: None,
-            name: self.request.goal.clone(),
+            name: self.goal.clone(),
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),
         };
-        let answer = emit_by(self.cx, &request, &Reporter { definition: Some(self.machine), ..Reporter::default() })?;
+        let answer = emit_by(&self.cx, &request, &Reporter { definition: Some(&self.machine), ..Reporter::default() })?;
         self.warnings.extend(answer.data.warnings);
         Ok(())
     }
@@ -93,7 +262,7 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
     fn history(&self) -> Result<History> {
         let project = self.cx.project()?;
         let run = open_run_exactly(&project, self.drive.run.as_str())?;
-        Ok(for_reading(self.cx, &project, &*run)?.history)
+        Ok(for_reading(&self.cx, &project, &*run)?.history)
     }
 
     /// Whether the run has an open question of a state.
@@ -103,11 +272,9 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
         Ok(questions.any(|question| question.is_of(state, None) && is_meant(question)))
     }
 
-    /// Whether a person does a state: its type is `user`, or was declared without a command.
     fn is_of_person(&self, state: &StateName) -> bool {
         let kind = self.machine.state(state).and_then(|state| state.kind.as_deref()).unwrap_or(State::USUAL);
-        let has_command = self.request.on.iter().any(|(done, _)| done == kind);
-        !has_command && (kind == "user" || self.request.types.iter().any(|declared| declared == kind))
+        self.done_by_a_person.iter().any(|done| done == kind)
     }
 
     fn tell(&self, line: &str) {
@@ -115,7 +282,48 @@ impl<'a, 'p> RunNotebook<'a, 'p> {
     }
 }
 
-impl Notebook for RunNotebook<'_, '_> {
+impl Drop for RunNotebook<'_> {
+    fn drop(&mut self) {
+        if !self.drive.owns_session {
+            return;
+        }
+        if let Ok(project) = self.cx.project() {
+            let caller = Caller { session: Some(self.drive.session.clone()), ..Caller::default() };
+            // If this fails, the run is free once this process has ended.
+            let _ = end_in(&self.cx, &project, &self.drive.run, caller, Some("the driver stopped"), self.cx.now());
+        }
+    }
+}
+
+impl std::fmt::Debug for RunNotebook<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunNotebook").field("drive", &self.drive).field("ran", &self.ran).finish_non_exhaustive()
+    }
+}
+
+/// The driver of a run: its session is the caller's, or a new one.
+fn driver_of(
+    cx: &Context,
+    project: Option<&Project>,
+    run: RunId,
+    workflow: String,
+    session: Option<SessionId>,
+) -> Result<Drive> {
+    let callers = cx.caller(session, None)?.session;
+    let owns_session = callers.is_none();
+    let session = match callers {
+        Some(session) => session,
+        None => SessionId::new(format!("drive-{}", cx.ids.next(cx.now())))?,
+    };
+    let flow_dir = match project {
+        Some(project) => project.path().to_owned(),
+        None => Project::path_in(&cx.root_to_be()?),
+    };
+    let run_dir = std::path::absolute(Project::path_of_run(&flow_dir, &run)).unwrap_or(flow_dir);
+    Ok(Drive { run, run_dir, workflow, session, epoch: 1, owns_session })
+}
+
+impl Notebook for RunNotebook<'_> {
     type Error = Error;
 
     fn begin(&mut self, state: &StateName) -> Result<()> {

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ const LINE_BYTES: u64 = 4 << 10;
 pub struct Job<'a> {
     /// The command line for the shell.
     pub command: &'a str,
+    /// The directory in which it runs; otherwise this program's.
+    pub dir: Option<&'a Path>,
     /// Its standard input.
     pub input: &'a [u8],
     /// Environment variables to add to this program's.
@@ -65,6 +68,9 @@ impl Job<'_> {
         let watch = Watch::begin()?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(dir) = self.dir {
+            command.current_dir(dir);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -227,6 +233,7 @@ mod tests {
     fn job(command: &str) -> Job<'_> {
         Job {
             command,
+            dir: None,
             input: b"the question",
             env: vec![("WHO", "Ada".into())],
             limit: Duration::from_secs(20),

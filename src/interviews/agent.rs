@@ -72,6 +72,7 @@ impl<'r> Agent<'r> {
         let input = state.to_string();
         let job = Job {
             command,
+            dir: None,
             input: input.as_bytes(),
             env: Vec::new(),
             limit: self.timeout,

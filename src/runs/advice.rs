@@ -11,6 +11,7 @@ use crate::model::{
     ActivityStatus, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
     WorkflowId, slug,
 };
+use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -22,6 +23,10 @@ pub struct Alternative {
     /// Who has to run it, if not everybody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Who>,
+    /// The file of the checkout that names the commands in it, if this machine never ran them: whoever wrote the file chose
+    /// them, so read them before you run them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub never_run_here: Option<CommandSource>,
 }
 
 /// Who has to run a command.
@@ -35,7 +40,7 @@ pub enum Who {
 impl Alternative {
     /// A command that everybody may run.
     pub(crate) fn new(when: impl Into<String>, command: Suggestion) -> Self {
-        Self { when: when.into(), command, by: None }
+        Self { when: when.into(), command, by: None, never_run_here: None }
     }
 }
 
@@ -61,9 +66,10 @@ impl Advice {
     }
 
     /// The advice for a run with a driver: the driver begins the work, so its command replaces the one here.
-    fn driven_by(mut self, command: Suggestion) -> Self {
-        let when = "the driver is to go on, with the commands by which the run was driven".to_owned();
-        self.alternatives.insert(0, Alternative::new(when, command));
+    fn driven_by(mut self, driver: Driver) -> Self {
+        let never_run_here = driver.never_run_here;
+        let way = Alternative { never_run_here, ..Alternative::new(driver.when(), driver.command) };
+        self.alternatives.insert(0, way);
         Self { command: None, ..self }
     }
 
@@ -82,7 +88,7 @@ impl Advice {
 }
 
 /// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run.
-pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<Suggestion>) -> Advice {
+pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<Driver>) -> Advice {
     let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
     let next = &plan.next;
     let advice = Advice::default();
@@ -130,7 +136,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         _ => advice,
     };
     match driver {
-        Some(command) if is_work(next.action) => advice.driven_by(command),
+        Some(driver) if is_work(next.action) => advice.driven_by(driver),
         _ => advice,
     }
 }
@@ -145,6 +151,13 @@ fn is_work(action: Action) -> bool {
             | Action::RetryPhase
             | Action::Reconcile
             | Action::ResolveActivity
+    )
+}
+
+/// The note when a driver could continue, but the run does not store its command.
+pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
+    (is_unknown_driver(run) && is_work(next)).then_some(
+        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
     )
 }
 
@@ -169,36 +182,6 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let command = Suggestion::flow("workflow adopt").value(run).maybe("from", from);
     Alternative::new("the run is to follow today's definition", command)
-}
-
-/// The key in a run's context with the command that drives it.
-pub(crate) const DRIVER: &str = "drive";
-/// The longest driver command that is stored, in bytes.
-const DRIVER_BYTES: usize = 4000;
-/// The beginning of a driver command.
-pub(crate) const DRIVES: &str = "flow drive ";
-
-/// Stored instead of a command that is too long: the command of an earlier driver would do something else.
-pub(crate) const UNKNOWN_DRIVER: &str = "unknown";
-
-/// The driver command of a run: its graph, and the remaining arguments.
-pub(super) fn known_driver(run: &RunDocument) -> Option<(String, Vec<String>)> {
-    let command = run.context_text(DRIVER).filter(|command| is_driver(command))?;
-    let mut words = shlex::split(command.strip_prefix(DRIVES)?)?.into_iter();
-    Some((words.next()?, words.collect()))
-}
-
-/// The note when a driver could continue, but the run does not store its command.
-pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
-    let is_unknown = run.context_text(DRIVER) == Some(UNKNOWN_DRIVER);
-    (is_unknown && is_work(next)).then_some(
-        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
-    )
-}
-
-/// Whether a text is a driver command: people and other programs may edit `run.yaml`.
-pub(crate) fn is_driver(command: &str) -> bool {
-    command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 
 /// The command that makes a report on a step.

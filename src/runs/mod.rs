@@ -1,6 +1,7 @@
 //! The verbs over runs and workflows: load, decide, commit. One file for each verb, with its request, its function and
 //! its report.
 
+mod accepted;
 mod adopt;
 pub(crate) mod advice;
 pub(crate) mod answer;
@@ -9,6 +10,7 @@ mod begun;
 mod claim;
 pub(crate) mod context;
 
+pub(crate) mod driver;
 mod emit;
 mod error;
 mod explain;
@@ -40,18 +42,21 @@ mod start;
 mod status;
 mod token;
 pub(crate) mod transaction;
+mod user_state;
 pub(crate) mod workflow;
 
 #[doc(hidden)]
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
+pub(crate) use accepted::{Thing, accept, is_accepted};
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::{Alternative, Who};
 pub use approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refuse_agents};
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};
+pub use driver::CommandSource;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use emit::{Reporter, emit_by};
 pub use error::{Error, Result};
@@ -107,6 +112,8 @@ pub use set::{SetReport, SetRequest, set};
 pub(crate) use source::read_source;
 pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
+#[cfg(feature = "serve")]
+pub(crate) use user_state::make_user_state;
 pub use workflow::{
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowListReport, WorkflowReport, WorkflowRequest,
     workflow_check, workflow_convert, workflow_list, workflow_machine, workflow_named, workflow_show,

@@ -286,6 +286,18 @@ fn examples_are_valid_documents() {
                         .unwrap_or_else(|error| panic!("{page}: {error}\n{text}"));
                     checked += 1;
                 }
+                "rust" => {
+                    // Examples are compiled, so a block that stands in one of them is right.
+                    let lines = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
+                    let examples =
+                        ["examples/custom_state.rs", "examples/durable_agent.rs", "examples/record_and_resume.rs"];
+                    let text_lines = lines(&text);
+                    assert!(
+                        examples.iter().any(|example| lines(&read(example)).contains(&text_lines)),
+                        "{page}: in no example:\n{text}"
+                    );
+                    checked += 1;
+                }
                 "console" | "sh" => {}
                 other => panic!("{page}: a block in {other:?} is checked by nobody"),
             }

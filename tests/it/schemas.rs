@@ -558,7 +558,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
     for choose in [json!("nobody"), json!({ "command": "choose" }), json!({ "endpoint": endpoint })] {
         holds::<DriveRequest>(&json!({
             "graph": "job.graph.yaml", "run_id": "r1", "on": { "tool": "echo", "agent": "cat" }, "types": ["t"],
-            "choose": choose, "max_iter": 3, "timeout": 2.5, "goal": "g", "session": "s1",
+            "choose": choose, "max_iter": 3, "timeout": 2.5, "goal": "g", "session": "s1", "dir": "sub",
         }));
     }
 

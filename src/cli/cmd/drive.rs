@@ -21,6 +21,7 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
         graph: args.graph,
         run: args.run_id,
         on: args.on,
+        dir: args.dir,
         types: args.types,
         choose,
         max_iter: usize::try_from(args.max_iter).unwrap_or(usize::MAX),

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::drive::agent::state::{Registry, RegistryError, State, StateConfig};
+use crate::drive::agent::registry::{Registry, RegistryError};
+use crate::drive::agent::state::{State, StateConfig};
 use crate::engine::Choices;
 use crate::machine::Machine;
 use crate::model::StateName;

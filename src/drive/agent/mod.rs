@@ -5,10 +5,14 @@
 //! [`State`]s, registered under the types that their graph names; `examples/custom_state.rs` has one.
 //! [`Choices`](crate::engine::Choices) are the states that can follow.
 
+mod built_in;
 mod handler;
+mod registry;
 mod run;
 mod state;
 
+pub(super) use built_in::UserState;
 pub use handler::StateHandler;
+pub use registry::{Registry, RegistryError};
 pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Position, Stop};
-pub use state::{Context, Done, Outcome, Registry, RegistryError, State, StateConfig, StateError};
+pub use state::{Context, Done, Outcome, State, StateConfig, StateError};

@@ -90,8 +90,10 @@ pub enum Stop {
     NeedsHuman {
         /// The state.
         state: StateName,
-        /// The question or the choice.
+        /// The question, with its link in brackets, or the choice.
         why: String,
+        /// Where the person answers, if the state named it.
+        link: Option<String>,
     },
     /// A state failed.
     Failed {
@@ -154,12 +156,15 @@ pub struct Agent<'m, N: Notebook> {
     pub notebook: N,
     context: Context,
     standing: Position,
+    /// Whether the state that is done was the last one.
+    is_over: bool,
 }
 
 impl<'m, N: Notebook> Agent<'m, N> {
     /// An agent that has not done anything yet.
     pub fn new(handler: StateHandler<'m>, chooser: impl Chooser + 'm, notebook: N) -> Self {
-        Self { handler, chooser: Box::new(chooser), notebook, context: Context::default(), standing: Position::New }
+        let (context, standing) = (Context::default(), Position::New);
+        Self { handler, chooser: Box::new(chooser), notebook, context, standing, is_over: false }
     }
 
     /// Continues from where an earlier agent was.
@@ -174,6 +179,11 @@ impl<'m, N: Notebook> Agent<'m, N> {
         &self.context
     }
 
+    /// Gives a person's answer to the state that asked; it runs again with it.
+    pub fn answer(&mut self, answer: impl Into<String>) {
+        self.context.answer = Some(answer.into());
+    }
+
     /// Runs until the agent has to stop; runs at most `most` states.
     ///
     /// # Errors
@@ -184,6 +194,10 @@ impl<'m, N: Notebook> Agent<'m, N> {
             let state = match self.standing.clone() {
                 Position::New => self.handler.initial_state().clone(),
                 Position::At(state) | Position::In(state) => state,
+                Position::Behind { state, .. } if self.is_over => return Ok(Stop::Ended { state }),
+                Position::Behind { state, .. } if !self.is_ready(&state)? => {
+                    return Ok(Stop::NotReady { state, why: None });
+                }
                 // No state may run any more, so do not ask for a choice that would be lost.
                 Position::Behind { state, .. } if ran == most => state,
                 Position::Behind { state, named } => match self.next(&state, named.as_deref())? {
@@ -201,6 +215,14 @@ impl<'m, N: Notebook> Agent<'m, N> {
         }
     }
 
+    /// Whether the agent may move on after a state that is done. It does not matter who finished it, or when: the state
+    /// is asked before every transition.
+    fn is_ready(&mut self, state: &StateName) -> Result<bool, AgentError<N::Error>> {
+        let found = self.handler.state(state);
+        let is_ready = found.map(|found| found.check_transition_ready(&self.context));
+        is_ready.ok_or_else(|| AgentError::Unknown { state: state.clone() })
+    }
+
     /// Runs one state. Gives the reason to stop there, if any.
     fn step(&mut self, state: &StateName) -> Result<Option<Stop>, AgentError<N::Error>> {
         let unknown = || AgentError::Unknown { state: state.clone() };
@@ -214,12 +236,18 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let ran = self.handler.state(state).ok_or_else(unknown)?.run(&self.context);
         let (output, named) = match ran {
             Ok(Outcome::Finished { output, next }) => (output, next),
-            Ok(Outcome::NeedsHuman { prompt }) => {
+            Ok(Outcome::NeedsHuman { prompt, link }) => {
+                let why = match &link {
+                    Some(link) => format!("{prompt} ({link})"),
+                    None => prompt,
+                };
+                // An answer that the state got before was not to this question.
+                self.context.answer = None;
                 // Recorded first: whatever becomes of this process, the question is known.
-                self.notebook.ask(state, &prompt)?;
-                match self.notebook.answer(state, &prompt, &self.context) {
+                self.notebook.ask(state, &why)?;
+                match self.notebook.answer(state, &why, &self.context) {
                     Some(answer) => (Some(answer), None),
-                    None => return Ok(Some(Stop::NeedsHuman { state: state.clone(), why: prompt })),
+                    None => return Ok(Some(Stop::NeedsHuman { state: state.clone(), why, link })),
                 }
             }
             Ok(Outcome::NotReady { why }) => {
@@ -243,12 +271,10 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let done = Done { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
+        self.context.answer = None;
         self.standing = Position::Behind { state: state.clone(), named };
-        if ends {
-            return Ok(Some(Stop::Ended { state: state.clone() }));
-        }
-        let ready = self.handler.state(state).ok_or_else(unknown)?.check_transition_ready(&self.context);
-        Ok((!ready).then(|| Stop::NotReady { state: state.clone(), why: None }))
+        self.is_over = ends;
+        Ok(None)
     }
 
     /// The state after `state`, or the reason to stop.
@@ -268,7 +294,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         for _ in 0..TRIES {
             let reply = match self.chooser.choose(&choices, &self.context, problem.as_deref()) {
                 Ok(reply) => reply,
-                Err(StateError(why)) => return Ok(Err(Stop::NeedsHuman { state: state.clone(), why })),
+                Err(StateError(why)) => return Ok(Err(Stop::NeedsHuman { state: state.clone(), why, link: None })),
             };
             match choices.read(&reply) {
                 Ok(next) => return Ok(Ok(next)),
@@ -280,7 +306,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
             "no valid choice of what follows `{state}` in {TRIES} tries ({}); it can be {names}",
             problem.unwrap_or_default()
         );
-        Ok(Err(Stop::NeedsHuman { state: state.clone(), why }))
+        Ok(Err(Stop::NeedsHuman { state: state.clone(), why, link: None }))
     }
 }
 
@@ -329,6 +355,8 @@ impl Notebook for Memory {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::drive::agent::{Registry, RegistryError, State, StateConfig};
     use crate::machine::{Form, Machine, StateTypes, compile_text};
@@ -401,7 +429,7 @@ mod tests {
     #[test]
     fn a_choice_that_stays_invalid_needs_a_person() {
         let mut agent = agent("* > a, a > b, a > c, b > *, c > *", plain, &["{}", "null", "{\"next_state\":\"a\"}"]);
-        let Stop::NeedsHuman { state, why } = agent.run(10).unwrap() else { panic!("it went on") };
+        let Stop::NeedsHuman { state, why, .. } = agent.run(10).unwrap() else { panic!("it went on") };
         assert_eq!(state, name("a"));
         assert!(why.contains("in 3 tries") && why.contains("`b`, `c`"), "{why}");
     }
@@ -427,7 +455,7 @@ mod tests {
     fn what_stops_an_agent_can_be_mended_and_gone_on_from() {
         let says = |state: &str, context: &Context| match (state, context.about.as_str()) {
             ("b", None) => Err(StateError("no key".to_owned())),
-            ("c", Some("key")) => Ok(Outcome::NeedsHuman { prompt: "sure?".to_owned() }),
+            ("c", Some("key")) => Ok(Outcome::asks("sure?")),
             ("c", Some("early")) => Ok(Outcome::NotReady { why: "the build runs".to_owned() }),
             _ => Ok(Outcome::said("ok")),
         };
@@ -435,9 +463,9 @@ mod tests {
         let mut first = agent(ways, says, &[]);
         assert_eq!(first.run(1).unwrap(), Stop::Limit { state: name("a") });
         assert_eq!(first.run(9).unwrap(), Stop::Failed { state: name("b"), why: "no key".to_owned() });
-        let context = Context { about: "key".into(), done: first.context().done.clone() };
+        let context = Context { about: "key".into(), done: first.context().done.clone(), ..Context::default() };
         let mut second = agent(ways, says, &[]).resumed_at(Position::In(name("b")), context);
-        assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned() });
+        assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned(), link: None });
         assert_eq!(second.notebook.lines, ["b is done", "c begins", "c asks: sure?"]);
         let context = Context { about: "early".into(), ..Context::default() };
         let mut early = agent(ways, says, &[]).resumed_at(Position::In(name("c")), context);
@@ -461,5 +489,97 @@ mod tests {
         let handler = StateHandler::new(machine("* > a, a > b, b > *"), &registry).unwrap();
         let mut agent = Agent::new(handler, Replies(Vec::new(), 0), Memory::default());
         assert_eq!(agent.run(9).unwrap(), Stop::NotReady { state: name("a"), why: None });
+    }
+
+    /// Becomes ready when it is asked for the third time.
+    struct Slow<'c>(&'c Cell<usize>);
+
+    impl State for Slow<'_> {
+        fn check_transition_ready(&self, _: &Context) -> bool {
+            self.0.set(self.0.get() + 1);
+            self.0.get() > 2
+        }
+
+        fn run(&mut self, _: &Context) -> Result<Outcome, StateError> {
+            Ok(Outcome::quiet())
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_not_ready_is_asked_again_before_every_transition() {
+        let asked = Cell::new(0);
+        let mut registry = Registry::new();
+        registry.register("state", |_: StateConfig<'_>| Slow(&asked)).unwrap();
+        let handler = || StateHandler::new(machine("* > a, a > b, a > c, b > *, c > *"), &registry).unwrap();
+        let not_ready = Stop::NotReady { state: name("a"), why: None };
+        let choice = Replies(vec!["{\"next_state\":\"c\"}"], 0);
+        let mut first = Agent::new(handler(), choice, Memory::default());
+        // No state may run after it, and it is asked nevertheless.
+        assert_eq!(first.run(1).unwrap(), not_ready);
+        assert_eq!(first.run(9).unwrap(), not_ready);
+        assert_eq!(first.notebook.lines, ["a begins", "a is done"]);
+        assert_eq!(first.run(9).unwrap(), Stop::Ended { state: name("c") });
+        assert_eq!(asked.get(), 3, "the last state is not left, so it is not asked");
+        assert_eq!(first.run(9).unwrap(), Stop::Ended { state: name("c") });
+
+        // The same for an agent that begins behind the state, whether or not it named the next one.
+        for named in [None, Some("b".to_owned())] {
+            asked.set(0);
+            let behind = Position::Behind { state: name("a"), named };
+            let choice = Replies(vec!["{\"next_state\":\"b\"}"], 0);
+            let mut later = Agent::new(handler(), choice, Memory::default());
+            later = later.resumed_at(behind, Context::default());
+            assert_eq!(later.run(9).unwrap(), not_ready);
+            assert_eq!(later.run(0).unwrap(), not_ready);
+            assert_eq!(later.notebook.lines, [""; 0]);
+            assert_eq!(later.run(9).unwrap(), Stop::Ended { state: name("b") });
+        }
+    }
+
+    #[test]
+    fn a_question_has_a_link_and_the_state_gets_the_answer_until_it_is_done() {
+        let says = |state: &str, context: &Context| match (state, context.answer.as_deref()) {
+            ("a", None) => Ok(Outcome::NeedsHuman { prompt: "allow it".into(), link: Some("https://x/1".into()) }),
+            ("a", Some("soon")) => Err(StateError("not yet".to_owned())),
+            ("a", Some("maybe")) => Ok(Outcome::asks("yes or no?")),
+            (_, answer) => Ok(Outcome::said(format!("{answer:?}"))),
+        };
+        let mut agent = agent("* > a, a > b, b > *", says, &[]);
+        let (why, link) = ("allow it (https://x/1)".to_owned(), Some("https://x/1".to_owned()));
+        assert_eq!(agent.run(9).unwrap(), Stop::NeedsHuman { state: name("a"), why, link });
+        agent.answer("soon");
+        for _ in 0..2 {
+            assert_eq!(agent.run(9).unwrap(), Stop::Failed { state: name("a"), why: "not yet".to_owned() });
+        }
+        agent.answer("maybe");
+        let asks_again = Stop::NeedsHuman { state: name("a"), why: "yes or no?".to_owned(), link: None };
+        assert_eq!(agent.run(9).unwrap(), asks_again);
+        assert_eq!(agent.context().answer, None, "it was not to this question");
+        agent.answer("yes");
+        assert_eq!(agent.run(9).unwrap(), Stop::Ended { state: name("b") });
+        let outputs: Vec<_> = agent.context().done.iter().filter_map(|done| done.output.as_deref()).collect();
+        assert_eq!(outputs, ["Some(\"yes\")", "None"]);
+    }
+
+    #[test]
+    fn built_in_types_need_no_registration_and_may_be_replaced() {
+        let graph = "initial: ask\nstates:\n  ask:\n    description: Go on?\n    type: user\n    transition:\n      next: [pick]\n  \
+                     pick:\n    type: decision\n    transition:\n      next: [end]\n  end:\n    type: terminal\n";
+        let machine = || compile_text(Form::Graph, graph, "g", &StateTypes::default()).machine.unwrap();
+        let mut registry = Registry::new();
+        let handler = StateHandler::new(machine(), &registry).unwrap();
+        let mut agent = Agent::new(handler, Replies(Vec::new(), 0), Memory::default());
+        assert!(matches!(agent.run(9).unwrap(), Stop::NeedsHuman { why, .. } if why == "Go on?"));
+        agent.answer("yes");
+        assert_eq!(agent.run(9).unwrap(), Stop::Ended { state: name("end") });
+        assert_eq!(agent.context().done[0].output.as_deref(), Some("yes"));
+
+        let own = |_: StateConfig<'_>| Scripted { name: "own".to_owned(), says: plain, ready: true };
+        registry.register("user", own).unwrap();
+        assert_eq!(registry.register("user", own), Err(RegistryError::Twice { kind: "user".to_owned() }));
+        let handler = StateHandler::new(machine(), &registry).unwrap();
+        let mut agent = Agent::new(handler, Replies(Vec::new(), 0), Memory::default());
+        assert_eq!(agent.run(9).unwrap(), Stop::Ended { state: name("end") });
+        assert_eq!(agent.context().done[0].output.as_deref(), Some("own"));
     }
 }

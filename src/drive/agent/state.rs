@@ -1,6 +1,4 @@
-//! The trait of states, and the types under which a graph names them.
-
-use std::collections::BTreeMap;
+//! The trait of states: what they see, and how they end.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -15,6 +13,9 @@ pub struct Context {
     pub about: Value,
     /// The states that are done, oldest first.
     pub done: Vec<Done>,
+    /// A person's answer to the question of the state that runs. It stays until that state is done or asks something
+    /// else.
+    pub answer: Option<String>,
 }
 
 /// A state that is done.
@@ -40,6 +41,8 @@ pub enum Outcome {
     NeedsHuman {
         /// The question.
         prompt: String,
+        /// Where the person answers or does it, if that is a page.
+        link: Option<String>,
     },
     /// It is not done yet, and has to run again later.
     NotReady {
@@ -60,6 +63,12 @@ impl Outcome {
     pub fn quiet() -> Self {
         Self::Finished { output: None, next: None }
     }
+
+    /// The outcome of a state that asks a person.
+    #[must_use]
+    pub fn asks(prompt: impl Into<String>) -> Self {
+        Self::NeedsHuman { prompt: prompt.into(), link: None }
+    }
 }
 
 /// Why a state failed, as a sentence for people.
@@ -69,7 +78,8 @@ pub struct StateError(pub String);
 
 /// The work of a state: an implementation of one type of states in a graph (ARKOS).
 pub trait State {
-    /// Whether the agent may move on after this state. True by default.
+    /// Whether the agent may move on after this state, which is done. Asked before every transition, until it is true:
+    /// also by an agent that continues after a stop or a kill. True by default.
     fn check_transition_ready(&self, context: &Context) -> bool {
         let _ = context;
         true
@@ -92,80 +102,4 @@ pub struct StateConfig<'a> {
 }
 
 /// Makes a state from its declaration.
-type Maker<'m> = Box<dyn Fn(StateConfig<'_>) -> Box<dyn State + 'm> + 'm>;
-
-/// The types of states that an agent can run.
-#[derive(Default)]
-pub struct Registry<'m> {
-    makers: BTreeMap<String, Maker<'m>>,
-}
-
-/// The registered types do not fit the graph, or each other.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RegistryError {
-    /// A type was registered before.
-    #[error("the type `{kind}` of states is registered already")]
-    Twice {
-        /// The type.
-        kind: String,
-    },
-    /// The type of a state is not registered.
-    #[error("state `{state}` has the type `{kind}`, which is not registered; registered are {}", known.join(", "))]
-    Missing {
-        /// The state.
-        state: StateName,
-        /// Its type.
-        kind: String,
-        /// The types that are registered.
-        known: Vec<String>,
-    },
-}
-
-impl<'m> Registry<'m> {
-    /// A registry without types.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Registers a type: `make` is called for every state that has it.
-    ///
-    /// # Errors
-    /// [`RegistryError::Twice`]; the earlier registration stays.
-    pub fn register<S: State + 'm>(
-        &mut self,
-        kind: &str,
-        make: impl Fn(StateConfig<'_>) -> S + 'm,
-    ) -> Result<(), RegistryError> {
-        if self.knows(kind) {
-            return Err(RegistryError::Twice { kind: kind.to_owned() });
-        }
-        self.makers.insert(kind.to_owned(), Box::new(move |config| Box::new(make(config))));
-        Ok(())
-    }
-
-    /// Whether a type is registered.
-    #[must_use]
-    pub fn knows(&self, kind: &str) -> bool {
-        self.makers.contains_key(kind)
-    }
-
-    /// Makes the state that `config` declares.
-    pub(super) fn make(&self, config: StateConfig<'_>) -> Result<Box<dyn State + 'm>, RegistryError> {
-        let kind = config.declared.kind.as_deref().unwrap_or(Declared::USUAL);
-        match self.makers.get(kind) {
-            Some(make) => Ok(make(config)),
-            None => Err(RegistryError::Missing {
-                state: config.declared.name.clone(),
-                kind: kind.to_owned(),
-                known: self.makers.keys().cloned().collect(),
-            }),
-        }
-    }
-}
-
-impl std::fmt::Debug for Registry<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.makers.keys()).finish()
-    }
-}
+pub(super) type Maker<'m> = Box<dyn Fn(StateConfig<'_>) -> Box<dyn State + 'm> + 'm>;

@@ -10,15 +10,15 @@ use serde::Serialize;
 use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{LostRange, RunDocument, RunId, Seq, StateName, Suggestion, WorkflowId};
-use crate::runs::advice::{Alternative, adopt, advice, bring_back, known_driver, reopen, unknown_driver};
+use crate::model::{LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
+use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::context::Context;
+use crate::runs::driver::driver_from_here;
 use crate::runs::here::{named_here, place_from, place_of_caller};
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{ends_at, places_of_log, places_with, ways_back};
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
-use crate::runs::workflow::names_a_file;
 use crate::store::{Project, StoredRun};
 
 /// The next action.
@@ -76,7 +76,7 @@ pub(in crate::runs) fn steps(
     plan: &Plan,
 ) -> Steps {
     let document = view.history.state().document();
-    let driver = driver_from_here(cx, project, document);
+    let driver = driver_from_here(cx, project, view);
     let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver);
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(cx, project, view, outlook);
@@ -164,7 +164,7 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
     let today = cx.catalog(Some(project)).find(state.workflow.as_str());
     let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
-    let driver = driver_from_here(cx, project, state);
+    let driver = driver_from_here(cx, project, view);
     let older = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
     let begin = older.command.map(|command| Alternative::new("it is to be begun", command));
     let under = |way: Alternative| {
@@ -173,24 +173,6 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
     };
     let older = begin.into_iter().chain(older.alternatives).map(under);
     fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
-}
-
-/// The command that drives a run. None if the run does not store it.
-fn driver_from_here(cx: &Context, project: &Project, run: &RunDocument) -> Option<Suggestion> {
-    let (graph, options) = known_driver(run)?;
-    let graph = if names_a_file(&graph) { named_here(cx, project, Path::new(&graph)) } else { graph };
-    let mut command = Suggestion::flow("drive").value(graph);
-    let mut words = options.iter();
-    while let Some(word) = words.next() {
-        command = match (word.strip_prefix("--"), words.clone().next()) {
-            (Some(name), Some(value)) => {
-                words.next();
-                command.option(name, value)
-            }
-            _ => command.value(word),
-        };
-    }
-    Some(command)
 }
 
 /// The command that continues an interview. None if its document does not exist: then a person has to decide, and the

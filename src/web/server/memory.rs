@@ -3,15 +3,15 @@
 //! They are in the user's state directory, readable by the user alone, and never in the project: a cloned repository could
 //! bring a token that its author knows.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{Dir, DiskError, Links, Rename, Trust};
+use crate::disk::{Dir, DiskError, Rename};
 use crate::host::{SECRET, secret};
 use crate::model::{Explain as _, hex};
-use crate::runs::Context;
+use crate::runs::{Context, make_user_state};
 
 /// The mode of the file: for its owner alone.
 const PRIVATE: u32 = 0o600;
@@ -71,8 +71,7 @@ impl Memory {
 
 impl Place {
     fn find(cx: &Context, roots: &[PathBuf]) -> Result<Self, String> {
-        let home = cx.env.state_home.clone().ok_or("neither XDG_STATE_HOME nor HOME names a directory")?;
-        let dir = directory(cx, &home).map_err(|error| error.one_line())?;
+        let dir = make_user_state(cx)?;
         let mut digest = Sha256::new();
         roots.iter().for_each(|root| digest.update([root.as_os_str().as_encoded_bytes(), b"\n"].concat()));
         let name: String = hex(&digest.finalize()[..8]);
@@ -94,14 +93,4 @@ impl Place {
         self.dir.create(&new, text.as_bytes(), PRIVATE)?;
         self.dir.rename(&new, &self.name, Rename::Replace)
     }
-}
-
-/// `flow` below the user's state directory; what is missing is created.
-fn directory(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
-    let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
-    let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;
-    for name in home.strip_prefix(exists).into_iter().flat_map(Path::components) {
-        dir = dir.ensure_dir(&name.as_os_str().to_string_lossy())?.0;
-    }
-    Ok(dir.ensure_dir("flow")?.0)
 }

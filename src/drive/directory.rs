@@ -1,0 +1,77 @@
+//! The directory in which the commands of a driver run.
+//!
+//! A command like `./check.sh` is another one in another directory. So a run is driven in one directory: the run stores it,
+//! and whoever drives the run from elsewhere has the commands run there.
+
+use std::path::{Path, PathBuf};
+
+use crate::drive::command::things;
+use crate::drive::error::Result;
+use crate::drive::report::{Choose, DriveRequest};
+use crate::runs::{self, Context, is_accepted};
+
+/// The directory in which commands run.
+#[derive(Debug, Clone)]
+pub(super) struct CommandDir {
+    pub(super) path: PathBuf,
+    /// As the run stores it: relative to the project, or absolute if it is outside. None if no command runs.
+    pub(super) name: Option<String>,
+    /// Whether the caller works elsewhere and did not name it.
+    pub(super) is_elsewhere: bool,
+}
+
+/// Finds the directory. `stored` is the one in which the run was first driven, as the run stores it.
+///
+/// # Errors
+/// [`runs::Error::Usage`] when it is not there, or when the run names one outside of the project in which this machine never
+/// ran the commands: whoever wrote the file could have put any directory there.
+pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&str>) -> Result<CommandDir> {
+    let cwd = cx.env.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    if request.on.is_empty() && !matches!(request.choose, Choose::Command(_)) {
+        return Ok(CommandDir { path: cwd, name: None, is_elsewhere: false });
+    }
+    let here = cx.disk.canonical(&cwd).ok();
+    let project = cx.project().ok();
+    let root = match &project {
+        Some(project) => project.root().to_owned(),
+        None => cx.root_to_be()?,
+    };
+    let root = cx.disk.canonical(&root).unwrap_or(root);
+    let wanted = match (&request.dir, stored) {
+        (Some(given), _) => cwd.join(given),
+        (None, Some(stored)) => root.join(stored),
+        (None, None) => cwd,
+    };
+    let found = cx.disk.canonical(&wanted).ok().filter(|found| cx.disk.is_dir(found));
+    let Some(path) = found else {
+        let what = match &request.dir {
+            Some(_) => "the directory for the commands",
+            None => "the directory in which the run was first driven",
+        };
+        let message = format!("{what}, {}, is not there; name another one with --dir", wanted.display());
+        return Err(runs::Error::Usage(message).into());
+    };
+    let is_here = here.as_deref() == Some(&path);
+    let is_named = request.dir.is_some() || is_here;
+    let was_driven_there = || {
+        let things = things(request, stored);
+        project.as_ref().is_some_and(|project| is_accepted(cx, project, &things))
+    };
+    if !is_named && !path.starts_with(&root) && !was_driven_there() {
+        return Err(runs::Error::Usage(format!(
+            "the run was first driven in {}, outside of the project: drive it from there, or name the directory for the \
+             commands with --dir",
+            path.display()
+        ))
+        .into());
+    }
+    Ok(CommandDir { name: Some(name_of(&root, &path)), path, is_elsewhere: !is_named })
+}
+
+fn name_of(root: &Path, path: &Path) -> String {
+    match path.strip_prefix(root) {
+        Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Ok(below) => below.to_string_lossy().into_owned(),
+        Err(_) => path.to_string_lossy().into_owned(),
+    }
+}

@@ -1,0 +1,97 @@
+//! The run that is driven, and the person who watches.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::drive::agent::{self, Done};
+use crate::model::{RunId, SessionId, StateName};
+
+/// The output of a state, as it is shown to people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Given {
+    /// The state.
+    pub state: StateName,
+    /// The output; a long one is cut, and ends with `…`.
+    pub output: String,
+}
+
+/// The person who called the driver, if any.
+pub trait Person {
+    /// Shows the output of a state.
+    fn learn(&mut self, given: &Given);
+    /// The answer to `prompt`; none if no person is there. `last` is the latest output, to which the question may
+    /// refer.
+    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String>;
+    /// Shows a line about the progress.
+    fn tell(&mut self, line: &str);
+}
+
+/// Environment variables by which the processes of a driver can be found after the driver is gone.
+pub(super) const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
+pub(super) const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
+
+/// The person, shared by the states and the chooser.
+pub(super) type Audience<'p> = Rc<RefCell<dyn Person + 'p>>;
+
+impl<P: Person + ?Sized> Person for &mut P {
+    fn learn(&mut self, given: &Given) {
+        (**self).learn(given);
+    }
+
+    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String> {
+        (**self).ask(last, prompt)
+    }
+
+    fn tell(&mut self, line: &str) {
+        (**self).tell(line);
+    }
+}
+
+/// The person of a driver that nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NoPerson;
+
+impl Person for NoPerson {
+    fn learn(&mut self, _: &Given) {}
+
+    fn ask(&mut self, _: Option<&Given>, _: &str) -> Option<String> {
+        None
+    }
+
+    fn tell(&mut self, _: &str) {}
+}
+
+/// The run that is driven, and the session that drives it.
+#[derive(Debug, Clone)]
+pub(super) struct Drive {
+    pub(super) run: RunId,
+    /// The run's directory, which exists from the first state on.
+    pub(super) run_dir: PathBuf,
+    pub(super) workflow: String,
+    pub(super) session: SessionId,
+    pub(super) epoch: u64,
+    /// Whether the session ends with the driver.
+    pub(super) owns_session: bool,
+}
+
+/// The latest output of a state, for a person who is asked.
+pub(super) fn given_last(context: &agent::Context) -> Option<Given> {
+    context.done.iter().rev().find_map(given)
+}
+
+/// The output of a state, cut for people; none if it is empty.
+pub(super) fn given(done: &Done) -> Option<Given> {
+    let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
+    let mut shown: String = output.chars().take(GIVEN).collect();
+    if shown.len() < output.len() {
+        shown.push('…');
+    }
+    Some(Given { state: done.state.clone(), output: shown })
+}
+
+/// How much of an output is shown to people, in characters; the run has all of it.
+const GIVEN: usize = 8000;

@@ -1,0 +1,190 @@
+//! What the user ran or accepted on this machine, project by project.
+//!
+//! Files of a checkout can name commands, and whoever may push to the repository can write them. What the user ran here is
+//! noted in a file in the user's state directory, so that flow can tell the user's own commands from those of others. If
+//! the file is lost or cannot be written, nothing fails: then everything counts as never accepted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
+use crate::model::{Timestamp, hex};
+use crate::runs::context::Context;
+use crate::runs::user_state::{make_user_state, user_state};
+use crate::store::Project;
+
+/// The version of the file's format.
+const VERSION: u64 = 1;
+/// How many entries of a project are kept, the latest ones.
+const ENTRIES: usize = 500;
+/// How many projects have a file; the one that changed longest ago goes first.
+const PROJECTS: usize = 200;
+/// The longest file that is read, in bytes.
+const LONGEST: usize = 1 << 20;
+/// How much of a text is kept for people, in characters. The digest is that of the whole text.
+const SHOWN: usize = 200;
+/// The mode of the file: for its owner alone, since commands may hold secrets.
+const PRIVATE: u32 = 0o600;
+/// How long to wait for another process that writes.
+const WAIT: Duration = Duration::from_secs(1);
+/// The lock that writers take.
+const LOCK: &str = "accepted.lock";
+const BEGINS: &str = "accepted-";
+const ENDS: &str = ".json";
+
+/// What kind of thing was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AcceptedKind {
+    /// A command line for a shell.
+    Command,
+    /// A server that chooses among states.
+    Endpoint,
+}
+
+impl AcceptedKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Endpoint => "endpoint",
+        }
+    }
+}
+
+/// A thing that can be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Thing {
+    pub(crate) kind: AcceptedKind,
+    /// Its whole text.
+    pub(crate) what: String,
+    /// Where it applies: the same command does something else in another directory.
+    pub(crate) place: String,
+}
+
+impl Thing {
+    fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for part in [self.kind.as_str(), &self.place, &self.what] {
+            // The lengths keep the parts apart.
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part.as_bytes());
+        }
+        hex(&digest.finalize())
+    }
+
+    fn entry(&self, at: Timestamp) -> Entry {
+        let what = self.what.chars().take(SHOWN).collect();
+        Entry { kind: self.kind.as_str().to_owned(), what, digest: self.digest(), at }
+    }
+}
+
+/// What was accepted in a project.
+#[derive(Debug, Serialize, Deserialize)]
+struct Accepted {
+    v: u64,
+    /// The project's directory.
+    project: String,
+    /// Oldest first.
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    kind: String,
+    what: String,
+    digest: String,
+    at: Timestamp,
+}
+
+impl Accepted {
+    /// What was accepted in `project`; nothing if that cannot be read.
+    fn read(cx: &Context, project: &Project) -> Self {
+        let root = root_of(cx, project);
+        let found = user_state(cx).and_then(|dir| read(&dir, &file_of(&root)));
+        found.unwrap_or(Self { v: VERSION, project: root, entries: Vec::new() })
+    }
+
+    /// Whether `thing` was accepted.
+    fn holds(&self, thing: &Thing) -> bool {
+        let digest = thing.digest();
+        self.entries.iter().any(|entry| entry.kind == thing.kind.as_str() && entry.digest == digest)
+    }
+}
+
+/// Whether all `things` were accepted in `project`.
+pub(crate) fn is_accepted(cx: &Context, project: &Project, things: &[Thing]) -> bool {
+    if things.is_empty() {
+        return true;
+    }
+    let known = Accepted::read(cx, project);
+    things.iter().all(|thing| known.holds(thing))
+}
+
+/// Notes that `things` were accepted in `project`. Whether that works does not matter to the caller.
+pub(crate) fn accept(cx: &Context, project: &Project, things: &[Thing]) {
+    if is_accepted(cx, project, things) {
+        return;
+    }
+    if let Ok(dir) = make_user_state(cx) {
+        // Losing it is no error, so neither is failing to write it.
+        let _ = add(cx, &dir, project, things);
+    }
+}
+
+fn add(cx: &Context, dir: &Dir, project: &Project, things: &[Thing]) -> Result<(), DiskError> {
+    let Taken::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
+    // Read again: another process may have written since.
+    let mut known = Accepted::read(cx, project);
+    if known.v != VERSION {
+        return Ok(());
+    }
+    for thing in things {
+        if !known.holds(thing) {
+            known.entries.push(thing.entry(cx.now()));
+        }
+    }
+    let surplus = known.entries.len().saturating_sub(ENTRIES);
+    known.entries.drain(..surplus);
+    let name = file_of(&known.project);
+    let new = format!("{name}.new");
+    // A dead writer may have left it.
+    dir.remove(&new)?;
+    let text = serde_json::to_string(&known).unwrap_or_default();
+    dir.create(&new, text.as_bytes(), PRIVATE)?;
+    dir.rename(&new, &name, Rename::Replace)?;
+    sweep(dir)
+}
+
+/// Removes the files of the projects that changed longest ago.
+fn sweep(dir: &Dir) -> Result<(), DiskError> {
+    let mut files = Vec::new();
+    for name in dir.names()? {
+        if name.starts_with(BEGINS) && name.ends_with(ENDS) {
+            files.push((dir.look(&name)?.changed, name));
+        }
+    }
+    files.sort();
+    let surplus = files.len().saturating_sub(PROJECTS);
+    for (_, name) in &files[..surplus] {
+        dir.remove(name)?;
+    }
+    Ok(())
+}
+
+fn read(dir: &Dir, name: &str) -> Option<Accepted> {
+    let bytes = dir.read(name, LONGEST).ok()??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The project's directory, the same by whatever links it is named.
+fn root_of(cx: &Context, project: &Project) -> String {
+    let root = cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+    root.to_string_lossy().into_owned()
+}
+
+fn file_of(root: &str) -> String {
+    let digest = Sha256::digest(Path::new(root).as_os_str().as_encoded_bytes());
+    format!("{BEGINS}{}{ENDS}", hex(&digest[..8]))
+}
