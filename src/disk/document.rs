@@ -24,6 +24,7 @@ use crate::disk::dir::{File, USER, read_up_to, write_all};
 use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
 use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
+use crate::disk::rights::Rights;
 
 /// Time between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -142,36 +143,6 @@ struct Old {
     rights: Rights,
     /// Whether the file has a second name (a hard link).
     is_linked: bool,
-}
-
-/// The permissions and owner of a file.
-#[derive(Debug, Clone, Copy)]
-struct Rights {
-    mode: u32,
-    user: u32,
-    group: u32,
-}
-
-impl Rights {
-    fn of(stat: &Stat) -> Self {
-        Self { mode: stat.mode & 0o777, user: stat.owner, group: stat.group }
-    }
-
-    /// Applies them to a new file, as far as the system allows it.
-    fn give(self, file: &dyn DiskFile) -> Answer<()> {
-        let own = Self::of(&file.stat()?);
-        let is_kept = (own.user, own.group) == (self.user, self.group)
-            || file.set_owner(Some(self.user), Some(self.group)).is_ok()
-            || file.set_owner(None, Some(self.group)).is_ok();
-        file.set_mode(if is_kept { self.mode } else { narrowed(self.mode) })
-    }
-}
-
-/// The mode of a file whose group could not be kept. Members of the old group and others have changed places, so each
-/// gets only the permissions that both had: nobody may do more than before.
-fn narrowed(mode: u32) -> u32 {
-    let both = (mode >> 3) & mode & 0o7;
-    (mode & 0o700) | (both << 3) | both
 }
 
 /// The lock that is held while a document is replaced.
@@ -676,13 +647,6 @@ mod tests {
         let before = owner(fs::metadata(&path).unwrap());
         update(root.path(), FILE, "two").unwrap();
         assert_eq!(owner(fs::metadata(&path).unwrap()), before);
-    }
-
-    #[test]
-    fn nobody_may_do_more_when_a_group_cannot_be_kept() {
-        for (mode, narrow) in [(0o640, 0o600), (0o664, 0o644), (0o604, 0o600), (0o666, 0o666), (0o751, 0o711)] {
-            assert_eq!(narrowed(mode), narrow, "{mode:o}");
-        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod inspect;
 mod lock;
 mod named;
 mod os;
+mod rights;
 mod root;
 mod threads;
 

@@ -156,7 +156,8 @@ impl JsonSchema for Issue {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "type": ["integer", "string"],
+            // Where only one type can be named, a text is what all of them can be written as.
+            "type": ["string", "integer"],
             "description": "A number, the key of an issue in another tracker, or the address of an issue.",
         })
     }

@@ -23,7 +23,6 @@ pub struct SetRequest {
     #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// `context.issue`: a number, the key of another tracker, or an address.
-    #[schemars(with = "Option<String>")]
     pub issue: Option<Issue>,
     /// `context.pr`.
     pub pr: Option<u64>,

@@ -27,7 +27,6 @@ pub struct StartRequest {
     /// The workflow's name.
     pub workflow: String,
     /// The issue that the run is about: a number, the key of another tracker, or an address.
-    #[schemars(with = "Option<String>")]
     pub issue: Option<Issue>,
     /// The pull request that the run is about.
     pub pr: Option<u64>,

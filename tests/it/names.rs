@@ -109,7 +109,7 @@ fn all_names_of_an_issue_are_one_issue() {
 fn an_issue_that_is_a_text_can_be_written_by_hand_and_set() {
     let sandbox = repository();
     let run = start(&sandbox, &["--issue", "41"]);
-    let file = sandbox.path(&format!(".flow/runs/{run}/run.yaml"));
+    let file = sandbox.path(format!(".flow/runs/{run}/run.yaml"));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("issue: 41", "issue: the crash of May")).unwrap();
     sandbox.flow(["record-activity", "--id", "look"]).ok();
@@ -238,9 +238,9 @@ fn reopen_without_a_name_offers_the_run_that_ended_last() {
     assert!(offered.stderr.contains("flow reopen i1 --another --reason 'TEXT'"), "{offered:?}");
     let done = sandbox.flow(["resume", "i1", "--json"]).ok().json();
     let command = done["next"]["alternatives"][0]["command"].as_str().unwrap();
-    assert_eq!(command, "flow reopen i1 --another --reason why");
-    let words: Vec<_> = command.split(' ').skip(1).collect();
-    sandbox.flow(words).ok();
+    assert_eq!(command, "flow reopen i1 --another --reason 'why'");
+    let words = command.replace('\'', "");
+    sandbox.flow(words.split(' ').skip(1)).ok();
 }
 
 #[test]

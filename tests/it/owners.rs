@@ -106,6 +106,7 @@ fn what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_
 fn a_lock_that_only_its_owner_may_write_can_be_taken() {
     let Some(sandbox) = repository("a_lock_that_only_its_owner_may_write_can_be_taken") else { return };
     user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    user(&sandbox, &["record-activity", "--id", "first"]).ok();
     lchown(sandbox.path(".flow/runs/r1/.lock"), Some(0), Some(0)).unwrap();
     user(&sandbox, &["record-activity", "--id", "a"]).ok();
     user(&sandbox, &["record-activity", "--id", "b"]).ok();

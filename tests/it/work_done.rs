@@ -794,7 +794,8 @@ fn what_another_program_recorded_counts_for_the_end_of_a_run_as_well() {
         );
         std::fs::write(sandbox.run_dir(id).join(format!("activities/{name}.yaml")), activity).unwrap();
     }
-    assert_eq!(resume(&sandbox, id)["reason"], "002 tests failed in `verify`");
+    let why = "the run is about branch b, and main is checked out; 002 tests failed in `verify`";
+    assert_eq!(resume(&sandbox, id)["reason"], why);
     let refused = sandbox.flow(["complete", id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done", "{refused}");
     sandbox.flow(["record-activity", "--run-id", id, "--id", "tests"]).ok();

@@ -197,7 +197,12 @@ fn what_flowruns_text_shows_is_accepted_in_a_run() {
 #[test]
 fn what_is_wrong_in_a_run_is_said_in_words() {
     for (from, to, pointer, message) in [
-        ("issue: 42", "issue: true", "/context/issue", "`context.issue` must be a whole number or null, not `true`"),
+        (
+            "issue: 42",
+            "issue: true",
+            "/context/issue",
+            "`context.issue` must be a whole number or text or null, not `true`; put it in quotes",
+        ),
         ("issue: 42", "issue: 0", "/context/issue", "`context.issue` is 0; the least is 1"),
         (
             "repo: acme/rocket",
