@@ -89,7 +89,8 @@ fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
             return;
         }
     };
-    if content == wanted.as_bytes() {
+    // git may have given the file other line ends.
+    if content == wanted.as_bytes() || String::from_utf8_lossy(content).replace("\r\n", "\n") == wanted {
         return;
     }
     if is_cut_off(content, wanted.as_bytes()) {

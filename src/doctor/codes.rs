@@ -42,6 +42,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     // run.yaml.
     ("run_empty", Severity::Error),
     ("run_elsewhere", Severity::Info),
+    ("left_out", Severity::Info),
     ("run_yaml_missing", Severity::Warning),
     ("run_yaml_unreadable", Severity::Error),
     ("run_yaml_conflict", Severity::Error),
@@ -51,6 +52,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("run_yaml_behind", Severity::Warning),
     ("run_yaml_edited", Severity::Info),
     ("run_not_adopted", Severity::Info),
+    ("line_ends", Severity::Info),
     // events.jsonl.
     ("log_missing", Severity::Error),
     ("log_no_start", Severity::Error),

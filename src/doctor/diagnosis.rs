@@ -7,7 +7,7 @@ use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
 use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
-use crate::model::{Number, Seq, Timestamp};
+use crate::model::{Explain as _, Number, Seq, Timestamp};
 use crate::runs::Context;
 use crate::runs::open::checkout::places_of_log;
 use crate::runs::open::pinned::catalog_machine;
@@ -30,8 +30,14 @@ pub(super) fn diagnose(
     named: bool,
     now: Timestamp,
 ) -> Diagnosis {
-    let facts = RunFacts::gather(&cx.disk, run);
     let mut findings = Findings::of_run(run.id());
+    if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
+        // What git has is not lost, and nothing may take its place.
+        let help = left_out.problem().help.map(|help| help.to_string()).unwrap_or_default();
+        findings.add("left_out", run.path(), format!("{left_out}; {help}"));
+        return Diagnosis { findings, rewrite: None };
+    }
+    let facts = RunFacts::gather(&cx.disk, run);
     tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
     let shown = document::check(&facts, &reconciled, read, &mut findings);

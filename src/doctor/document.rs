@@ -3,7 +3,7 @@
 use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, validate};
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::finding::{Action, Findings};
-use crate::engine::{Fault, Reconciled, Repair};
+use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends};
 use crate::store::local::layout::RUN_FILE;
 
 /// Checks `run.yaml`. `read` is the file as it was read; gives it back if commands can use it.
@@ -119,6 +119,10 @@ fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Find
             Repair::AdoptRun => {
                 let message = "the run was made by another program; the next command that writes it adopts it";
                 ("run_not_adopted", message.to_owned())
+            }
+            Repair::AdoptEdit { .. } if has_other_line_ends(read, &facts.scan) => {
+                let message = "run.yaml has other line ends than flow wrote, as git gives it with core.autocrlf";
+                ("line_ends", message.to_owned())
             }
             Repair::AdoptEdit { .. } if shown.is_none() => {
                 ("run_yaml_edited", "run.yaml was edited by hand: it has no last_seq".to_owned())

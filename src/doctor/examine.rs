@@ -111,7 +111,7 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
         return Ok(survey);
     }
     let mut found = Findings::default();
-    project::check(&cx.disk, project, project.trust(), &mut found);
+    project::check(cx, project, &mut found);
     let mut runs = Vec::new();
     let listed = project.each_run(|id, run| {
         survey.runs += 1;

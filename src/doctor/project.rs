@@ -16,6 +16,7 @@ use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
+use crate::runs::Context;
 use crate::runs::init::SCHEMAS;
 use crate::store::Project;
 use crate::store::local::layout::{
@@ -46,7 +47,9 @@ const KNOWN: [&str; 16] = [
 const DEPTH: usize = 16;
 
 /// Checks everything except the runs.
-pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, trust: Trust, found: &mut Findings) {
+pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
+    let (shared, trust) = (&cx.disk, project.trust());
+    let left_out = &cx.git.left_out(project.root(), ".flow/schemas/*");
     let (root, disk) = (project.path(), &**shared);
     let all = match entries(disk, root) {
         Ok(all) => all,
@@ -71,8 +74,11 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, trust: Trust, fou
         }
     }
     let find = |name: &str| all.iter().find(|entry| entry.text() == Some(name));
+    let is_written = find(".gitignore").is_some() || find(LOCK).is_some();
     for name in [RUNS, WORKFLOWS, SCHEMA_DIR] {
         match find(name) {
+            // git keeps no empty directory, so a clone has it as soon as a command writes there.
+            None if !is_written || name == SCHEMA_DIR && !left_out.is_empty() => {}
             None => {
                 let message = format!("{name}/ is missing");
                 found.add("flow_incomplete", &root.join(name), message).mend(Action::Complete);
@@ -88,11 +94,11 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, trust: Trust, fou
         name_in_flow(disk, root, entry, trust, found);
     }
     // A clone has neither a lock nor a `.gitignore` until a command writes in it.
-    if find(".gitignore").is_some() || find(LOCK).is_some() {
+    if is_written {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
     rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
-    schemas(disk, root, found);
+    schemas(disk, root, left_out, found);
     workflows(shared, root, found);
     scripts(shared, root, found);
     runs(disk, root, trust, found);
@@ -183,17 +189,21 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
     found.add(code, &path, message).mend(Action::AddLines(name, lines));
 }
 
-fn schemas(disk: &dyn Disk, root: &Path, found: &mut Findings) {
+fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findings) {
     for (name, text) in SCHEMAS {
         let path = root.join(SCHEMA_DIR).join(name);
+        if left_out.iter().any(|left_out| left_out.ends_with(name)) {
+            continue;
+        }
         match Entry::of(disk, &path) {
             Ok(Some(entry)) if entry.kind != FileKind::File => {
                 let (code, what) = odd(&entry, FileKind::File);
                 found.add(code, &path, format!("{name} {what}"));
             }
-            Ok(Some(entry))
-                if entry.len == text.len() as u64
-                    && read_plain(disk, &path, text.len()).is_ok_and(|bytes| bytes == text.as_bytes()) => {}
+            // git may have given it other line ends.
+            Ok(Some(_))
+                if read_plain(disk, &path, 2 * text.len())
+                    .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).replace("\r\n", "\n") == *text) => {}
             found_one => {
                 let what = match found_one {
                     Ok(None) => "is missing",

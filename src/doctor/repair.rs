@@ -89,7 +89,7 @@ fn mend_project(cx: &Context, project: &Project, first: Vec<Action>, mending: &m
     while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
         take_steps(cx, project, &actions, mending);
         let mut found = Findings::default();
-        crate::doctor::project::check(&cx.disk, project, project.trust(), &mut found);
+        crate::doctor::project::check(cx, project, &mut found);
         tried.push(std::mem::replace(&mut actions, found.actions()));
     }
 }

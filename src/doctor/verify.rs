@@ -256,7 +256,8 @@ impl Proof<'_> {
         };
         self.checked.run_bytes = text.len();
         let Some(replayed) = replayed else { return };
-        if text == replayed {
+        // git may have given the file other line ends.
+        if text == replayed || text.replace("\r\n", "\n") == replayed {
             return;
         }
         let is_behind = self.run.repairs.iter().find_map(|repair| match repair {
@@ -297,8 +298,8 @@ impl Proof<'_> {
                 }
             };
             self.checked.activity_files += 1;
-            if bytes != file.text.as_bytes() {
-                let found = String::from_utf8_lossy(bytes);
+            let found = String::from_utf8_lossy(bytes);
+            if bytes != file.text.as_bytes() && found.replace("\r\n", "\n") != file.text {
                 let why = if is_cut_off(bytes, file.text.as_bytes()) {
                     "the activity file is cut off"
                 } else {

@@ -50,6 +50,7 @@ pub use phases::LeftUndone;
 pub(crate) use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
 pub use progress::{Progress, progress};
+pub(crate) use reconcile::has_other_line_ends;
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,

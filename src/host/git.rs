@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
 mod head;
+mod sparse;
 mod tree;
 mod worktrees;
 
@@ -69,6 +70,8 @@ pub enum GitRef {
     Remote(String),
     /// A tag.
     Tag(String),
+    /// A commit that no branch's end has any more: its short id.
+    Commit(String),
 }
 
 impl GitRef {
@@ -90,6 +93,7 @@ impl GitRef {
             Self::Stash => 1,
             Self::Remote(_) => 2,
             Self::Tag(_) => 3,
+            Self::Commit(_) => 4,
         }
     }
 }
@@ -101,6 +105,7 @@ impl fmt::Display for GitRef {
             Self::Stash => write!(f, "the stash"),
             Self::Remote(name) => write!(f, "{name}"),
             Self::Tag(name) => write!(f, "tag {name}"),
+            Self::Commit(id) => write!(f, "commit {id}"),
         }
     }
 }
@@ -245,7 +250,16 @@ impl Git {
             |name: &&str| found.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
         let mut found: Vec<_> = refs.into_iter().filter(has).filter_map(GitRef::of).collect();
         found.sort_by_key(GitRef::rank);
-        found
+        if found.is_empty() { self.commit_with(dir, &path, text).into_iter().collect() } else { found }
+    }
+
+    /// The last commit before one that removed `path`, if its version of that contains `text`.
+    fn commit_with(&self, dir: &Path, path: &str, text: &str) -> Option<GitRef> {
+        let removal = ["log", "--all", "--diff-filter=D", "--no-renames", "-1", "--format=%P", "--", path];
+        let parent = self.line(dir, &removal)?.split(' ').next()?.to_owned();
+        let has = self.ask(dir, &["grep", "--no-textconv", "-q", "-F", "-e", text, &parent, "--", path]).ok()?;
+        let id = self.line(dir, &["rev-parse", "--short", &parent])?;
+        has.status.success().then_some(GitRef::Commit(id))
     }
 
     /// The one line of git's output; `None` if git fails or prints nothing.

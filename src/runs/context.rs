@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Clock, Env, Git, Holder, Ids, Setting, agent_above, boot_id};
-use crate::model::{RunId, SessionId, Timestamp};
+use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::bound_process;
 use crate::runs::open::worktrees::worktree_with_flow;
@@ -251,7 +251,7 @@ impl Context {
     /// # Errors
     /// [`Error::Store`] when it cannot be created or used.
     pub fn init_project(&self) -> Result<(Project, Initialised)> {
-        let schemas = crate::runs::init::SCHEMAS;
+        let schemas = self.schemas_here();
         let request = self.write_request(self.clock.now(), self.lock_wait()?);
         if let Some(named) = self.named()? {
             let (project, made) = Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?;
@@ -261,9 +261,43 @@ impl Context {
         // A second `.flow` in a subdirectory would hide the runs of the first one.
         let fault = |source| DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source };
         let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
-        let parent = Project::find(&*self.disk, &start, || top.clone())?.or(top).unwrap_or(start);
+        let parent = match Project::find(&*self.disk, &start, || top.clone())? {
+            Some(found) => found,
+            None => {
+                let root = top.unwrap_or(start);
+                self.refuse_left_out(&root, ".flow")?;
+                root
+            }
+        };
         let (project, made) = Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?;
         Ok((self.own(project), made))
+    }
+
+    /// The schemas for editors, without those that git has and a sparse checkout leaves out.
+    fn schemas_here(&self) -> Vec<(&'static str, &'static str)> {
+        let mut schemas = crate::runs::init::SCHEMAS.to_vec();
+        if let Ok(root) = self.root_to_be() {
+            let left_out = self.git.left_out(&root, ".flow/schemas/*");
+            schemas.retain(|(name, _)| !left_out.iter().any(|path| path.ends_with(name)));
+        }
+        schemas
+    }
+
+    /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
+    pub(crate) fn refuse_left_out(&self, root: &Path, path: &str) -> Result<()> {
+        let is_here =
+            self.git.left_out(root, path).is_empty() && self.git.left_out(root, &format!("{path}/**")).is_empty();
+        if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
+    }
+
+    /// The error that a sparse checkout leaves out `path`, relative to `root`.
+    pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
+        // Only directories can be added in every mode of a sparse checkout.
+        let is_journal = path.ends_with(".md");
+        let dir = if is_journal { path.rsplit_once('/').map_or(path, |(dir, _)| dir) } else { path };
+        let is_there = self.env.cwd.as_deref() == Some(root);
+        let place = if is_there { String::new() } else { format!(" -C {}", quoted(&root.to_string_lossy())) };
+        Error::LeftOut { path: path.to_owned(), add: format!("git{place} sparse-checkout add {}", quoted(dir)) }
     }
 
     /// The available definitions: those of `project`, or of the project that would be created.

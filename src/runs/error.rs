@@ -215,6 +215,14 @@ pub enum Error {
         /// The places where git has them.
         places: Vec<GitRef>,
     },
+    /// Git has the files, and this sparse checkout leaves them out.
+    #[error("{path} is not in this sparse checkout, and git has it")]
+    LeftOut {
+        /// The file or directory, relative to the project.
+        path: String,
+        /// The command that brings it.
+        add: String,
+    },
     /// A file of the caller's cannot be written.
     #[error(transparent)]
     Document(DocumentFault),

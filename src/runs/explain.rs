@@ -69,6 +69,9 @@ impl Explain for Error {
             Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
                 .help("bring run.yaml or events.jsonl back with git, or remove the directory"),
             Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
+            Self::LeftOut { add, .. } => {
+                new(Kind::NotFound, "left_out").help(format!("bring it with `{add}`; nothing was written"))
+            }
             Self::Document(fault) => fault.problem(),
             Self::NoDiagram { run } => new(Kind::Refused, "no_diagram")
                 .help(flow("export --format gantt").value(run) + " shows its steps over time"),

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
-use crate::disk::{Disk, DocumentPlace, Guard, update_document};
-use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
+use crate::disk::{DocumentPlace, Guard, update_document};
+use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
+use crate::runs::context::Context;
 use crate::store::Project;
 
 /// How long to wait for another writer of the journal.
@@ -37,16 +38,16 @@ pub(crate) fn of_issue(key: &str) -> String {
 }
 
 /// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
-pub(crate) fn note(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
-    append(disk, project, run, now, false)
+pub(crate) fn note(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(cx, project, run, now, false)
 }
 
 /// As [`note`], for a run that another program began, unless that has noted it.
-pub(crate) fn note_first(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
-    append(disk, project, run, now, true)
+pub(crate) fn note_first(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(cx, project, run, now, true)
 }
 
-fn append(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
+fn append(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {
         issue: run.issue().map(|issue| issue.to_value()),
@@ -66,12 +67,16 @@ fn append(disk: &dyn Disk, project: &Project, run: &RunDocument, now: Timestamp,
     if let Some(why) = refuse_path(&relative) {
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
+    let path = relative.to_string_lossy();
+    if let Err(left_out) = cx.refuse_left_out(project.root(), &path) {
+        return Some(format!("the journal {path} was not updated: {}", left_out.one_line()));
+    }
     let mut edit = |text: Option<&str>| match text {
         Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),
         text => append_artifact(text, &head, &artifact),
     };
     let place = DocumentPlace {
-        disk,
+        disk: &*cx.disk,
         root: project.root(),
         relative: &relative,
         limit: limits::JOURNAL_BYTES,

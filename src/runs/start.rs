@@ -108,6 +108,9 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
     let root = existing.as_ref().map_or_else(|| cx.root_to_be(), |project| Ok(project.root().to_owned()))?;
+    if let Some(id) = &request.id {
+        cx.refuse_left_out(&root, &format!(".flow/runs/{id}"))?;
+    }
     let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;
     if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
@@ -137,7 +140,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     };
     let (run, document) = create_run(cx, &project, &started, request, now)?;
     let mut warnings = catalog.warnings();
-    warnings.extend(journal::note(&*cx.disk, &project, &document, now));
+    warnings.extend(journal::note(cx, &project, &document, now));
     Ok(StartReport {
         run_id: run.id().clone(),
         path: run.address(Document::Run).from(project.root()),

@@ -138,7 +138,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     }
     if report.changed {
         // After the transaction, so that others need not wait for it.
-        report.warnings.extend(journal::note(&*cx.disk, &project, &document, now));
+        report.warnings.extend(journal::note(cx, &project, &document, now));
     }
     Ok(report)
 }

@@ -288,7 +288,7 @@ impl<'a> Transaction<'a> {
         self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
         self.commit()?;
         // Others may have to wait for the journal with this one command, and never again.
-        let warning = journal::note_first(&*self.cx.disk, self.project, self.state.document(), self.now);
+        let warning = journal::note_first(self.cx, self.project, self.state.document(), self.now);
         self.warnings.extend(warning);
         Ok(())
     }

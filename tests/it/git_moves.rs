@@ -586,3 +586,128 @@ fn a_run_yaml_of_the_other_side_lets_nothing_be_written_before_the_repair() {
     repo.assert_sound();
     assert!(repo.completed().contains(&"theirs".to_owned()) && repo.completed().contains(&"ours".to_owned()));
 }
+
+#[test]
+fn a_clone_with_other_line_ends_is_no_damage_and_goes_on() {
+    let repo = Repo::new();
+    repo.flow(&["record-activity", "--id", "ours", "--summary", "one"]).ok();
+    repo.sandbox.git(&["rm", "-q", "--cached", ".flow/.gitattributes", "--ignore-unmatch"]);
+    std::fs::remove_file(repo.sandbox.path(".flow/.gitattributes")).unwrap();
+    repo.sandbox.git(&["add", "--all"]);
+    repo.sandbox.git(&["commit", "-qm", "runs"]);
+    repo.sandbox.git(&["-c", "core.autocrlf=true", "clone", "-q", ".", "../clone"]);
+    let text =
+        std::fs::read_to_string(repo.sandbox.path(format!("../clone/.flow/runs/{}/run.yaml", repo.run))).unwrap();
+    assert!(text.contains("\r\n"));
+    let there = |args: &[&str]| repo.flow(&[&["-C", "../clone"], args].concat());
+    assert_eq!(there(&["resume", "--json"]).ok().json()["verdict"], "continue");
+    there(&["verify", &repo.run]).ok();
+    let report = there(&["doctor", "--json"]).ok().json();
+    let codes: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["gitattributes_incomplete", "lock_missing", "line_ends"], "{report}");
+    let recorded = there(&["record-activity", "--id", "theirs", "--json"]).ok().json();
+    assert_eq!(recorded["warnings"], json!([]));
+    there(&["verify", &repo.run]).ok();
+    there(&["resume", &repo.run]).ok();
+}
+
+#[test]
+fn a_log_that_a_commit_removed_is_named_with_the_commit_that_has_it() {
+    let repo = Repo::new();
+    let log = format!(".flow/runs/{}/events.jsonl", repo.run);
+    repo.sandbox.git(&["rm", "-q", &log]);
+    repo.commit();
+    assert_eq!(repo.verdict(), "rewound");
+    let answer = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    let command = answer["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+    assert!(command.starts_with("git restore --source="), "{answer}");
+    repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x"]).exits(4);
+    // A repair that names no run does not decide that it is lost.
+    repo.flow(&["doctor", "--repair"]);
+    assert!(!repo.sandbox.path(&log).exists(), "the log was made anew");
+    assert_eq!(repo.verdict(), "rewound");
+    let words: Vec<_> = command.split(' ').skip(1).collect();
+    repo.sandbox.git(&words);
+    assert_eq!(repo.verdict(), "continue");
+    repo.flow(&["verify", &repo.run]).ok();
+}
+
+/// A clone with only `src` in its working tree.
+fn sparse(repo: &Repo, dirs: &[&str]) -> String {
+    std::fs::create_dir_all(repo.sandbox.path("src")).unwrap();
+    std::fs::write(repo.sandbox.path("src/a"), "x").unwrap();
+    repo.commit();
+    repo.sandbox.git(&["clone", "-q", "--no-checkout", ".", "../sparse"]);
+    repo.sandbox.git(&[&["-C", "../sparse", "sparse-checkout", "set"], dirs].concat());
+    repo.sandbox.git(&["-C", "../sparse", "checkout", "-q", "main"]);
+    "../sparse".to_owned()
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_neither_missing_nor_written_over() {
+    let repo = Repo::new();
+    repo.flow(&["set", &repo.run, "--issue", "42"]).ok();
+    let there = sparse(&repo, &["src"]);
+    let place = std::fs::canonicalize(repo.sandbox.path(&there)).unwrap();
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    assert!(!place.join(".flow").exists());
+    let refused = flow(&["start", "debug", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "left_out");
+    let help = refused["help"].as_str().unwrap();
+    assert!(help.contains("sparse-checkout add .flow`"), "{help}");
+    assert!(!place.join(".flow").exists(), "nothing was made");
+    flow(&["list"]).ok();
+    flow(&["hud"]).ok();
+
+    // Only one run is here.
+    repo.flow(&["start", "debug", "--id", "here"]).ok();
+    repo.commit();
+    repo.sandbox.git(&["-C", &there, "pull", "-q"]);
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "src", ".flow/runs/here"]);
+    assert!(place.join(".flow/runs/here/run.yaml").exists());
+    let add = format!("sparse-checkout add .flow/runs/{}`", repo.run);
+    for args in [
+        &["resume", repo.run.as_str()][..],
+        &["show", &repo.run],
+        &["start", "debug", "--id", &repo.run],
+        &["start", "debug", "--issue", "42"],
+        &[
+            "emit",
+            "--workflow",
+            "build",
+            "--run-id",
+            &repo.run,
+            "--type",
+            "status_change",
+            "--step",
+            "requirements",
+            "--data",
+            r#"{"status":"running"}"#,
+        ],
+    ] {
+        let refused = flow(args).exits(3);
+        assert!(refused.stderr.contains("is not in this sparse checkout"), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(&add), "{args:?}: {refused:?}");
+    }
+    assert!(!place.join(".flow/runs").join(&repo.run).join("run.yaml").exists());
+    let findings = flow(&["doctor", "--repair", "--json"]).ok().json();
+    assert!(!place.join(".flow/schemas/run.schema.json").exists(), "{findings}");
+    // The run that is here goes on, and the journal that is not here is left alone.
+    flow(&["set", "here", "--issue", "7", "--another"]).ok();
+    flow(&["record-activity", "--run-id", "here", "--id", "x"]).ok();
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "add", &format!(".flow/runs/{}", repo.run)]);
+    flow(&["resume", &repo.run]).ok();
+}
+
+#[test]
+fn a_journal_that_a_sparse_checkout_leaves_out_is_left_alone() {
+    let repo = Repo::new();
+    repo.flow(&["start", "debug", "--id", "r7", "--issue", "7"]).ok();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    let answer = flow(&["cancel", "r7"]).ok();
+    assert!(answer.stderr.contains(".decisions/issue-7.md is not in this sparse checkout"), "{answer:?}");
+    assert!(answer.stderr.contains("journal .decisions/issue-7.md was not updated"), "{answer:?}");
+    assert!(!repo.sandbox.path(&there).join(".decisions").exists());
+}

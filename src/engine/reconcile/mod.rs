@@ -324,6 +324,14 @@ fn is_written(text: &RunText, shown: Seq, log: &LogScan) -> Option<bool> {
     event.run.as_ref().map(|written| written.0 == digest(text.text().as_bytes()))
 }
 
+/// Whether a text differs from the one that flow wrote only in its line ends: with `core.autocrlf` git gives a clone others.
+#[must_use]
+pub fn has_other_line_ends(text: &RunText, log: &LogScan) -> bool {
+    let Some(shown) = text.document().state.last_seq.filter(|_| text.text().contains("\r\n")) else { return false };
+    let own = RunText::parse(text.text().replace("\r\n", "\n"));
+    own.is_ok_and(|own| is_written(&own, shown, log) == Some(true))
+}
+
 fn applied<'a>(text: &RunText, newer: impl Iterator<Item = &'a Event>) -> RunState {
     let mut state = RunState::from_document(text.document().clone());
     newer.for_each(|event| state.apply(event));

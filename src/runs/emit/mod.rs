@@ -127,6 +127,9 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         Some(project) => find(project, &asked.run)?,
         None => None,
     };
+    if found.is_none() {
+        cx.refuse_left_out(&root, &format!(".flow/runs/{}", asked.run))?;
+    }
     if let (Some(project), Some(run)) = (&project, found) {
         return emit_into(cx, project, &*run, &asked);
     }
@@ -208,7 +211,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
         remember_end(cx, project, run.id(), asked.now);
-        report.data.warnings.extend(journal::note(&*cx.disk, project, &document, asked.now));
+        report.data.warnings.extend(journal::note(cx, project, &document, asked.now));
     }
     Ok(report)
 }

@@ -28,6 +28,9 @@ pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last
 
 /// The error for a run whose files are not in this checkout.
 pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &dyn StoredRun) -> Error {
+    if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
+        return left_out;
+    }
     Error::Elsewhere { run: run.id().clone(), places: places_with(cx, project, run, Seq(1)) }
 }
 
@@ -61,6 +64,10 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
             let run = quoted(run);
             let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
             (format!("the rest is wanted as `{branch}` has it"), command)
+        }
+        GitRef::Commit(id) => {
+            let command = format!("git restore --source={id} --staged --worktree -- {}", quoted(run));
+            (format!("the rest is wanted as {place} has it"), command)
         }
         GitRef::Branch(branch) => {
             (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))

@@ -8,5 +8,6 @@ pub(crate) mod pinned;
 pub(crate) mod reading;
 pub(in crate::runs) mod same_work;
 pub(crate) mod select;
+pub(crate) mod sparse;
 pub(crate) mod view;
 pub(in crate::runs) mod worktrees;

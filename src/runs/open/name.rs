@@ -7,6 +7,7 @@ use crate::model::{Issue, Remote, RunId, RunSummary};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::reading::{Runs, in_words, read_all};
+use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
 use crate::store::{Project, StoredRun};
 
@@ -45,7 +46,7 @@ pub(crate) fn open_run(cx: &Context, project: &Project, given: &str, purpose: Pu
     }
     match run_like(cx, project, given, purpose)? {
         Some(id) => Ok(project.runs().open(&id)?),
-        None => Err(unknown),
+        None => Err(left_out_run(cx, project, given).unwrap_or(unknown)),
     }
 }
 

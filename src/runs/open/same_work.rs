@@ -5,6 +5,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
+use crate::runs::open::sparse::refuse_left_out_run;
 use crate::store::Project;
 
 /// What two open runs should not share: an issue, or a pull request in the same workflow.
@@ -48,6 +49,12 @@ pub(crate) fn refuse_second_run(
     let keys = IssueKeys::of(cx, project);
     let key = work.issue.as_ref().map(|issue| keys.key(issue));
     let same_issue = |other: &RunSummary| key.is_some() && other.issue.as_ref().map(|issue| keys.key(issue)) == key;
+    let word = work.issue.as_ref().filter(|issue| !issue.is_address()).map(|issue| issue.to_string());
+    let word = word.or_else(|| work.pr.map(|pr| pr.to_string())).unwrap_or_default();
+    refuse_left_out_run(cx, project, run, &word, |other| {
+        let other = RunSummary::from(other);
+        same_issue(&other) || work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow
+    })?;
     let same_pr =
         |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow;
     for other in runs.open().filter(|other| Some(&other.head.run_id) != run) {

@@ -1,0 +1,57 @@
+//! What a sparse checkout leaves out: git has it, and the working tree has not.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::Git;
+use super::worktrees::git_dir;
+
+/// How many runs are read from git's index.
+const FILES: usize = 50;
+
+impl Git {
+    /// Whether a sparse checkout may leave out files of the working tree of `dir`. Does not run git.
+    #[must_use]
+    pub fn may_be_sparse(&self, dir: &Path) -> bool {
+        let own = self.top(dir).and_then(|top| git_dir(&top.join(".git")));
+        own.is_some_and(|own| own.join("info/sparse-checkout").is_file())
+    }
+
+    /// The files below `path` that git has and a sparse checkout leaves out, relative to `dir`; `path` may be a pattern with
+    /// stars. Empty if there is no sparse checkout.
+    #[must_use]
+    pub fn left_out(&self, dir: &Path, path: &str) -> Vec<String> {
+        if !self.may_be_sparse(dir) {
+            return Vec::new();
+        }
+        let listed = self.ask(dir, &["ls-files", "-t", "-z", "--", &format!(":(glob){path}")]);
+        let Ok(answer) = listed else { return Vec::new() };
+        let mut left_out = Vec::new();
+        for entry in answer.out.split(|&byte| byte == 0) {
+            // `S` marks what is not in the tree on purpose.
+            if let Some(name) = entry.strip_prefix(b"S ")
+                && let Ok(name) = std::str::from_utf8(name)
+                && !dir.join(name).exists()
+            {
+                left_out.push(name.to_owned());
+            }
+        }
+        left_out
+    }
+
+    /// Those of `files` in git's index that contain `word`, with their contents.
+    #[must_use]
+    pub fn indexed_with(&self, dir: &Path, files: &[String], word: &str) -> Vec<(String, String)> {
+        let deadline = Instant::now() + self.limit;
+        let mut found = Vec::new();
+        for file in files.iter().take(FILES) {
+            let shown = self.ask_of(&[], dir, &["cat-file", "blob", &format!(":./{file}")], deadline);
+            let Ok(answer) = shown else { break };
+            let text = String::from_utf8_lossy(&answer.out).into_owned();
+            if answer.status.success() && text.contains(word) {
+                found.push((file.clone(), text));
+            }
+        }
+        found
+    }
+}

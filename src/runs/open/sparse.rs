@@ -1,0 +1,41 @@
+//! Files that git has and a sparse checkout leaves out: to flow they are neither missing nor free to be written.
+
+use crate::codec::RunText;
+use crate::model::{RunDocument, RunId};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::store::Project;
+
+/// The `run.yaml` of every run.
+const RUN_FILES: &str = ".flow/runs/*/run.yaml";
+
+/// The error for a name of a run that this sparse checkout leaves out.
+pub(super) fn left_out_run(cx: &Context, project: &Project, given: &str) -> Option<Error> {
+    let end = format!("-{given}");
+    for file in cx.git.left_out(project.root(), RUN_FILES) {
+        let id = file.split('/').nth_back(1).unwrap_or_default();
+        if id == given || !given.is_empty() && (id.starts_with(given) || id.ends_with(&end)) {
+            return Some(cx.left_out(project.root(), &format!(".flow/runs/{id}")));
+        }
+    }
+    None
+}
+
+/// Refuses if a run that this sparse checkout leaves out `is_meant`. `word` is in the text of every run that may be.
+pub(super) fn refuse_left_out_run(
+    cx: &Context,
+    project: &Project,
+    but: Option<&RunId>,
+    word: &str,
+    is_meant: impl Fn(&RunDocument) -> bool,
+) -> Result<()> {
+    let files = cx.git.left_out(project.root(), RUN_FILES);
+    for (_, text) in cx.git.indexed_with(project.root(), &files, word) {
+        let Ok(run) = RunText::parse(text) else { continue };
+        let run = run.document();
+        if Some(&run.id) != but && !run.state.status.is_terminal() && is_meant(run) {
+            return Err(cx.left_out(project.root(), &format!(".flow/runs/{}", run.id)));
+        }
+    }
+    Ok(())
+}
