@@ -51,7 +51,7 @@ pub(super) fn check(shared: &Arc<dyn Disk>, project: &Project, trust: Trust, fou
     let all = match entries(disk, root) {
         Ok(all) => all,
         Err(error) => {
-            found.add("unreadable", root, format!("the directory cannot be read: {error}"));
+            found.add_unread(root, format!("the directory cannot be read: {error}"));
             return;
         }
     };
@@ -163,7 +163,7 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => {
-            found.add("unreadable", &path, format!("the file cannot be read: {error}"));
+            found.add_unread(&path, format!("the file cannot be read: {error}"));
             return;
         }
     };
@@ -194,8 +194,9 @@ fn schemas(disk: &dyn Disk, root: &Path, found: &mut Findings) {
             Ok(Some(entry))
                 if entry.len == text.len() as u64
                     && read_plain(disk, &path, text.len()).is_ok_and(|bytes| bytes == text.as_bytes()) => {}
-            found_one => {
-                let what = match found_one {
+            Err(error) => found.add_unread(&path, format!("the file cannot be read: {error}")),
+            there => {
+                let what = match there {
                     Ok(None) => "is missing",
                     _ => "is not the one of this version of flow",
                 };
@@ -256,7 +257,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let all = match entries(disk, &dir) {
         Ok(all) => all,
         Err(error) => {
-            found.add("unreadable", &dir, format!("the directory cannot be read: {error}"));
+            found.add_unread(&dir, format!("the directory cannot be read: {error}"));
             return;
         }
     };
