@@ -109,7 +109,7 @@ fn all_names_of_an_issue_are_one_issue() {
 fn an_issue_that_is_a_text_can_be_written_by_hand_and_set() {
     let sandbox = repository();
     let run = start(&sandbox, &["--issue", "41"]);
-    let file = sandbox.path(&format!(".flow/runs/{run}/run.yaml"));
+    let file = sandbox.path(format!(".flow/runs/{run}/run.yaml"));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("issue: 41", "issue: the crash of May")).unwrap();
     sandbox.flow(["record-activity", "--id", "look"]).ok();
