@@ -134,11 +134,10 @@ impl<'a> Prompt<'a> {
         for answer in before {
             let _ = editor.add_history_entry(answer.as_str());
         }
-        let edited = |text: String| text.replace(&format!("\\{GOES_ON}"), "\n").replace(GOES_ON, "\n");
         let mut there = String::new();
         loop {
             let read = editor.readline_with_initial(MARK, (&there, ""));
-            let sent = self.keys.state().sent();
+            let (sent, goes_on) = self.keys.state().sent();
             return match (read, sent) {
                 // The rest of a paste was still on its way.
                 (Err(ReadlineError::Eof), Some(line)) if self.keys.comes(GAP) => {
@@ -146,8 +145,15 @@ impl<'a> Prompt<'a> {
                     there = line + "\n";
                     continue;
                 }
-                (Err(ReadlineError::Eof | ReadlineError::Interrupted), Some(line)) => Ok(Some(edited(line))),
-                (Ok(text), _) => Ok(Some(edited(text))),
+                // Nothing came, so the backslash was typed to continue on the next line.
+                (Err(ReadlineError::Eof), Some(mut line)) if goes_on => {
+                    self.keys.erase(&line);
+                    line.pop();
+                    there = line + "\n";
+                    continue;
+                }
+                (Err(ReadlineError::Eof | ReadlineError::Interrupted), Some(line)) => Ok(Some(line)),
+                (Ok(text), _) => Ok(Some(text)),
                 // Ctrl-C and Ctrl-D mean the same here: stop.
                 (Err(ReadlineError::Eof | ReadlineError::Interrupted), _) => Ok(None),
                 (Err(ReadlineError::Io(error)), _) => Err(error),
@@ -163,26 +169,30 @@ impl<'a> Prompt<'a> {
             if self.terminal.is_some() {
                 self.out.show(MARK);
             }
-            let Some(line) = read_line()? else { return Ok(Some(joined(&text)).filter(|text| !text.is_empty())) };
+            let Some(mut line) = read_line()? else { return Ok(Some(text).filter(|text| !text.is_empty())) };
+            // In a paste, a backslash is text.
+            let goes_on = !self.read_rest(&mut line)? && goes_on(&line);
+            if goes_on {
+                line.pop();
+            }
             text.push_str(&line);
-            self.read_rest(&mut text)?;
-            if !goes_on(&text) || text.len() > limits::ANSWER_BYTES {
-                return Ok(Some(joined(&text)));
+            if !goes_on || text.len() > limits::ANSWER_BYTES {
+                return Ok(Some(text));
             }
             text.push('\n');
         }
     }
 
-    /// Adds lines that arrived at once with the line that was read.
-    fn read_rest(&self, text: &mut String) -> io::Result<()> {
-        let Some(terminal) = &self.terminal else { return Ok(()) };
+    /// Adds lines that arrived at once with the line that was read. Returns whether there were any.
+    fn read_rest(&self, text: &mut String) -> io::Result<bool> {
+        let Some(terminal) = &self.terminal else { return Ok(false) };
         let mut typed = terminal.typed(GAP);
         // The byte with which a terminal keeps a line that was ended with Ctrl-D.
         let over = typed.iter().position(|byte| matches!(byte, 0 | 4));
         typed.truncate(over.unwrap_or(typed.len()));
         self.keys.state().is_over = over.is_some();
         if typed.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.keys.state().came_at_once = true;
         let more = String::from_utf8(typed).map_err(|_| not_text())?;
@@ -192,7 +202,7 @@ impl<'a> Prompt<'a> {
         if !more.ends_with('\n') && over.is_none() {
             text.push_str(&read_line()?.unwrap_or_default());
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -223,18 +233,6 @@ fn goes_on(line: &str) -> bool {
     (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }
 
-/// The answer, without the backslashes that continue a line.
-fn joined(text: &str) -> String {
-    let mut lines: Vec<&str> = text.split('\n').collect();
-    let last = lines.len() - 1;
-    for line in &mut lines[..last] {
-        if goes_on(line) {
-            *line = &line[..line.len() - 1];
-        }
-    }
-    lines.join("\n")
-}
-
 fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
     // Echo what is typed to the terminal, wherever standard output goes.
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(false).build();
@@ -252,10 +250,6 @@ fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
     Ok(editor)
 }
 
-/// What Enter puts after a backslash at the end of a line: an invisible character, which distinguishes this backslash
-/// from those in pasted text, and a line break.
-const GOES_ON: &str = "\u{2060}\n";
-
 /// Key bindings that differ from the editor's own.
 ///
 /// A terminal that does not tell a paste from keys sends all pasted lines at once, and the editor would lose what it
@@ -271,6 +265,8 @@ struct Keys {
 struct Typed {
     /// The line as it was when Enter was pressed, as long as nothing has followed.
     sent: Option<String>,
+    /// Whether that line ends in a typed backslash, so that the answer continues on the next line.
+    goes_on: bool,
     /// How many times Enter was pressed since then.
     breaks: usize,
     /// Whether more input followed Enter at once.
@@ -282,9 +278,10 @@ struct Typed {
 }
 
 impl Typed {
-    fn sent(&mut self) -> Option<String> {
+    /// The line that Enter sent, and whether the answer continues on the next one.
+    fn sent(&mut self) -> (Option<String>, bool) {
         (self.breaks, self.is_foreign) = (0, false);
-        self.sent.take()
+        (self.sent.take(), self.goes_on)
     }
 }
 
@@ -301,21 +298,27 @@ impl Keys {
         self.terminal.as_ref().is_some_and(|terminal| terminal.comes(gap))
     }
 
+    /// Takes `answer` off the screen, where it is about to be shown again.
+    fn erase(&self, answer: &str) {
+        if let Some(terminal) = &self.terminal {
+            terminal.erase(&format!("{MARK}{answer}"));
+        }
+    }
+
     fn answers_at_once(&self, answers: bool) {
         if let Some(terminal) = &self.terminal {
             terminal.answers_at_once(answers);
         }
     }
 
-    /// Sends the line; after a typed backslash at the end of the line, continues on the next line instead.
+    /// Sends the line, or continues on the next line after a typed backslash. Which of the two is known only when nothing
+    /// follows Enter at once: in a paste, a backslash is text.
     fn enter(&self, context: &EventContext<'_>) -> Cmd {
         let mut typed = self.state();
-        let is_at_end = context.pos() == context.line().len();
-        if typed.sent.is_none() && goes_on(context.line()) && !typed.is_foreign {
-            return match is_at_end {
-                true => Cmd::Insert(1, GOES_ON.to_owned()),
-                false => Cmd::Move(Movement::EndOfBuffer),
-            };
+        let is_typed = typed.sent.is_none() && !typed.is_foreign && !typed.came_at_once;
+        typed.goes_on = is_typed && goes_on(context.line());
+        if typed.goes_on && context.pos() != context.line().len() {
+            return Cmd::Move(Movement::EndOfBuffer);
         }
         typed.sent = Some(context.line().to_owned());
         typed.breaks += 1;
@@ -390,16 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backslash_at_the_end_goes_on_in_the_next_line() {
-        for (text, answer) in [
-            ("one", "one"),
-            ("one\\\ntwo", "one\ntwo"),
-            ("pasted\nlines", "pasted\nlines"),
-            ("C:\\\\\nrest", "C:\\\\\nrest"),
-            ("end\\\\", "end\\\\"),
-        ] {
-            assert_eq!(joined(text), answer);
-        }
+    fn an_odd_number_of_backslashes_at_the_end_goes_on_in_the_next_line() {
         assert!(goes_on("a\\") && !goes_on("a\\\\") && goes_on("\\\\\\") && !goes_on(""));
     }
 }

@@ -1,12 +1,12 @@
 //! The terminal of the person who answers: what was typed there and not read yet.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// A terminal whose unread input can be examined.
 #[derive(Debug)]
@@ -50,6 +50,20 @@ impl Terminal {
         poll(&mut [PollFd::new(&self.0, PollFlags::IN)], gap.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
+    /// Erases `text`, which was shown last and ended with a line break, if each of its lines surely fits into one row.
+    pub(super) fn erase(&self, text: &str) {
+        let columns = tcgetwinsize(&self.0).map_or(0, |size| usize::from(size.ws_col));
+        let mut rows = 0;
+        for line in text.split('\n') {
+            // How wide a terminal shows a tab or an unusual character is not known.
+            if line.contains(char::is_control) || 2 * line.chars().count() - ascii(line) >= columns {
+                return;
+            }
+            rows += 1;
+        }
+        let _ = (&self.0).write_all(format!("\u{1b}[{rows}A\r\u{1b}[J").as_bytes());
+    }
+
     /// Sets whether a read without a pending key returns at once or waits for the next key.
     pub(super) fn answers_at_once(&self, answers: bool) {
         if let Ok(mut modes) = tcgetattr(&self.0) {
@@ -57,6 +71,11 @@ impl Terminal {
             let _ = set(&self.0, &modes);
         }
     }
+}
+
+/// The number of ASCII characters.
+fn ascii(line: &str) -> usize {
+    line.bytes().filter(u8::is_ascii).count()
 }
 
 fn at_once(modes: &mut Termios, answers: bool) {

@@ -4,6 +4,7 @@
 //! what a power cut may still lose, fail on demand, or break a promise on purpose. `Dir` is a checked handle on top of
 //! it: an open directory plus one name, without following symbolic links.
 
+mod bounded_log;
 mod dir;
 mod document;
 mod error;
@@ -17,6 +18,7 @@ mod rights;
 mod root;
 mod threads;
 
+pub(crate) use bounded_log::append_bounded;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
 pub use dir::{FilePart, Trust};
 pub(crate) use document::read_document;

@@ -61,6 +61,7 @@ pub(super) fn diagnose(
     if facts.is_partial() {
         // A file that could not be read may be sound: a repair must neither replace nor move it.
         findings.list.iter_mut().for_each(|finding| finding.repair = None);
+        findings.unread.push(facts.dir.clone());
     }
     Diagnosis { findings, rewrite }
 }

@@ -16,6 +16,13 @@ use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::{Project, StoreError, StoredRun as _};
 
+/// How often a repair looks at what cannot be read.
+const LOOKS: usize = 3;
+/// Why a finding is left that the second examination does not have.
+const NOT_SEEN_AFTER: &str = "it could not be looked at again after the repair; run the repair again";
+/// Why a finding is left that only the second examination has.
+const NOT_SEEN_BEFORE: &str = "it could not be looked at before the repair; run the repair again";
+
 /// What to examine, and whether to repair it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -62,20 +69,22 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
     };
     let place = place_of_caller(cx, &project);
     let by = Caller { root: project.root(), place: place.as_deref() };
-    let mut before = survey(cx, &project, request)?;
     let mut mending = Mending::default();
     if request.repair && !request.dry_run {
+        let before = whole_survey(cx, &project, request)?;
         mend(cx, &project, request, &before, &mut mending)?;
-        let after = survey(cx, &project, request)?;
-        return Ok(report(&by, request, before, Some(after), mending));
+        let after = whole_survey(cx, &project, request)?;
+        return Ok(report_repair(&by, request, &before, after, mending));
     }
+    let mut before = survey(cx, &project, request)?;
     if request.dry_run {
         for findings in &before.parts {
             mending.note(findings);
         }
     }
     before.parts.iter_mut().for_each(|part| part.list.sort_by_key(Finding::severity));
-    Ok(report(&by, request, before, None, mending))
+    let findings = before.findings().map(|one| one.report(&by, FindingState::Found, None)).collect();
+    Ok(report(request, before.runs, findings, mending))
 }
 
 /// The report for a project that cannot be opened.
@@ -101,6 +110,18 @@ fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
     Ok(DoctorReport { ok: false, runs: 0, findings, plan: Vec::new(), repaired: false, worktrees: Vec::new() })
 }
 
+/// Examines again what could not be read: the fault may pass.
+fn whole_survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+    let mut found = survey(cx, project, request)?;
+    for _ in 1..LOOKS {
+        if found.parts.iter().all(|part| part.unread.is_empty()) {
+            break;
+        }
+        found = survey(cx, project, request)?;
+    }
+    Ok(found)
+}
+
 fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
     let now = cx.clock.now();
@@ -122,7 +143,7 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
             Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
             Err(error) => {
                 let path = project.path().join(crate::store::local::layout::RUNS).join(id.as_str());
-                found.add("unreadable", &path, error.one_line());
+                found.add_unread(&path, error.one_line());
             }
         }
     });
@@ -138,38 +159,43 @@ fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Su
 }
 
 /// Compares the findings before and after a repair: what is repaired, what is left, what is new.
-fn report(
+fn report_repair(
     by: &Caller<'_>,
     request: &DoctorRequest,
-    before: Survey,
-    after: Option<Survey>,
+    before: &Survey,
+    after: Survey,
     mending: Mending,
 ) -> DoctorReport {
-    let repaired = after.is_some();
-    let runs = before.runs;
-    let found: Vec<Finding> = before.parts.into_iter().flat_map(|part| part.list).collect();
     let mut findings = Vec::new();
-    let mut left: Vec<Finding> = match after {
-        Some(after) => after.parts.into_iter().flat_map(|part| part.list).collect(),
-        None => {
-            findings.extend(found.iter().map(|one| one.report(by, FindingState::Found, None)));
-            Vec::new()
+    let mut left: Vec<&Finding> = after.findings().collect();
+    for one in before.findings() {
+        if one.severity() == Severity::Info || left.iter().any(|now| now.is(one)) {
+            continue;
         }
-    };
-    if repaired {
-        // Findings that are left are reported as the second examination found them.
-        for one in found.iter().filter(|one| one.severity() != Severity::Info && !left.iter().any(|now| now.is(one))) {
+        if after.is_unread(&one.path) {
+            findings.push(one.report(by, FindingState::Left, Some(NOT_SEEN_AFTER.to_owned())));
+            continue;
+        }
+        // Without a repair it went by itself: a fault of the system that passed, or a person was faster.
+        let is_ours = one.repair.is_some() || one.run.as_ref().is_some_and(|run| mending.has_touched(run));
+        if is_ours && !before.is_unread(&one.path) {
             findings.push(one.report(by, FindingState::Mended, mending.trouble_with(one)));
         }
-        left.sort_by_key(Finding::severity);
-        for one in &left {
-            let state = match one.severity() {
-                Severity::Info => FindingState::Found,
-                _ => FindingState::Left,
-            };
-            findings.push(one.report(by, state, mending.trouble_with(one)));
-        }
     }
+    // Findings that are left are reported as the second examination found them.
+    left.sort_by_key(|one| one.severity());
+    for one in left {
+        let missed = || (one.repair.is_some() && before.is_unread(&one.path)).then(|| NOT_SEEN_BEFORE.to_owned());
+        let (state, why) = match one.severity() {
+            Severity::Info => (FindingState::Found, mending.trouble_with(one)),
+            _ => (FindingState::Left, mending.trouble_with(one).or_else(missed)),
+        };
+        findings.push(one.report(by, state, why));
+    }
+    DoctorReport { repaired: true, ..report(request, before.runs, findings, mending) }
+}
+
+fn report(request: &DoctorRequest, runs: usize, findings: Vec<FindingReport>, mending: Mending) -> DoctorReport {
     let bad = |one: &FindingReport| match one.severity {
         Severity::Error => true,
         // A repair that was requested and failed is never ok.
@@ -177,11 +203,22 @@ fn report(
         Severity::Info => false,
     };
     let ok = findings.iter().all(|one| one.state == FindingState::Mended || !bad(one));
-    DoctorReport { ok, runs, findings, plan: mending.plan, repaired, worktrees: Vec::new() }
+    DoctorReport { ok, runs, findings, plan: mending.plan, repaired: false, worktrees: Vec::new() }
 }
 
 /// All findings: those of the project first, then run by run.
 pub(super) struct Survey {
     pub(super) parts: Vec<Findings>,
     runs: usize,
+}
+
+impl Survey {
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.parts.iter().flat_map(|part| &part.list)
+    }
+
+    /// Whether `path` is, or is in, something that could not be read.
+    fn is_unread(&self, path: &Path) -> bool {
+        self.parts.iter().flat_map(|part| &part.unread).any(|unread| path.starts_with(unread))
+    }
 }

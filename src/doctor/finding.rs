@@ -77,11 +77,13 @@ pub(super) struct Caller<'a> {
 pub(super) struct Findings {
     run: Option<RunId>,
     pub(super) list: Vec<Finding>,
+    /// Files and directories that could not be read, so that more may be wrong there, or less.
+    pub(super) unread: Vec<PathBuf>,
 }
 
 impl Findings {
     pub(super) fn of_run(run: &RunId) -> Self {
-        Self { run: Some(run.clone()), list: Vec::new() }
+        Self { run: Some(run.clone()), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, code: &'static str, path: &Path, message: impl Into<Help>) -> &mut Finding {
@@ -90,6 +92,12 @@ impl Findings {
         let _ = severity(code);
         self.list.push(Finding { code, run, path, place: None, message, repair: None });
         self.list.last_mut().expect("just added")
+    }
+
+    /// Adds that something could not be read. A fault may pass, so another look may find something else.
+    pub(super) fn add_unread(&mut self, path: &Path, message: impl Into<Help>) {
+        self.unread.push(path.to_owned());
+        self.add("unreadable", path, message);
     }
 
     /// The steps that would repair the findings, each once, in order.

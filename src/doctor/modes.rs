@@ -66,7 +66,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
         _ if entry.len > limits::MODE_BYTES as u64 => ModeState::Broken("the file is too large".to_owned()),
         Ok(bytes) => read_state(&bytes),
         Err(error) => {
-            found.add("unreadable", &entry.path, format!("the file cannot be read: {error}"));
+            found.add_unread(&entry.path, format!("the file cannot be read: {error}"));
             return;
         }
     };

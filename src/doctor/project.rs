@@ -54,7 +54,7 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     let all = match entries(disk, root) {
         Ok(all) => all,
         Err(error) => {
-            found.add("unreadable", root, format!("the directory cannot be read: {error}"));
+            found.add_unread(root, format!("the directory cannot be read: {error}"));
             return;
         }
     };
@@ -169,7 +169,7 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => {
-            found.add("unreadable", &path, format!("the file cannot be read: {error}"));
+            found.add_unread(&path, format!("the file cannot be read: {error}"));
             return;
         }
     };
@@ -204,8 +204,9 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
             Ok(Some(_))
                 if read_plain(disk, &path, 2 * text.len())
                     .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).replace("\r\n", "\n") == *text) => {}
-            found_one => {
-                let what = match found_one {
+            Err(error) => found.add_unread(&path, format!("the file cannot be read: {error}")),
+            there => {
+                let what = match there {
                     Ok(None) => "is missing",
                     _ => "is not the one of this version of flow",
                 };
@@ -266,7 +267,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let all = match entries(disk, &dir) {
         Ok(all) => all,
         Err(error) => {
-            found.add("unreadable", &dir, format!("the directory cannot be read: {error}"));
+            found.add_unread(&dir, format!("the directory cannot be read: {error}"));
             return;
         }
     };

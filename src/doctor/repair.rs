@@ -43,10 +43,18 @@ impl Mending {
     }
 
     fn failed(&mut self, run: Option<&RunId>, why: &crate::runs::Error) {
-        let why = why.one_line();
+        self.stopped(run, why.one_line());
+    }
+
+    fn stopped(&mut self, run: Option<&RunId>, why: String) {
         if !self.failed.iter().any(|(of, said)| of.as_ref() == run && *said == why) {
             self.failed.push((run.cloned(), why));
         }
+    }
+
+    /// Whether a step of the repair was carried out for `run`.
+    pub(super) fn has_touched(&self, run: &RunId) -> bool {
+        self.plan.iter().any(|step| step.run_id.as_ref() == Some(run))
     }
 
     /// Why a finding that has a repair is not repaired, or was repaired only after a failure.
@@ -154,6 +162,10 @@ fn mend_files(
 ) -> Result<Vec<Action>> {
     let mut locked = run.lock_for_repair(&cx.write_request(now, cx.lock_wait()?))?;
     let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
+    if !findings.unread.is_empty() {
+        // Nothing is repaired on half a look, and a look without findings must not count as a repair.
+        mending.stopped(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
+    }
     let actions = findings.actions();
     for action in actions.iter().filter(|action| action.is_mending()) {
         match action {

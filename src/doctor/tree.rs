@@ -149,7 +149,7 @@ pub(super) fn inside(disk: &dyn Disk, dir: &Path, depth: usize, found: &mut Find
     }
     match entries(disk, dir) {
         Ok(below) => below.iter().for_each(|entry| deep(disk, entry, depth - 1, found)),
-        Err(error) => drop(found.add("unreadable", dir, format!("the directory cannot be read: {error}"))),
+        Err(error) => found.add_unread(dir, format!("the directory cannot be read: {error}")),
     }
 }
 

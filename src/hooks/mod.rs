@@ -1,6 +1,6 @@
 //! The hooks of agents' hosts: a host's payload in, a verb, the host's output out. No rule lives here.
 //!
-//! A hook may never disturb its host. So it always succeeds, and trouble goes to `.flow/.cache/hooks.log`. The facts about
+//! A hook may never disturb its host. So it always succeeds, and trouble goes to `.flow/.cache/hooks.log`, or to the user's own log. The facts about
 //! hosts come from Claude Code 2.1.330 and Codex 0.169.0; see `docs/hosts.md`.
 
 mod brief;
@@ -61,7 +61,12 @@ fn answer(cx: &Context, call: Call<'_>, input: &str) -> Result<String, String> {
     match answer {
         // Without a project there are no runs to tell about.
         Err(Error::NoProject { .. }) => Ok(String::new()),
-        answer => answer.map_err(|error| error.one_line()),
+        Err(error) => {
+            // Logged here: the payload may name another project than the one in which the host called.
+            runs::log_hook(cx, &format!("{} {}: {}", call.host, call.event, error.one_line()));
+            Ok(String::new())
+        }
+        Ok(text) => Ok(text),
     }
 }
 

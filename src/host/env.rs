@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the environment comes from")]
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -60,6 +61,8 @@ pub struct Env {
     pub user: Option<String>,
     /// The working directory; `None` if it was deleted or cannot be read.
     pub cwd: Option<PathBuf>,
+    /// Why the working directory cannot be read, as an error number; `None` if it was deleted.
+    pub cwd_errno: Option<i32>,
 }
 
 /// The unchecked text of a variable. It is checked where it is used, so that a command that does not use it cannot fail
@@ -118,7 +121,11 @@ impl Env {
     /// Reads the environment of this process.
     #[must_use]
     pub fn read() -> Self {
-        Self::from_lookup(std::env::var_os, std::env::current_dir().ok())
+        let cwd = std::env::current_dir();
+        // A directory that was deleted is the usual case, and says so by itself.
+        let fault = cwd.as_ref().err().filter(|error| error.kind() != ErrorKind::NotFound);
+        let cwd_errno = fault.and_then(std::io::Error::raw_os_error);
+        Self { cwd_errno, ..Self::from_lookup(std::env::var_os, cwd.ok()) }
     }
 
     /// Reads an environment from a function.
@@ -169,6 +176,7 @@ impl Env {
                 .or_else(|| setting("USER"))
                 .map(|setting| setting.raw.to_string_lossy().into_owned()),
             cwd,
+            cwd_errno: None,
         }
     }
 

@@ -301,7 +301,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Whether a process with this id exists, even if `/proc` does not show it (mounted with `hidepid`).
-fn answers(pid: u32) -> bool {
+pub(super) fn answers(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

@@ -42,7 +42,7 @@ pub(super) struct DocumentFile {
 impl DocumentFile {
     /// The document at `named`, from the working directory.
     pub(super) fn at(cx: &Context, named: &Path) -> Result<Self> {
-        let path = absolute(cx, named)?;
+        let path = cx.absolute(named)?;
         let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
         let text = named.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || text.ends_with(b"/.") {
@@ -140,15 +140,6 @@ impl DocumentFile {
 
 pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
-}
-
-/// `path` as an absolute path, relative to the working directory.
-pub(crate) fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
-    match &cx.env.cwd {
-        Some(cwd) => Ok(cwd.join(path)),
-        None if path.is_absolute() => Ok(path.to_owned()),
-        None => Err(runs::Error::Usage("the working directory does not exist; name the whole path".to_owned()).into()),
-    }
 }
 
 /// `cx` for the project of a document: the project that the caller names, otherwise the one that contains the document,

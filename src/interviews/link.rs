@@ -12,6 +12,7 @@ use crate::codec::digest;
 use crate::engine::{Attempt, History};
 use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
+use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{Answer, Document, Entry, Step};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
@@ -59,8 +60,12 @@ struct Link {
     recorded: Option<ActivityStatus>,
 }
 
-/// Updates the run of `document` with new questions and answers. Gives failures as warnings.
+/// Updates the run of `document` with new questions and answers, and the project's note of its interviews. Gives failures of
+/// the first as warnings.
 pub(super) fn tell_run(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Vec<String> {
+    if document.pad().is_some() {
+        note(cx, file);
+    }
     tell_of_interview(cx, file, document, None)
 }
 

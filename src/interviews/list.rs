@@ -1,4 +1,5 @@
-//! `interview list`: the interviews that open runs wait for, and the other open questions of runs.
+//! `interview list`: the interviews that open runs wait for, other interviews of the project, and the other open questions of
+//! runs.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interviews::error::Result;
+use crate::interviews::known::{KnownInterview, known};
 use crate::interviews::link::{Awaited, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
@@ -20,6 +22,8 @@ use crate::runs::open::view::for_reading;
 pub struct InterviewListReport {
     /// The interviews that open runs wait for; those of the run that changed last first.
     pub interviews: Vec<OpenInterview>,
+    /// The other interviews that began in this checkout; the one that was written to last first.
+    pub documents: Vec<KnownInterview>,
     /// The other open questions of runs.
     pub questions: Vec<OpenQuestion>,
     /// Runs that cannot be read.
@@ -82,7 +86,8 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     // So that its commands name documents as they are named in the working directory.
     let is_here = cx.env.cwd.as_deref() == Some(project.root());
     let named = |document: &Path| if is_here { document.to_owned() } else { project.root().join(document) };
-    let mut report = InterviewListReport { interviews: Vec::new(), questions: Vec::new(), unreadable };
+    let mut report =
+        InterviewListReport { interviews: Vec::new(), documents: Vec::new(), questions: Vec::new(), unreadable };
     for history in found {
         let run = history.state().document();
         let (run_id, workflow) = (run.id.clone(), run.workflow.clone());
@@ -108,5 +113,7 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     }
     report.interviews.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.document.clone()));
     report.questions.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.step.clone()));
+    let listed: Vec<&Path> = report.interviews.iter().map(|one| &*one.document).collect();
+    report.documents = known(cx, &project, &listed, &named);
     Ok(report)
 }

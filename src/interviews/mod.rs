@@ -8,6 +8,7 @@ mod definition;
 mod document_file;
 mod error;
 mod explain;
+mod known;
 mod link;
 mod list;
 mod next;
@@ -23,6 +24,7 @@ pub(crate) use close::read_content;
 pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
 pub use error::{Error, InterviewFault, Result};
+pub use known::KnownInterview;
 pub use list::{InterviewListReport, OpenInterview, OpenQuestion, list};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
 #[cfg(feature = "mcp")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::interviews::agent::{Agent, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
 use crate::interviews::close::{FinishRequest, finish};
-use crate::interviews::document_file::{DocumentFile, absolute, head_of, script};
+use crate::interviews::document_file::{DocumentFile, head_of, script};
 use crate::interviews::error::{Error, InterviewFault, Result};
 use crate::interviews::link::{Ending, tell_end, tell_run};
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, InterviewStep, entry, next_of};
@@ -190,7 +190,7 @@ pub struct InterviewRunReport {
 /// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when a reply of the agent
 /// cannot be used. Answers that were given stay in the document.
 pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(cx, path)).transpose();
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| cx.absolute(path)).transpose();
     let has_agent = request.agent.is_some() || request.replay.is_some();
     let (record, replay) = (path(&request.record)?, path(&request.replay)?);
     let agent = Agent::new(&*cx.disk, request.agent.as_deref(), request.timeout, record, replay)?;

@@ -167,7 +167,30 @@ impl Context {
                 self.disk.canonical(&dir).map_err(fault)
             }
             (None, Some(cwd)) => Ok(cwd),
-            (None, None) => Err(Error::Usage("the working directory does not exist; name the project with -C".into())),
+            (None, None) => Err(self.no_working_directory("name the project with -C")),
+        }
+    }
+
+    /// The error for a command that needs the working directory where there is none. `instead` is what to do then.
+    pub(crate) fn no_working_directory(&self, instead: &str) -> Error {
+        match self.env.cwd_errno {
+            Some(errno) => Error::NoWorkingDirectory {
+                instead: instead.to_owned(),
+                source: std::io::Error::from_raw_os_error(errno),
+            },
+            None => Error::Usage(format!("the working directory does not exist; {instead}")),
+        }
+    }
+
+    /// `path` as an absolute path, relative to the working directory.
+    ///
+    /// # Errors
+    /// If the path is relative and there is no working directory.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
+        match &self.env.cwd {
+            Some(cwd) => Ok(cwd.join(path)),
+            None if path.is_absolute() => Ok(path.to_owned()),
+            None => Err(self.no_working_directory("name the whole path")),
         }
     }
 

@@ -258,6 +258,14 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// The working directory exists and cannot be read.
+    #[error("cannot read the path of the working directory")]
+    NoWorkingDirectory {
+        /// What to do instead.
+        instead: String,
+        /// The reason.
+        source: std::io::Error,
+    },
     /// A document of the caller's is not a valid JSON object.
     #[error("{origin} cannot be used: {why}")]
     InputJson {

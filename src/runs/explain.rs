@@ -78,6 +78,9 @@ impl Explain for Error {
             Self::InputYaml { .. } | Self::InputSchema { .. } | Self::InputJson { .. } | Self::Input { .. } => {
                 input(self)
             }
+            Self::NoWorkingDirectory { instead, source } => new(Kind::Io, "io_error")
+                .help(format!("try again, or {instead}; nothing was written"))
+                .caused_by(source),
             Self::NoSuchEvent { run, .. } => {
                 new(Kind::NotFound, "event_not_found").help(flow("log").value(run) + " shows all events")
             }

@@ -89,7 +89,7 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
 /// [`Error::Document`] if that is not a text file of the user's, is inside `.flow` or `.git`, or cannot be written.
 pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
-    let path = absolute(cx, named)?;
+    let path = cx.absolute(named)?;
     let bytes = named.as_os_str().as_encoded_bytes();
     if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
         return Err(refuse("names a directory, not a file"));
@@ -121,15 +121,6 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
         DocumentError::Edit { source, .. } => match source {},
     })?;
     Ok(path)
-}
-
-/// `path` as an absolute path, relative to the working directory.
-fn absolute(cx: &Context, path: &Path) -> Result<PathBuf> {
-    match &cx.env.cwd {
-        Some(cwd) => Ok(cwd.join(path)),
-        None if path.is_absolute() => Ok(path.to_owned()),
-        None => Err(Error::Usage("the working directory does not exist; name the whole path".to_owned())),
-    }
 }
 
 /// Whether a path is inside `.git`, a `.flow`, or the directory that is the project's under another name.

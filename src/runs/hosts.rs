@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
 use crate::host::{Holder, Liveness};
-use crate::model::{RunId, Seq, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::open::reading::Runs;
 use crate::runs::session_end::EndedRun;
+use crate::runs::user_state::log_once;
 use crate::store::Project;
 
 /// An agent's host.
@@ -295,12 +296,27 @@ pub(crate) fn session_of_host(cx: &Context) -> Option<SessionId> {
     })
 }
 
-/// Adds a line to the log of trouble that hooks had. Without a project, or when it cannot be written, nothing happens.
+/// Adds a line to the log of trouble that hooks had. Where the project's own log cannot be written, because flow refuses the
+/// project for instance, the user's log says so once. Without a project, or when neither can be written, nothing happens.
 pub(crate) fn log_hook(cx: &Context, what: &str) {
-    let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LINE).collect();
-    if let Ok(project) = cx.project() {
-        let _ = project.log_hook(&format!("{} {what}\n", cx.now()));
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(Error::NoProject { .. }) => return,
+        Err(error) => {
+            let place = cx.search_from().unwrap_or_default();
+            let why = format!("hooks say nothing in {}: {}", place.display(), error.one_line());
+            return log_once(cx, &in_a_line(&why));
+        }
+    };
+    let what = in_a_line(what);
+    if let Err(error) = project.log_hook(&format!("{} {what}\n", cx.now())) {
+        let why = format!("{}: {what}; its own log cannot be written: {}", project.root().display(), error.one_line());
+        log_once(cx, &in_a_line(&why));
     }
+}
+
+fn in_a_line(what: &str) -> String {
+    what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LINE).collect()
 }
 
 /// Longest line of the log, in characters.

@@ -1,13 +1,22 @@
 //! The directory in which flow keeps what only this user's machine knows: `flow` in the user's state directory. Never in a
 //! project: a cloned repository could bring it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::disk::{Dir, DiskError, Links, Trust};
+use crate::disk::{Dir, DiskError, FileLock, Links, Taken, Trust, append_bounded};
 use crate::model::Explain as _;
 use crate::runs::context::Context;
 
 const NAME: &str = "flow";
+/// The log of trouble that hooks had where the project's own log cannot be written.
+const LOG: &str = "hooks.log";
+const LOG_NEW: &str = "hooks.log.new";
+const LOG_LOCK: &str = "hooks.lock";
+/// Largest log, in bytes.
+const LOG_BYTES: usize = 64 * 1024;
+/// How long to wait for another hook that writes: the host waits too.
+const WAIT: Duration = Duration::from_millis(200);
 
 /// The directory, if it is there.
 pub(super) fn user_state(cx: &Context) -> Option<Dir> {
@@ -24,6 +33,17 @@ pub(crate) fn make_user_state(cx: &Context) -> Result<Dir, String> {
     make_in(cx, home).map_err(|error| error.one_line())
 }
 
+/// The path of the directory for a command that writes nothing below `project`; `None` if it would be there, or cannot be
+/// used.
+pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf> {
+    let home = cx.env.state_home.as_ref()?;
+    let there = home.ancestors().find_map(|dir| cx.disk.canonical(dir).ok())?;
+    if there.starts_with(cx.disk.canonical(project).ok()?) {
+        return None;
+    }
+    Some(make_user_state(cx).ok()?.path().to_owned())
+}
+
 fn make_in(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
     let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
     let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;
@@ -31,4 +51,22 @@ fn make_in(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
         dir = dir.ensure_dir(&name.as_os_str().to_string_lossy())?.0;
     }
     Ok(dir.ensure_dir(NAME)?.0)
+}
+
+/// Adds a line to the user's log of trouble, unless the log has it already, at whatever time. If the log cannot be written,
+/// nothing happens.
+pub(super) fn log_once(cx: &Context, what: &str) {
+    if let Ok(dir) = make_user_state(cx) {
+        let _ = add_once(cx, &dir, what);
+    }
+}
+
+fn add_once(cx: &Context, dir: &Dir, what: &str) -> Result<(), DiskError> {
+    // Several hooks of a session may begin at the same moment.
+    let Taken::Ours(_lock) = FileLock::take(dir, LOG_LOCK, WAIT)? else { return Ok(()) };
+    let text = dir.read_text(LOG, LOG_BYTES).ok().flatten().unwrap_or_default();
+    if text.lines().any(|line| line.split_once(' ').is_some_and(|(_, known)| known == what)) {
+        return Ok(());
+    }
+    append_bounded(dir, LOG, LOG_NEW, &format!("{} {what}\n", cx.now()), LOG_BYTES)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, run};
+use crate::support::{Sandbox, can_inject, injecting, run};
 
 #[test]
 fn init_makes_what_is_missing_and_nothing_else() {
@@ -721,4 +721,31 @@ fn a_shell_completes_runs_phases_and_workflows() {
     std::fs::remove_dir_all(sandbox.path(".flow/runs")).unwrap();
     std::fs::write(sandbox.path(".flow/runs"), "").unwrap();
     assert_eq!(completed(&sandbox, &["show", ""]), [""; 0]);
+}
+
+#[test]
+fn a_working_directory_that_cannot_be_read_is_told_as_what_it_is() {
+    if !can_inject("a_working_directory_that_cannot_be_read_is_told_as_what_it_is") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let doc = ["interview", "start", "doc.md", "--json"];
+    let skill = ["hooks", "plugin", "there", "--json"];
+    let export = ["export", "r1", "--format", "html", "-o", "x.html", "--json"];
+    for args in [&["resume", "--json"][..], &["init", "--json"], &doc, &skill, &export] {
+        for (errno, words) in [("EMFILE", "Too many open files"), ("EIO", "Input/output"), ("ENOSPC", "No space left")]
+        {
+            let fails = format!("getcwd:error={errno}");
+            let error = run(injecting(&sandbox, &[&fails], args), "").exits(74).error();
+            assert_eq!(error["message"], "cannot read the path of the working directory", "{args:?}");
+            assert!(error["causes"][0].as_str().unwrap().contains(words), "{error}");
+        }
+        let gone = run(injecting(&sandbox, &["getcwd:error=ENOENT"], args), "").exits(2).error();
+        assert!(gone["message"].as_str().unwrap().starts_with("the working directory does not exist"), "{gone}");
+    }
+    // A command that names the project needs no working directory.
+    let named = ["-C", sandbox.root().to_str().unwrap(), "list"].map(str::to_owned);
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    run(injecting(&sandbox, &["getcwd:error=EMFILE"], &named), "").ok();
 }

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use flowrun::disk::Errno;
+
 use crate::support::clinic::{assert_nothing_lost, files, troubles};
 use crate::support::shaky::{DiskCall, Ill, Shaky};
 use crate::support::{Past, Tree, alone, calls, can_inject, injected, killed_at, scaled, try_all};
@@ -125,4 +127,50 @@ fn a_repair_whose_system_calls_fail_says_so_and_can_be_repeated() {
         past.go_on();
         past.sandbox.inside(["verify", &past.run]).ok();
     });
+}
+
+#[test]
+fn a_repair_calls_nothing_mended_that_it_could_not_look_at() {
+    let past = Past::new();
+    past.put("events.jsonl", past.read("events.jsonl") + "{\"v\":1,\"se");
+    past.put(".run.tmp", "only here: call Ada\n");
+    past.remove("activities/002-explore-done.yaml");
+    let flow = past.sandbox.path(".flow");
+    let base = Tree::of(&flow);
+    let repair_on = |ills: &[Ill]| {
+        let disk = Shaky::new(alone(), ills);
+        (past.sandbox.inside_on(Arc::new(disk.clone()), &[], REPAIR), disk.calls())
+    };
+    let (answer, asked) = repair_on(&[]);
+    assert_eq!(answer.ok().json()["findings"].as_array().unwrap().len(), 4);
+    let opens: Vec<usize> = (1..).zip(asked).filter(|(_, call)| call.name == "openat").map(|(at, _)| at).collect();
+    assert!(opens.len() > 40, "only {} were found", opens.len());
+    for errno in [Errno::IO, Errno::MFILE, Errno::INTR, Errno::ACCESS] {
+        try_all(&opens, |&at| {
+            base.restore(&flow);
+            let (answer, _) = repair_on(&[Ill::Failure(at, errno)]);
+            let unreadable = answer.stdout.contains("\"code\":\"unreadable\"");
+            let called_mended = answer.stdout.contains("\"state\":\"mended\"") && unreadable;
+            assert!(!called_mended || answer.code != Some(0), "{answer:?}");
+            let (report, _) = past.doctor_inside(&[]);
+            let is_whole = troubles(&report).is_empty();
+            assert!(is_whole || answer.code != Some(0), "{at} {errno:?}: {answer:?}\n{report:#}");
+        });
+    }
+}
+
+#[test]
+fn a_repair_of_what_stays_unreadable_fails_and_says_so() {
+    let past = Past::new();
+    past.put("events.jsonl", past.read("events.jsonl") + "{\"v\":1,\"se");
+    // As long as it lasts: every look of the repair fails.
+    let disk = Shaky::new(alone(), &[]);
+    let answer = past.sandbox.inside_on(Arc::new(disk.clone()), &[], REPAIR);
+    assert_eq!(answer.ok().json()["findings"][0]["state"], "mended");
+    let first = (1..).zip(disk.calls()).find(|(_, call)| call.name == "openat" && call.files[0] == past.run).unwrap().0;
+    past.put("events.jsonl", past.read("events.jsonl") + "{\"v\":1,\"se");
+    let disk = Shaky::new(alone(), &[Ill::Failures(first, "openat", Errno::IO)]);
+    let answer = past.sandbox.inside_on(Arc::new(disk), &[], REPAIR);
+    assert_ne!(answer.code, Some(0), "{answer:?}");
+    assert!(!answer.stdout.contains("\"mended\""), "{answer:?}");
 }

@@ -599,3 +599,57 @@ fn no_event_fails_or_says_what_its_host_does_not_read() {
         }
     }
 }
+
+/// The lines of the user's own log of trouble, without their times.
+fn users_log(sandbox: &Sandbox) -> Vec<String> {
+    let log = std::fs::read_to_string(sandbox.path("../.local/state/flow/hooks.log")).unwrap_or_default();
+    log.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
+}
+
+#[test]
+fn hooks_in_a_project_that_is_refused_say_once_why_they_are_silent() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.path("../elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, sandbox.path(".flow")).unwrap();
+    let begin = r#"{"session_id":"s1","source":"startup","prompt":"hello"}"#;
+    for event in ["session-start", "user-prompt-submit", "session-start", "session-end"] {
+        let answer = sandbox.flow_with(["hook", "claude-code", event], begin).ok();
+        assert_eq!((answer.stdout, answer.stderr), (String::new(), String::new()), "{event}");
+    }
+    let place = sandbox.root().display().to_string();
+    let of_link = format!("hooks say nothing in {place}: {place}/.flow is a symbolic link");
+    assert_eq!(users_log(&sandbox), std::slice::from_ref(&of_link));
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    // Another reason is told as well.
+    std::fs::remove_file(sandbox.path(".flow")).unwrap();
+    std::fs::write(sandbox.path(".flow"), "").unwrap();
+    sandbox.flow_with(["hook", "claude-code", "session-start"], begin).ok();
+    assert_eq!(users_log(&sandbox).len(), 2, "{:?}", users_log(&sandbox));
+    // It stays small, and a directory that is no project is no trouble.
+    std::fs::remove_file(sandbox.path(".flow")).unwrap();
+    sandbox.flow_with(["hook", "claude-code", "session-start"], begin).ok();
+    assert_eq!(users_log(&sandbox).len(), 2);
+    std::os::unix::fs::symlink(&elsewhere, sandbox.path(".flow")).unwrap();
+    std::fs::write(sandbox.path("../.local/state/flow/hooks.log"), "t other trouble\n".repeat(4095)).unwrap();
+    sandbox.flow_with(["hook", "claude-code", "session-start"], begin).ok();
+    let log = users_log(&sandbox);
+    assert_eq!((log.last(), log.len() < 2100), (Some(&of_link), true), "{}", log.len());
+}
+
+#[test]
+fn trouble_that_the_projects_log_cannot_take_is_in_the_users_log() {
+    let sandbox = Sandbox::new();
+    started(&sandbox);
+    std::fs::remove_dir_all(sandbox.path(".flow/.cache")).unwrap();
+    std::fs::write(sandbox.path(".flow/.cache"), "").unwrap();
+    for _ in 0..2 {
+        sandbox.flow_with(["hook", "codex", "tool-use"], "{}").ok();
+    }
+    let log = users_log(&sandbox);
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(
+        log[0].contains("codex tool-use: flow does not know this event; its own log cannot be written: "),
+        "{log:?}"
+    );
+}

@@ -65,7 +65,7 @@ fn a_person_at_a_terminal_edits_what_is_answered() {
     let sandbox = Sandbox::new();
     let mut person = talk(&sandbox);
     // A word is mended with the arrows, a backslash goes on in the next line, an earlier answer comes back.
-    for typed in ["Tasxs\u{1b}[D\u{7f}k\u{5}.\r", "\u{1b}[A\\\rand more\r", "/skip no idea\r", "\u{4}"] {
+    for typed in ["Tasxs\u{1b}[D\u{7f}k\u{5}.\r", "\u{1b}[A\\\r", "and more\r", "/skip no idea\r", "\u{4}"] {
         person.shows(READY).types(typed);
     }
     assert_eq!(person.ended().code(), Some(4));
@@ -296,7 +296,7 @@ fn a_backslash_at_the_end_of_a_paste_stays() {
     person.shows("Question 2").shows(READY).types("\u{1b}[A\r");
     // Words are mended before it, and typed behind it.
     person.shows("Question 3").shows(READY).pastes("dri\\").types("\u{1b}[D\u{7f}\u{1b}[Di\r");
-    person.shows("Question 4").shows(READY).pastes("a\\").types("b\\\rc\r");
+    person.shows("Question 4").shows(READY).pastes("a\\").types("b\\\r").shows(READY).types("c\r");
     person.shows("Question 5").shows(READY).types("\u{4}");
     assert_eq!(person.ended().code(), Some(4));
     assert_eq!(entries(&sandbox), ["C:\\dir\\", "C:\\dir\\", "dir\\", "a\\b\nc"]);
@@ -319,4 +319,44 @@ fn who_stops_at_an_answered_question_learns_what_is_left() {
     person.shows("all questions are asked; the same command finishes the document");
     assert_eq!(person.ended().code(), Some(4));
     assert_eq!(entries(&sandbox), ["first", "second"]);
+}
+
+#[test]
+fn a_paste_keeps_its_backslashes_where_a_terminal_does_not_say_that_it_is_one() {
+    if !has_terminals("a_paste_keeps_its_backslashes_where_a_terminal_does_not_say_that_it_is_one") {
+        return;
+    }
+    for (kind, ready) in KINDS.into_iter().zip([READY, "> "]) {
+        let sandbox = Sandbox::new();
+        let mut person = talk_at(kind, &sandbox, &[]);
+        person.shows("Question 1").shows(ready).types("cargo build \\\r  --locked \\\rend\\\r");
+        // A backslash that was typed continues, and what comes at once behind it is text again.
+        person.shows("Question 2").shows(ready).types("one\\\r").shows(ready).types("two \\\rthree\r");
+        person.shows("Question 3").shows(ready).types("\\\\\r");
+        person.shows("Question 4").shows(ready).types("a\\\r").shows(ready).types("b\\\r").shows(ready).types("c\r");
+        person.shows("Question 5").shows(ready).types("\u{4}");
+        assert_eq!(person.ended().code(), Some(4), "{kind}");
+        let expected = ["cargo build \\\n  --locked \\\nend\\", "one\ntwo \\\nthree", "\\\\", "a\nb\nc"];
+        assert_eq!(entries(&sandbox), expected, "{kind}");
+    }
+    // Through a pipe each line is an answer, or goes on in the next one.
+    let sandbox = Sandbox::new();
+    sandbox.flow_with(["interview", "run", DOC], "one\\\ntwo\n").exits(4);
+    assert_eq!(entries(&sandbox), ["one\ntwo"]);
+}
+
+#[test]
+fn an_answer_that_continues_is_shown_once_and_can_be_edited() {
+    if !has_terminals("an_answer_that_continues_is_shown_once_and_can_be_edited") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mut person = talk(&sandbox);
+    person.resizes(80, 24);
+    person.shows("Question 1").shows(READY).types("xone\\\r");
+    // The first line is taken off the screen before it is shown again.
+    person.shows("\u{1b}[1A\r\u{1b}[J").shows(READY).types("two\u{1b}[A\u{7f}\r");
+    person.shows("Question 2").shows(READY).types("\u{4}");
+    assert_eq!(person.ended().code(), Some(4));
+    assert_eq!(entries(&sandbox), ["one\ntwo"]);
 }

@@ -1123,3 +1123,57 @@ fn an_agents_reply_may_have_words_around_its_object() {
     let driven = sandbox.flow(["drive", "job.graph.yaml", "--choose", chooser, "--json"]).ok().json();
     assert_eq!((&driven["stop"], &driven["state"]), (&json!("ended"), &json!("right")));
 }
+
+#[test]
+fn interviews_without_a_run_are_listed_while_their_documents_have_them() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let listed = || {
+        let report = sandbox.flow(["interview", "list", "--json"]).ok().json();
+        assert_eq!(report["interviews"], json!([]));
+        let names =
+            report["documents"].as_array().unwrap().iter().map(|one| one["document"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert!(listed().is_empty());
+    sandbox.flow(["interview", "start", "docs/a.md"]).ok();
+    sandbox.flow(["interview", "start", "docs/b.md"]).ok();
+    assert_eq!(listed(), ["docs/b.md", "docs/a.md"]);
+    sandbox.flow(["interview", "answer", "docs/a.md", "We build a task app."]).ok();
+    assert_eq!(listed(), ["docs/a.md", "docs/b.md"]);
+    let shown = sandbox.flow(["interview", "list"]).ok().stdout;
+    assert!(shown.contains("docs/a.md") && shown.contains("Who are the primary users?"), "{shown}");
+    // What is begun in a directory below is found from anywhere in the project.
+    let mut below = sandbox.flow_command();
+    below.args(["interview", "start", "c.md"]).current_dir(sandbox.path("docs"));
+    run(below, "").ok();
+    assert_eq!(listed(), ["docs/c.md", "docs/a.md", "docs/b.md"]);
+    // A document that is over, gone, or somebody's own again has no interview.
+    fs::remove_file(sandbox.path("docs/b.md")).unwrap();
+    sandbox.flow(["interview", "abandon", "docs/c.md", "--yes"]).ok();
+    assert_eq!(listed(), ["docs/a.md"]);
+    fs::write(sandbox.path("docs/a.md"), "# Mine\n").unwrap();
+    assert!(listed().is_empty());
+    // The note is a file like any other, and names nothing outside of the project.
+    sandbox.flow(["interview", "start", "../out.md", "--force"]).ok();
+    fs::write(sandbox.path(".flow/.cache/interviews.json"), r#"["../out.md","/etc/passwd","docs/../../out.md"]"#)
+        .unwrap();
+    assert!(listed().is_empty());
+    for odd in ["{", "[1]", ""] {
+        fs::write(sandbox.path(".flow/.cache/interviews.json"), odd).unwrap();
+        assert!(listed().is_empty());
+    }
+}
+
+#[test]
+fn an_interview_of_a_run_is_listed_with_its_run_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--id", "r1"]).ok();
+    sandbox.flow(["interview", "start", "docs/plan.md", "--run-id", "r1"]).ok();
+    let report = sandbox.flow(["interview", "list", "--json"]).ok().json();
+    assert_eq!((report["interviews"].as_array().unwrap().len(), &report["documents"]), (1, &json!([])));
+    // When the run is over, the document still has its questions.
+    sandbox.flow(["cancel", "r1", "--reason", "no"]).ok();
+    let report = sandbox.flow(["interview", "list", "--json"]).ok().json();
+    assert_eq!((&report["interviews"], &report["documents"][0]["run_id"]), (&json!([]), &json!("r1")));
+}

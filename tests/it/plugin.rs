@@ -195,3 +195,35 @@ fn skills_for_other_hosts_say_whose_they_are() {
     sandbox.flow(["hooks", "skill", "elsewhere"]).ok();
     assert_eq!(files(&sandbox.path("elsewhere"), ".claude"), files(&sandbox.root(), ".claude"));
 }
+
+#[test]
+fn no_link_leads_skills_or_the_plugin_out_of_the_project() {
+    let outside = tempfile::tempdir().unwrap();
+    for link in [".claude", ".claude/skills", ".agents", ".agents/skills/flow-resume", "plugins", "named"] {
+        let sandbox = Sandbox::new();
+        std::fs::create_dir_all(sandbox.path(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(outside.path(), sandbox.path(link)).unwrap();
+        let skill_here = vec!["hooks", "skill", "--json"];
+        let here = vec!["hooks", "skill", ".", "--replace", "--json"];
+        let calls = match link {
+            "plugins" => vec![vec!["hooks", "plugin", ".", "--json"]],
+            "named" => vec![vec!["hooks", "plugin", "named/new", "--json"], vec!["hooks", "skill", "named", "--json"]],
+            _ => vec![skill_here, here],
+        };
+        for call in calls {
+            let refused = sandbox.flow(&call).exits(77).error();
+            assert!(refused["message"].as_str().unwrap().ends_with("leads out of the project"), "{call:?}: {refused}");
+            assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "{call:?}");
+        }
+    }
+    // A link within the project is followed, and a directory outside is the caller's own choice.
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("kept")).unwrap();
+    std::os::unix::fs::symlink("kept", sandbox.path(".claude")).unwrap();
+    sandbox.flow(["hooks", "skill"]).ok();
+    assert!(sandbox.path("kept/skills/flow-resume/SKILL.md").is_file());
+    std::fs::create_dir(outside.path().join("home")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), outside.path().join("home/.claude")).unwrap();
+    sandbox.flow(["hooks", "skill", outside.path().join("home").to_str().unwrap()]).ok();
+    assert!(outside.path().join("skills/flow-resume/SKILL.md").is_file());
+}

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::support::{Sandbox, answered, spawned};
+use crate::support::{Sandbox, answered, run, spawned};
 
 /// Keys of a repository's configuration whose value is a command, each of its own kind.
 const COMMANDS: [&str; 37] = [
@@ -333,4 +336,111 @@ fn what_a_partial_clone_left_out_is_not_fetched() {
     let mut plain = sandbox.command("git");
     plain.args(["status", "--porcelain"]).current_dir(&partial).output().unwrap();
     assert!(mark.exists(), "git fetches nothing here, so this proves nothing");
+}
+
+/// A `git` that stops when it is asked for the status, and says by which process.
+fn slow_git(sandbox: &Sandbox) -> (std::ffi::OsString, PathBuf) {
+    let (bin, mark) = (sandbox.path("../bin"), sandbox.path("../asked"));
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *status*) echo $$ >'{0}.new'; mv '{0}.new' '{0}'; exec sleep 600;; esac\nexec '{1}' \"$@\"\n",
+        mark.display(),
+        real.display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path))).unwrap();
+    (path, mark)
+}
+
+/// Ends `resume` by `signal` while it waits for git.
+fn ended_resume(sandbox: &Sandbox, signal: Signal, git: &(std::ffi::OsString, PathBuf), vary: impl Fn(&mut Command)) {
+    let (path, mark) = git;
+    let mut resume = sandbox.flow_command();
+    resume.args(["resume"]).env("PATH", path).env("TMPDIR", sandbox.path("../tmp"));
+    vary(&mut resume);
+    let child = spawned(resume);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !mark.exists() {
+        assert!(Instant::now() < until, "git is not asked");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    assert_eq!(answered(child).code, None, "{signal:?}");
+    let asked: i32 = fs::read_to_string(mark).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(asked).unwrap(), Signal::KILL).unwrap();
+    fs::remove_file(mark).unwrap();
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_resume_that_a_signal_ends_leaves_nothing_in_the_temporary_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    fs::create_dir(sandbox.path("../tmp")).unwrap();
+    let git = slow_git(&sandbox);
+    let before = names_in(&sandbox.root());
+    for signal in [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP] {
+        ended_resume(&sandbox, signal, &git, |_| {});
+        assert_eq!(names_in(&sandbox.path("../tmp")), [""; 0], "{signal:?}");
+    }
+    // The same directory was used each time, and is used again.
+    let state = sandbox.path("../.local/state/flow");
+    let kept: Vec<_> = names_in(&state).into_iter().filter(|name| name.starts_with("git-")).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let tree = || sandbox.flow(["resume", "--json"]).ok().json()["working_tree"].clone();
+    assert_eq!(tree()["state"], "clean");
+    fs::write(sandbox.path("new"), "").unwrap();
+    assert_eq!(tree(), json!({ "state": "dirty", "paths": ["new"], "reason": null }));
+    // Whatever became of it, git gets no other configuration and no hooks.
+    let kept = state.join(&kept[0]);
+    let config = fs::read(kept.join("config")).unwrap();
+    fs::write(kept.join("config"), "[core]\n\tfsmonitor = touch /nowhere\n").unwrap();
+    assert_eq!(tree()["state"], "dirty");
+    assert_eq!(fs::read(kept.join("config")).unwrap(), config);
+    fs::create_dir(kept.join("hooks")).unwrap();
+    assert_eq!(tree()["state"], "dirty");
+    fs::remove_dir(kept.join("hooks")).unwrap();
+    fs::remove_file(kept.join("info")).unwrap();
+    assert_eq!(tree()["state"], "dirty");
+    assert!(kept.join("info").symlink_metadata().is_ok());
+    fs::remove_file(sandbox.path("new")).unwrap();
+    assert_eq!(names_in(&sandbox.root()), before);
+    assert_eq!(names_in(&sandbox.path("../tmp")), [""; 0]);
+}
+
+#[test]
+fn where_no_state_directory_can_be_used_the_next_resume_removes_what_a_dead_one_left() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let tmp = sandbox.path("../tmp");
+    fs::create_dir(&tmp).unwrap();
+    let git = slow_git(&sandbox);
+    let alive = tmp.join(format!("flow-git-{}-abc", std::process::id()));
+    fs::create_dir(&alive).unwrap();
+    // None is set, or it would be below the project.
+    for inside in [false, true] {
+        let vary = |resume: &mut Command| {
+            resume.env_remove("HOME");
+            if inside {
+                resume.env("XDG_STATE_HOME", sandbox.path("state/home"));
+            }
+        };
+        ended_resume(&sandbox, Signal::KILL, &git, vary);
+        assert_eq!(names_in(&tmp).len(), 2);
+        let mut resume = sandbox.flow_command();
+        resume.args(["resume", "--json"]).env("TMPDIR", &tmp);
+        vary(&mut resume);
+        assert_eq!(run(resume, "").ok().json()["working_tree"]["state"], "clean");
+        assert_eq!(names_in(&tmp), [alive.file_name().unwrap().to_str().unwrap()]);
+        assert!(!sandbox.path("state").exists());
+    }
 }

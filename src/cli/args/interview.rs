@@ -81,7 +81,7 @@ impl GivenArgs {
 pub(crate) enum InterviewCommand {
     /// Begin an interview about a document, or find the one that was interrupted
     Start(BeginArgs),
-    /// List the interviews that open runs wait for, and the other questions of runs
+    /// List the interviews that are open here, and the other questions of open runs
     List,
     /// Show the next question
     Next {

@@ -43,8 +43,8 @@ pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
             answer_with(cx, AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing }, out)
         }
         InterviewCommand::List => interviews::list(cx).map(|report| {
-            if report.interviews.is_empty() && report.questions.is_empty() {
-                out.aside("no open run waits for an interview or asks a question\n");
+            if report.interviews.is_empty() && report.documents.is_empty() && report.questions.is_empty() {
+                out.aside("no interview is open, and no open run asks a question\n");
             }
             out.answer(&report, || list(&report))
         }),
@@ -68,6 +68,14 @@ fn list(report: &InterviewListReport) -> String {
         let rows = report.interviews.iter().map(|one| {
             let question = one.error.as_deref().or(one.next.as_ref().map(InterviewNext::words)).unwrap_or_default();
             [one.document.display().to_string(), one.run_id.to_string(), question.to_owned()]
+        });
+        page.table(2, &rows.collect::<Vec<_>>());
+    }
+    if !report.documents.is_empty() {
+        page.head(CARE, "Without an open run", &report.documents.len().to_string());
+        let rows = report.documents.iter().map(|one| {
+            let question = one.error.as_deref().or(one.next.as_ref().map(InterviewNext::words)).unwrap_or_default();
+            [one.document.display().to_string(), question.to_owned()]
         });
         page.table(2, &rows.collect::<Vec<_>>());
     }

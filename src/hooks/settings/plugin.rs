@@ -12,7 +12,7 @@ use crate::hooks::settings::error::{Error, Result};
 use crate::hooks::settings::file::UserFile;
 use crate::hooks::settings::host::project_root;
 use crate::model::quoted;
-use crate::runs::{self, Context};
+use crate::runs::Context;
 
 const RESUME: &str = include_str!("../../../plugins/flow/skills/resume/SKILL.md");
 const RUN_STATE: &str = include_str!("../../../plugins/flow/skills/run-state/SKILL.md");
@@ -75,7 +75,8 @@ pub struct WrittenFile {
 /// Writes the plugin for both hosts: hooks, skills, and the server for tools.
 ///
 /// # Errors
-/// If a file exists with another text and is not to be replaced, or cannot be written.
+/// If a file exists with another text and is not to be replaced, or cannot be written, or if a link in the project leads
+/// out of it.
 pub fn plugin(cx: &Context, request: &HooksPluginRequest) -> Result<HooksFilesReport> {
     let dir = absolute(cx, &request.dir)?;
     let files = PLUGIN.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
@@ -112,10 +113,21 @@ pub fn skill(cx: &Context, request: &HooksSkillRequest) -> Result<HooksFilesRepo
 }
 
 fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {
-    let Some(cwd) = &cx.env.cwd else {
-        return Err(runs::Error::Usage("the working directory does not exist".to_owned()).into());
-    };
-    Ok(cwd.join(dir).components().collect())
+    Ok(cx.absolute(dir)?.components().collect())
+}
+
+/// The directory out of which no link leads when files are written below `dir`: that of the project if `dir` is in it, by
+/// its name or by where its links lead. Whoever wrote the project could otherwise choose files of the user's.
+fn within(cx: &Context, dir: &Path) -> Result<Option<PathBuf>> {
+    let root = project_root(cx)?;
+    let real = cx.disk.canonical(&root).unwrap_or_else(|_| root.clone());
+    let is_inside = |dir: &Path| dir.starts_with(&root) || dir.starts_with(&real);
+    if is_inside(dir) {
+        return Ok(Some(root));
+    }
+    // The part of the path that exists, without links.
+    let there = dir.ancestors().find_map(|dir| cx.disk.canonical(dir).ok());
+    Ok(there.filter(|there| is_inside(there)).map(|_| root))
 }
 
 /// Looks at every file before it writes any.
@@ -126,9 +138,10 @@ fn write(
     replace: bool,
     next: Vec<String>,
 ) -> Result<HooksFilesReport> {
+    let within = within(cx, &dir)?;
     let mut planned = Vec::new();
     for (path, text) in files {
-        let file = UserFile::at(cx, dir.join(path), None)?;
+        let file = UserFile::at(cx, dir.join(path), within.clone())?;
         let outcome = judge(&file, file.read()?.as_deref(), text, replace)?;
         planned.push((file, text, WrittenFile { path: path.clone(), outcome }));
     }

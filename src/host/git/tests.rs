@@ -60,8 +60,15 @@ impl Sandbox {
         self.git().facts(&self.repo())
     }
 
+    /// The user's state directory.
+    fn state(&self) -> Option<PathBuf> {
+        let state = self.dir.path().join("state");
+        fs::create_dir_all(&state).unwrap();
+        Some(state)
+    }
+
     fn tree(&self) -> WorkingTree {
-        self.git().working_tree(&self.repo(), OWN)
+        self.git().working_tree(&self.repo(), OWN, || self.state())
     }
 }
 
@@ -164,7 +171,7 @@ fn a_worktree_and_a_subdirectory_find_their_top() {
     assert_eq!(git.top(&sandbox.repo().join("sub")), Some(sandbox.repo()));
     assert_eq!(git.facts(&side.join("sub")).branch.as_deref(), Some("side"));
     fs::write(side.join("new"), "x").unwrap();
-    assert_eq!(git.working_tree(&side.join("sub/dir"), OWN), dirty(&["new"]));
+    assert_eq!(git.working_tree(&side.join("sub/dir"), OWN, || None), dirty(&["new"]));
     assert_eq!(sandbox.tree(), WorkingTree::Clean);
 }
 
@@ -180,7 +187,7 @@ fn only_changes_outside_flows_files_count() {
     fs::write(sandbox.repo().join("a"), "changed").unwrap();
     assert_eq!(sandbox.tree(), dirty(&["a", "new/b"]));
     assert_eq!(
-        sandbox.git().working_tree(&sandbox.repo(), &["new/"]),
+        sandbox.git().working_tree(&sandbox.repo(), &["new/"], || None),
         dirty(&["a", ".decisions/issue-1.md", ".flow/runs/r/run.yaml"])
     );
 }
@@ -213,7 +220,7 @@ fn at_most_a_thousand_paths_are_listed() {
 
 #[test]
 fn what_cannot_be_told_is_unknown_with_a_reason() {
-    let unknown = |git: &Git, dir: &Path| match git.working_tree(dir, OWN) {
+    let unknown = |git: &Git, dir: &Path| match git.working_tree(dir, OWN, || None) {
         WorkingTree::Unknown(reason) => reason,
         known => panic!("{known:?}"),
     };

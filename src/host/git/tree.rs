@@ -3,20 +3,18 @@
 //! To compare a changed file with the committed one, `git status` runs commands that the repository's configuration
 //! names: `filter.*.clean` and `filter.*.process`, `core.fsmonitor`, and the same in every submodule. To disable each
 //! by name would take two calls of git, and a command that is configured in between would run. So git never reads that
-//! configuration. It gets a common directory of flow's own, which links to the repository's objects and references, and
-//! has a `config` with only the values listed in [`VALUES`], none of which names a command. The user's own
+//! configuration. It gets a common directory of flow's own (`common`), which links to the repository's objects and
+//! references, and has a `config` with only the values listed in [`VALUES`], none of which names a command. The user's own
 //! configuration applies as usual. If only the repository configures a file's filter, the file counts as changed once
 //! its timestamp has changed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use tempfile::TempDir;
-
+use super::common::Common;
 use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, Silence, reason};
 
 /// The maximum number of changed paths to list.
@@ -37,8 +35,6 @@ const VALUES: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignore
 const IGNORED: &str = "^(diff\\.ignoresubmodules|submodule\\..*\\.ignore)$";
 /// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
-/// The entries of a common directory that git needs. No hooks and no configuration.
-const LINKED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "info", "shallow"];
 
 /// Whether there are uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +54,9 @@ struct Apart {
     variables: Vec<(&'static str, OsString)>,
     /// Which changes in a submodule to ignore, by the submodule's name.
     ignored: BTreeMap<Vec<u8>, Vec<u8>>,
-    _common: TempDir,
+    /// Where the user's state directory is, for submodules.
+    state: Option<PathBuf>,
+    _common: Common,
 }
 
 /// An entry in the output of `git status`.
@@ -81,12 +79,14 @@ type Setting = (Vec<u8>, Option<Vec<u8>>);
 impl Git {
     /// Whether the checkout of `dir` has changed, staged or untracked files outside `own`: paths of files, or of
     /// directories if they end in `/`, relative to the top. A renamed file counts under its new name.
+    ///
+    /// `state` gives the user's state directory, where what git needs for this is kept.
     #[must_use]
-    pub fn working_tree(&self, dir: &Path, own: &[&str]) -> WorkingTree {
+    pub fn working_tree(&self, dir: &Path, own: &[&str], state: impl FnOnce() -> Option<PathBuf>) -> WorkingTree {
         if self.top(dir).is_none() {
             return WorkingTree::Unknown("not a git repository".to_owned());
         }
-        match self.uncommitted(dir, own, Instant::now() + self.limit) {
+        match self.uncommitted(dir, own, state(), Instant::now() + self.limit) {
             Ok((paths, _)) if !paths.is_empty() => WorkingTree::Dirty(paths),
             Ok((_, false)) => WorkingTree::Clean,
             Ok((_, true)) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
@@ -95,8 +95,14 @@ impl Git {
     }
 
     /// The changed paths, and whether some were cut off.
-    fn uncommitted(&self, dir: &Path, own: &[&str], deadline: Instant) -> Result<(Vec<String>, bool), String> {
-        let apart = self.apart(dir, deadline)?;
+    fn uncommitted(
+        &self,
+        dir: &Path,
+        own: &[&str],
+        state: Option<PathBuf>,
+        deadline: Instant,
+    ) -> Result<(Vec<String>, bool), String> {
+        let apart = self.apart(dir, state, deadline)?;
         let (mut paths, mut cut) = self.changed(&apart, own, deadline, DEPTH)?;
         // Exclude `own` in the command: listing thousands of runs would take too long. A command of its own, because
         // `git status` sees a rename only if it looks at both names.
@@ -147,7 +153,7 @@ impl Git {
             return Err(format!("submodule {path}: submodules are nested too deep"));
         }
         let within = |why: String| format!("submodule {path}: {why}");
-        let inner = self.apart(&dir, deadline).map_err(within)?;
+        let inner = self.apart(&dir, apart.state.clone(), deadline).map_err(within)?;
         if inner.top == apart.top {
             return Ok(false); // What lies there is no repository of its own.
         }
@@ -189,7 +195,7 @@ impl Git {
     }
 
     /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
-    fn apart(&self, dir: &Path, deadline: Instant) -> Result<Apart, String> {
+    fn apart(&self, dir: &Path, state: Option<PathBuf>, deadline: Instant) -> Result<Apart, String> {
         let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
         let places = self.listing(&[], dir, &question, deadline)?;
         let places: Vec<_> = places.strip_suffix(b"\n").unwrap_or(&places).split(|&byte| byte == b'\n').collect();
@@ -204,13 +210,14 @@ impl Git {
         let ignored = self.settings(&[], dir, &["config", "-z", "--get-regexp", IGNORED], deadline)?;
         let name = |key: &[u8]| submodule(key).map(|(name, _)| name.to_owned()).unwrap_or_default();
         let ignored = ignored.into_iter().map(|(key, value)| (name(&key), value.unwrap_or_default())).collect();
-        let own = own_common(&common, &values).map_err(|error| format!("no temporary directory: {error}"))?;
+        let own = Common::of(&common, &config(&values), state.as_deref());
+        let own = own.map_err(|error| format!("no temporary directory: {error}"))?;
         let variables = vec![
             ("GIT_DIR", git_dir.into_os_string()),
             ("GIT_COMMON_DIR", own.path().as_os_str().to_owned()),
             ("GIT_WORK_TREE", top.as_os_str().to_owned()),
         ];
-        Ok(Apart { top, variables, ignored, _common: own })
+        Ok(Apart { top, variables, ignored, state, _common: own })
     }
 
     /// The output of a git command, or why it failed.
@@ -274,17 +281,6 @@ fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     dir.join(".git").symlink_metadata().is_ok().then_some(dir)
-}
-
-/// Makes a common directory with the links and with a `config` that has these values.
-#[expect(clippy::disallowed_methods, reason = "a private directory in the temporary one, for git to read")]
-fn own_common(common: &Path, values: &[Setting]) -> std::io::Result<TempDir> {
-    let own = tempfile::Builder::new().prefix("flow-git-").tempdir()?;
-    for name in LINKED {
-        symlink(common.join(name), own.path().join(name))?;
-    }
-    std::fs::write(own.path().join("config"), config(values))?;
-    Ok(own)
 }
 
 /// The text of a configuration file with these values.

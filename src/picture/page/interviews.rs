@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::interviews::pad::Fill;
 use crate::interviews::{
-    EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, OpenInterview, OpenQuestion,
+    EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, KnownInterview, OpenInterview, OpenQuestion,
 };
 use crate::model::Timestamp;
 use crate::picture::page::act::act_on_interview;
@@ -41,6 +41,15 @@ fn open(project: &str, found: &InterviewListReport, now: Timestamp) -> Markup {
                 }
             }
         }
+        @if !found.documents.is_empty() {
+            section data-key={ (project) "/documents" } {
+                h2 { "Interviews without an open run " span.dim { (count(found.documents.len())) } }
+                table.cards {
+                    thead { tr { th { "Document" } th { "Question" } } }
+                    tbody { @for known in &found.documents { (known_row(known)) } }
+                }
+            }
+        }
         section data-key={ (project) "/questions" } {
             h2 { "Other questions " span.dim { (count(found.questions.len())) } }
             @if found.questions.is_empty() { p.dim { "No run asks anything else." } }
@@ -54,6 +63,27 @@ fn open(project: &str, found: &InterviewListReport, now: Timestamp) -> Markup {
     }
 }
 
+fn known_row(one: &KnownInterview) -> Markup {
+    let document = one.document.to_string_lossy();
+    html! {
+        tr data-key={ "d" (document) } {
+            (cell("Document", html! { (shortened(&document, 120)) }))
+            (cell("Question", question(one.error.as_deref(), one.next.as_ref())))
+        }
+    }
+}
+
+/// The open question, or why it cannot be read.
+fn question(error: Option<&str>, next: Option<&InterviewNext>) -> Markup {
+    html! {
+        @match (error, next) {
+            (Some(error), _) => span.bad { "✕ " (shortened(error, 400)) },
+            (None, Some(next)) => (shortened(next.words(), 400)),
+            (None, None) => {}
+        }
+    }
+}
+
 fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
     let document = one.document.to_string_lossy();
     html! {
@@ -62,13 +92,7 @@ fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
             (cell("Run", run_link(project, &one.run_id)))
             (cell("Step", html! { @if let Some(step) = &one.step { (step) } }))
             (cell("Progress", html! { @if let Some(next) = &one.next { (progress(next)) } }))
-            (cell("Question", html! {
-                @match (&one.error, &one.next) {
-                    (Some(error), _) => span.bad { "✕ " (shortened(error, 400)) },
-                    (None, Some(next)) => (shortened(next.words(), 400)),
-                    (None, None) => {}
-                }
-            }))
+            (cell("Question", question(one.error.as_deref(), one.next.as_ref())))
             (cell("Changed", html! { time datetime=(one.updated_at) { (age(one.updated_at, now)) " ago" } }))
         }
     }

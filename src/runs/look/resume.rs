@@ -22,6 +22,7 @@ use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::select::{Selected, named_run, newest_meant};
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
+use crate::runs::user_state::user_state_outside;
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
 
@@ -302,7 +303,8 @@ fn working_tree(cx: &Context, project: &Project, run: &RunDocument, runs: &Runs)
     let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
     own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    match cx.git.working_tree(root, &own) {
+    let state = || user_state_outside(cx, top.as_deref().unwrap_or(root));
+    match cx.git.working_tree(root, &own, state) {
         WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
         WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
         WorkingTree::Unknown(why) => {

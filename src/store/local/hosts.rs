@@ -1,10 +1,10 @@
 //! What hooks of agents' hosts remember: a note for each session, and a log of trouble. Both are in the cache: they are
 //! never flushed, may be deleted, and nothing depends on them.
 
-use crate::disk::{Dir, DiskError, NEW_FILE, Open, Operation, write_all};
+use crate::disk::{Dir, append_bounded};
 use crate::store::error::StoreError;
 use crate::store::local::index::replace;
-use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
+use crate::store::local::layout::{CACHE, CACHE_TMP, HOOK_LOG, HOSTS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
@@ -58,17 +58,6 @@ impl Project {
 
     /// Adds a line to the log of trouble that hooks had.
     pub(crate) fn log_hook(&self, line: &str) -> Result<(), StoreError> {
-        let cache = self.cache()?;
-        let len = cache.look(HOOK_LOG).map_or(0, |stat| stat.len);
-        if len + line.len() as u64 > LOG_BYTES as u64 {
-            // One that another program made too long is dropped.
-            let text = cache.read_text(HOOK_LOG, LOG_BYTES).ok().flatten().unwrap_or_default();
-            let half = text.char_indices().map(|(at, _)| at).find(|&at| at >= text.len() / 2).unwrap_or_default();
-            let kept = text[half..].split_once('\n').map_or("", |(_, kept)| kept);
-            replace(&cache, HOOK_LOG, kept)?;
-        }
-        let log = cache.open_own(HOOK_LOG, Open::Append { mode: NEW_FILE })?;
-        let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(HOOK_LOG), source };
-        Ok(write_all(&*log, line.as_bytes()).map_err(fault)?)
+        Ok(append_bounded(&self.cache()?, HOOK_LOG, CACHE_TMP, line, LOG_BYTES)?)
     }
 }

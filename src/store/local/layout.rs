@@ -40,6 +40,8 @@ pub const FINISHED_RUNS: &str = "finished-runs";
 pub const HOSTS: &str = "hosts";
 /// Below [`CACHE`]: the trouble that hooks had.
 pub const HOOK_LOG: &str = "hooks.log";
+/// Below [`CACHE`]: the documents in which interviews began.
+pub const INTERVIEW_NOTE: &str = "interviews.json";
 /// Temporary name of a file of the cache.
 pub const CACHE_TMP: &str = ".cache.tmp";
 /// Temporary name of a file that `init` writes.

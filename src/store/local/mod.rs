@@ -16,6 +16,7 @@ mod create;
 mod finished;
 mod hosts;
 mod index;
+mod interview_note;
 pub(crate) mod layout;
 mod lines;
 mod listing;

@@ -128,6 +128,9 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
     for run in &mut interviews.unreadable {
         run.reason = hide.in_text(&run.reason);
     }
+    for known in &mut interviews.documents {
+        known.error = known.error.as_deref().map(|error| hide.in_text(error));
+    }
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 

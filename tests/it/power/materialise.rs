@@ -190,5 +190,8 @@ pub fn lost(history: &History, until: usize, survivors: &[usize]) -> Vec<String>
 pub fn scratch() -> TempDir {
     let memory = PathBuf::from("/dev/shm");
     let made = tempfile::Builder::new().prefix("flow-power").tempdir_in(memory);
-    made.or_else(|_| tempfile::tempdir()).unwrap()
+    let made = made.or_else(|_| tempfile::tempdir()).unwrap();
+    // A top of its own, so that no `.flow` that another program has above it is found.
+    std::fs::create_dir(made.path().join(".git")).unwrap();
+    made
 }

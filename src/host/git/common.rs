@@ -1,0 +1,192 @@
+//! The common directory of flow's own that git uses in place of a repository's: links to what git needs of the repository,
+//! and a `config` without its commands.
+//!
+//! It depends on nothing but the repository's path and the values of its `config`, and its name is a digest of both. So it
+//! is made once, in the user's state directory, and used again: a call that a signal ends leaves nothing behind. Where no
+//! state directory can be used, it is made in the temporary directory for one call. What dead processes left in either is
+//! removed when the next one is made there.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use crate::host::process::answers;
+use crate::model::hex;
+
+/// The entries of a common directory that git needs. No hooks and no configuration.
+const LINKED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "info", "shallow"];
+const CONFIG: &str = "config";
+/// What names in the state directory begin with; a digest follows.
+const KEPT: &str = "git-";
+/// What the name of one that is being made ends with, behind the process that makes it.
+const NEW: &str = ".new";
+/// How many are kept; the ones that were made first go first.
+const MOST: usize = 200;
+/// What names in the temporary directory begin with; the process that made it follows.
+const TEMPORARY: &str = "flow-git-";
+/// How many names of the temporary directory are looked at.
+const LOOKED_AT: usize = 10_000;
+
+/// A common directory that git can use.
+pub(super) enum Common {
+    /// In the state directory, for the next call as well.
+    Kept(PathBuf),
+    /// For this call alone.
+    Temporary(TempDir),
+}
+
+impl Common {
+    /// The directory for the repository whose own one is `repository`. `state` is the user's state directory.
+    pub(super) fn of(repository: &Path, config: &[u8], state: Option<&Path>) -> io::Result<Self> {
+        let content = Content { repository, config };
+        if let Some(kept) = state.and_then(|state| content.keep(state).ok()) {
+            return Ok(Self::Kept(kept));
+        }
+        sweep(&std::env::temp_dir(), |name| name.strip_prefix(TEMPORARY)?.split_once('-')?.0.parse().ok());
+        let own = tempfile::Builder::new().prefix(&format!("{TEMPORARY}{}-", std::process::id())).tempdir()?;
+        content.fill(own.path())?;
+        Ok(Self::Temporary(own))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(dir) => dir.path(),
+        }
+    }
+}
+
+/// What is in a common directory.
+struct Content<'c> {
+    repository: &'c Path,
+    config: &'c [u8],
+}
+
+impl Content<'_> {
+    /// The directory in `state`, which is made if it is not there.
+    fn keep(&self, state: &Path) -> io::Result<PathBuf> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = self.name();
+        let kept = state.join(&name);
+        if self.is_in(&kept) {
+            return Ok(kept);
+        }
+        sweep(state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
+        drop_oldest(state);
+        // Threads of this process may make the same one.
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let new = state.join(format!("{name}.{}.{made}{NEW}", std::process::id()));
+        let put = self.put(&new, &kept);
+        if put.is_err() {
+            let _ = remove(&new);
+        }
+        put.map(|()| kept)
+    }
+
+    /// Makes the directory as `new`, and renames it to `kept`, so that others never see a part of it.
+    #[expect(clippy::disallowed_methods, reason = "a private directory in the user's state directory, for git to read")]
+    fn put(&self, new: &Path, kept: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(new)?;
+        self.fill(new)?;
+        if fs::rename(new, kept).is_ok() {
+            return Ok(());
+        }
+        // Another process was faster, or what is there is damaged.
+        if self.is_in(kept) {
+            return remove(new);
+        }
+        remove(kept)?;
+        fs::rename(new, kept)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a file in a private directory, for git to read")]
+    fn fill(&self, dir: &Path) -> io::Result<()> {
+        for name in LINKED {
+            symlink(self.repository.join(name), dir.join(name))?;
+        }
+        fs::write(dir.join(CONFIG), self.config)
+    }
+
+    /// Whether `dir` has this content and nothing else, and only this user can change it: git would run the hooks and the
+    /// commands that anything else there names.
+    fn is_in(&self, dir: &Path) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        let is_private = |meta: fs::Metadata| meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0;
+        let Ok(names) = fs::read_dir(dir) else { return false };
+        if !dir.symlink_metadata().is_ok_and(is_private) || names.count() != LINKED.len() + 1 {
+            return false;
+        }
+        for name in LINKED {
+            if fs::read_link(dir.join(name)).ok() != Some(self.repository.join(name)) {
+                return false;
+            }
+        }
+        let config = dir.join(CONFIG);
+        config.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == self.config.len() as u64)
+            && fs::read(config).is_ok_and(|bytes| bytes == self.config)
+    }
+
+    fn name(&self) -> String {
+        let mut digest = Sha256::new();
+        let path = self.repository.as_os_str().as_bytes();
+        // The length keeps the two apart.
+        digest.update((path.len() as u64).to_le_bytes());
+        digest.update(path);
+        digest.update(self.config);
+        format!("{KEPT}{}", hex(&digest.finalize()[..8]))
+    }
+}
+
+/// Removes the common directories in `dir` that dead processes left. `maker` gives the process from a name.
+fn sweep(dir: &Path, maker: impl Fn(&str) -> Option<u32>) {
+    for name in names(dir) {
+        if maker(&name).is_some_and(|pid| !answers(pid)) {
+            let _ = remove(&dir.join(name));
+        }
+    }
+}
+
+/// Makes room in the state directory.
+fn drop_oldest(state: &Path) {
+    let mut kept = Vec::new();
+    for name in names(state) {
+        if name.starts_with(KEPT) && !name.ends_with(NEW) {
+            let path = state.join(name);
+            kept.push((path.symlink_metadata().and_then(|meta| meta.modified()).ok(), path));
+        }
+    }
+    kept.sort();
+    let surplus = (kept.len() + 1).saturating_sub(MOST);
+    for (_, path) in &kept[..surplus] {
+        let _ = remove(path);
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().take(LOOKED_AT).flatten() {
+        names.extend(entry.file_name().into_string());
+    }
+    names
+}
+
+/// Removes a common directory; one that has anything else in it stays.
+#[expect(clippy::disallowed_methods, reason = "only names that flow gave, in a directory that is no project's")]
+fn remove(dir: &Path) -> io::Result<()> {
+    if !dir.symlink_metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    for name in LINKED.iter().chain(&[CONFIG]) {
+        match fs::remove_file(dir.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::remove_dir(dir)
+}

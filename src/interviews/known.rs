@@ -1,0 +1,83 @@
+//! The documents of a project in which an interview began, and which `interview list` finds without a run.
+
+use std::path::{Component, Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::disk::Links;
+use crate::interviews::document_file::{DocumentFile, beside};
+use crate::interviews::next::InterviewNext;
+use crate::interviews::status::status;
+use crate::model::Explain as _;
+use crate::runs::context::Context;
+use crate::store::Project;
+
+/// An interview that no open run waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct KnownInterview {
+    /// The document, as a path in the project.
+    pub document: PathBuf,
+    /// The run that the document names, which is over or waits for nothing.
+    pub run_id: Option<String>,
+    /// The next step; null if it cannot be read.
+    pub next: Option<InterviewNext>,
+    /// Why the document cannot be read.
+    pub error: Option<String>,
+}
+
+/// Notes that there is an interview in the document, if that is in a project. Whether that works does not matter to the
+/// caller: the document has everything.
+pub(super) fn note(cx: &Context, file: &DocumentFile) {
+    let cx = &beside(cx, file);
+    let Ok(project) = cx.project() else { return };
+    let Some(document) = path_in(file, &project) else { return };
+    // Every answer would otherwise take the project's lock.
+    if project.noted_interviews().last() == Some(&document) {
+        return;
+    }
+    let Ok(wait) = cx.lock_wait() else { return };
+    let is_there = |document: &str| cx.disk.look(&project.root().join(document), Links::Follow).is_ok();
+    let _ = project.note_interview(&cx.write_request(cx.now(), wait), &document, &is_there);
+}
+
+/// The interviews in noted documents that are still there and have a scratch pad, except in `listed` ones. `named` makes
+/// the path for the caller.
+pub(super) fn known(
+    cx: &Context,
+    project: &Project,
+    listed: &[&Path],
+    named: &dyn Fn(&Path) -> PathBuf,
+) -> Vec<KnownInterview> {
+    let mut found = Vec::new();
+    for noted in project.noted_interviews().into_iter().rev() {
+        let document = PathBuf::from(&noted);
+        // The note is a file like any other: a clone could bring one.
+        let is_plain = document.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_plain || listed.contains(&&*document) {
+            continue;
+        }
+        let Ok(file) = DocumentFile::at(cx, &named(&document)) else { continue };
+        let Ok(Some(text)) = file.read() else { continue };
+        if path_in(&file, project) != Some(noted) || file.document(&text).is_without_pad() {
+            continue;
+        }
+        found.push(match status(cx, &file.named) {
+            Ok(status) => KnownInterview {
+                run_id: status.run_id,
+                next: Some(InterviewNext { document: document.clone(), ..status.next }),
+                error: None,
+                document,
+            },
+            Err(error) => KnownInterview { document, run_id: None, next: None, error: Some(error.one_line()) },
+        });
+    }
+    found
+}
+
+/// The path of the document in the project; `None` if it is not in it.
+fn path_in(file: &DocumentFile, project: &Project) -> Option<String> {
+    let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+    let path = file.path();
+    Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
+}

@@ -1,0 +1,39 @@
+//! The documents in which interviews began, so that they are found again. In the cache: it is never flushed, may be deleted,
+//! and nothing depends on it.
+
+use crate::store::error::StoreError;
+use crate::store::local::index::replace;
+use crate::store::local::layout::{CACHE, INTERVIEW_NOTE};
+use crate::store::local::lock::Lock;
+use crate::store::local::project::Project;
+use crate::store::request::WriteRequest;
+
+/// How many documents are noted, the latest ones.
+const DOCUMENTS: usize = 100;
+/// Largest note, in bytes.
+const BYTES: usize = 1 << 20;
+
+impl Project {
+    /// The documents that were noted, as paths in the project; the latest last.
+    pub(crate) fn noted_interviews(&self) -> Vec<String> {
+        let read = || self.flow.find_dir(CACHE).ok()??.read(INTERVIEW_NOTE, BYTES).ok()?;
+        let noted = read().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        noted.unwrap_or_default()
+    }
+
+    /// Notes `document` as the latest one, and drops those that are not `known` any more.
+    pub(crate) fn note_interview(
+        &self,
+        request: &WriteRequest,
+        document: &str,
+        is_known: &dyn Fn(&str) -> bool,
+    ) -> Result<(), StoreError> {
+        let _lock = Lock::take(&self.flow, request)?;
+        let mut noted = self.noted_interviews();
+        noted.retain(|known| known != document && is_known(known));
+        noted.push(document.to_owned());
+        let surplus = noted.len().saturating_sub(DOCUMENTS);
+        noted.drain(..surplus);
+        Ok(replace(&self.cache()?, INTERVIEW_NOTE, &serde_json::to_string(&noted).unwrap_or_default())?)
+    }
+}
