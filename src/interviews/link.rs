@@ -63,10 +63,11 @@ struct Link {
 /// Updates the run of `document` with new questions and answers, and the project's note of its interviews. Gives failures of
 /// the first as warnings.
 pub(super) fn tell_run(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Vec<String> {
+    let warnings = tell_of_interview(cx, file, document, None);
     if document.pad().is_some() {
         note(cx, file);
     }
-    tell_of_interview(cx, file, document, None)
+    warnings
 }
 
 /// Updates the run at the end of the interview. `document` still has its scratch pad.

@@ -75,7 +75,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("similar", &["hooks/settings/diff.rs"]),
     ("crc32c", &["codec/seal.rs"]),
     ("fs2", &["disk/"]),
-    ("tempfile", &["disk/document.rs", "host/git/tree.rs"]),
+    ("tempfile", &["disk/document.rs", "host/git/common.rs"]),
     // The disk is the one way to files; the host reads what the machine makes up, and git's own.
     ("std::fs", &["disk/", "host/", "cli/terminal.rs"]),
     // At a terminal: what was typed before it was asked for.

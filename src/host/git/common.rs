@@ -176,17 +176,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Removes a common directory; one that has anything else in it stays.
+/// Removes a common directory, with whatever else stands in it. Links are removed and not followed.
 #[expect(clippy::disallowed_methods, reason = "only names that flow gave, in a directory that is no project's")]
 fn remove(dir: &Path) -> io::Result<()> {
-    if !dir.symlink_metadata()?.is_dir() {
-        return Err(io::ErrorKind::NotADirectory.into());
-    }
-    for name in LINKED.iter().chain(&[CONFIG]) {
-        match fs::remove_file(dir.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    fs::remove_dir(dir)
+    fs::remove_dir_all(dir)
 }
