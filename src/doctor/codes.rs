@@ -14,6 +14,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("not_writable", Severity::Warning),
     ("doubtful_file_system", Severity::Warning),
     ("gitignore_incomplete", Severity::Warning),
+    ("gitignore_tracked", Severity::Warning),
     ("gitattributes_incomplete", Severity::Warning),
     ("schema_outdated", Severity::Warning),
     ("half_made_run", Severity::Warning),

@@ -97,6 +97,11 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     if is_written {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
+    if find(".gitignore").is_some() && cx.git.tracks(project.root(), ".flow/.gitignore") {
+        let message = "git has this file, so a checkout of a branch without it deletes it; \
+                       `git rm --cached .flow/.gitignore` leaves it to this checkout";
+        found.add("gitignore_tracked", &root.join(".gitignore"), message);
+    }
     rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
     schemas(disk, root, left_out, found);
     workflows(shared, root, found);

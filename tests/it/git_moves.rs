@@ -613,6 +613,23 @@ fn a_clone_with_other_line_ends_is_no_damage_and_goes_on() {
 }
 
 #[test]
+fn rules_that_were_committed_are_taken_out_of_git_with_the_command_that_the_doctor_names() {
+    let repo = Repo::new();
+    repo.commit();
+    let findings = || repo.flow(&["doctor", "--json"]).json()["findings"].clone();
+    let tracked = || findings().as_array().unwrap().iter().find(|one| one["code"] == "gitignore_tracked").cloned();
+    assert_eq!(tracked(), None);
+    repo.sandbox.git(&["add", "--force", ".flow/.gitignore"]);
+    repo.commit();
+    let message = tracked().unwrap()["message"].as_str().unwrap().to_owned();
+    let command = message.split('`').nth(1).unwrap();
+    assert_eq!(command, "git rm --cached .flow/.gitignore");
+    repo.sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    assert_eq!(tracked(), None);
+    assert!(repo.sandbox.path(".flow/.gitignore").exists());
+}
+
+#[test]
 fn a_log_that_a_commit_removed_is_named_with_the_commit_that_has_it() {
     let repo = Repo::new();
     let log = format!(".flow/runs/{}/events.jsonl", repo.run);

@@ -1,4 +1,4 @@
-//! What a sparse checkout leaves out: git has it, and the working tree has not.
+//! What git has of the files of flow: what a sparse checkout leaves out of the working tree, and what was committed.
 
 use std::path::Path;
 use std::time::Instant;
@@ -37,6 +37,13 @@ impl Git {
             }
         }
         left_out
+    }
+
+    /// Whether git's index has the file `path`, relative to `dir`.
+    #[must_use]
+    pub fn tracks(&self, dir: &Path, path: &str) -> bool {
+        let listed = self.ask(dir, &["ls-files", "-z", "--", &format!(":(literal){path}")]);
+        listed.is_ok_and(|answer| answer.status.success() && !answer.out.is_empty())
     }
 
     /// Those of `files` in git's index that contain `word`, with their contents.
