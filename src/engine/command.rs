@@ -65,6 +65,8 @@ pub struct Caller {
     pub epoch: Option<u64>,
     /// Whether the process that holds the run is known to be dead.
     pub holder_dead: bool,
+    /// The variable or process that shows that the caller is an agent, if nothing else names its session.
+    pub shown_by: Option<String>,
 }
 
 /// A piece of work to record.

@@ -108,7 +108,7 @@ pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     }
     match (&held.session, &caller.session) {
         (Some(holder), Some(session)) if holder != session && !caller.holder_dead => {
-            Err(Refusal::Held { session: holder.clone() })
+            Err(Refusal::Held { session: holder.clone(), shown_by: caller.shown_by.clone() })
         }
         _ => Ok(()),
     }
@@ -194,7 +194,7 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
     }
     let rival = held.session.as_ref().filter(|_| !same);
     if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
-        return Err(Refusal::Held { session: session.clone() });
+        return Err(Refusal::Held { session: session.clone(), shown_by: caller.shown_by.clone() });
     }
     Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
         session: caller.session.clone(),

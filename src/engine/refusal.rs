@@ -138,10 +138,12 @@ pub enum Refusal {
     #[error("a reason is needed")]
     ReasonMissing,
     /// Another session holds the run.
-    #[error("session {session} holds the run")]
+    #[error("session {session} holds the run{}", .shown_by.as_ref().map_or_else(String::new, |sign| format!(", and {sign} shows another agent")))]
     Held {
         /// The session that holds it.
         session: SessionId,
+        /// What shows that the caller is an agent.
+        shown_by: Option<String>,
     },
     /// Another session holds the run, so other callers may report only on its units.
     #[error("session {session} holds the run")]

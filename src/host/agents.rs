@@ -6,39 +6,68 @@
 
 use std::ffi::OsString;
 
-use crate::host::process::ancestor_named;
+use crate::host::process::{Holder, ancestor_of, nearest};
+use crate::host::setting::Setting;
+use crate::model::SessionId;
 
-/// Variables that only a host of agents sets. Any value but an empty one counts.
-const VARIABLES: &[&str] = &[
-    // Conventions of several hosts.
-    "AI_AGENT",
-    "AGENT",
-    "CLAUDECODE",
-    "CLAUDE_CODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_CI",
-    "CODEX_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "COPILOT_CLI",
-    "COPILOT_AGENT_SESSION_ID",
-    "QWEN_CODE",
-    "QWEN_CODE_SESSION_ID",
-    "GEMINI_CLI",
-    "OPENCODE",
-    "CURSOR_AGENT",
-    "AMP_CURRENT_THREAD_ID",
-    "AUGMENT_AGENT",
-    "ANTIGRAVITY_AGENT",
-    "ANTIGRAVITY_PROJECT_ID",
-    "PI_CODING_AGENT",
-    "CRUSH",
-    // A driver's commands and sessions of flow belong to agents.
-    "FLOW_DRIVEN_RUN",
-    "FLOW_SESSION",
-    "FLOW_RUN_TOKEN",
+/// A host of agents, and how it shows to the commands that it runs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Host {
+    /// What ids of its sessions begin with where it names none.
+    pub name: &'static str,
+    /// Variables that only it sets, those with the id of the session first. Any value but an empty one counts.
+    variables: &'static [&'static str],
+    /// How many of them have the id of the session.
+    ids: usize,
+    /// The variable with the number of its process.
+    pid: Option<&'static str>,
+    /// The names of its program.
+    programs: &'static [&'static str],
+}
+
+const fn host(
+    name: &'static str,
+    variables: &'static [&'static str],
+    ids: usize,
+    programs: &'static [&'static str],
+) -> Host {
+    Host { name, variables, ids, pid: None, programs }
+}
+
+/// The hosts. Of several that show, because one agent started another, the one whose process is nearest counts. Where none of
+/// these processes is visible, the first of them counts: Codex runs commands in a sandbox that shows nothing outside of it.
+const HOSTS: &[Host] = &[
+    host(
+        "codex",
+        &["CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"],
+        2,
+        &["codex", "codex-linux-sandbox"],
+    ),
+    host("copilot", &["COPILOT_AGENT_SESSION_ID", "COPILOT_CLI"], 1, &["copilot"]),
+    host("qwen", &["QWEN_CODE_SESSION_ID", "QWEN_CODE"], 1, &["qwen"]),
+    host("amp", &["AMP_CURRENT_THREAD_ID"], 1, &["amp"]),
+    Host {
+        pid: Some("CLAUDE_PID"),
+        ..host("claude", &["CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_CODE"], 1, &["claude"])
+    },
+    host("gemini", &["GEMINI_CLI"], 0, &["gemini"]),
+    Host { pid: Some("OPENCODE_PID"), ..host("opencode", &["OPENCODE"], 0, &["opencode"]) },
+    host("cursor", &["CURSOR_AGENT"], 0, &["cursor-agent"]),
+    host("augment", &["AUGMENT_AGENT"], 0, &["auggie"]),
+    host("antigravity", &["ANTIGRAVITY_AGENT", "ANTIGRAVITY_PROJECT_ID"], 0, &[]),
+    host("pi", &["PI_CODING_AGENT"], 0, &[]),
+    host("crush", &["CRUSH"], 0, &["crush"]),
+    host("aider", &[], 0, &["aider"]),
+    host("droid", &[], 0, &["droid"]),
+    host("devin", &[], 0, &["devin"]),
+    host("octofriend", &[], 0, &["octofriend"]),
 ];
+
+/// A host that flow does not know otherwise: by a convention of several hosts, or by what an editor's agent sets.
+const ANY: Host = host("agent", &["AI_AGENT", "AGENT"], 0, &[]);
+
+/// Variables of flow's own: a driver's commands and sessions belong to agents.
+const OWN: &[&str] = &["FLOW_DRIVEN_RUN", "FLOW_SESSION", "FLOW_RUN_TOKEN"];
 
 /// Variables that an editor's terminal has as well, each with another that only its agent sets.
 const PAIRS: &[(&str, &str)] = &[("TERM_PROGRAM=zed", "PAGER=cat"), ("TERM_PROGRAM=vscode", "GIT_PAGER=cat")];
@@ -46,31 +75,81 @@ const EXACTLY: &[&str] = &["CURSOR_EXTENSION_HOST_ROLE=agent-exec", "REPLIT_MODE
 /// Cursor's agent pages through a pipe.
 const CURSOR: (&str, &str) = ("CURSOR_TRACE_ID", "PAGER=head -n 10000 | cat");
 
-/// Names of programs that are hosts of agents.
-const PROGRAMS: &[&str] = &[
-    "claude",
-    "codex",
-    "gemini",
-    "aider",
-    "crush",
-    "droid",
-    "devin",
-    "octofriend",
-    "opencode",
-    "qwen",
-    "copilot",
-    "cursor-agent",
-    "amp",
-];
+/// An agent that calls, as the environment shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its host.
+    pub host: &'static Host,
+    /// The variable that shows it, or its process.
+    pub sign: String,
+    /// The session that its host names.
+    pub session: Option<Setting>,
+    /// The process that its host names.
+    pub pid: Option<Setting>,
+}
 
-/// The variable by which an agent shows, if there is one.
-pub fn variable(lookup: impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
-    let is_set = |name: &'static str| lookup(name).is_some_and(|value| !value.is_empty());
+impl Agent {
+    /// The agent that the variables show, if there is one.
+    pub fn shown_by(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<Self> {
+        let setting = |variable| Setting::of(variable, lookup);
+        let mut shown: Vec<Self> = Vec::new();
+        for host in HOSTS {
+            let Some(sign) = host.variables.iter().find(|name| setting(name).is_some()) else { continue };
+            // Ids are used only if they are valid, because flow did not define them.
+            let ids = host.variables[..host.ids].iter().filter_map(|name| setting(name));
+            shown.push(Self {
+                host,
+                sign: (*sign).to_owned(),
+                session: ids.into_iter().find(|id| id.parse::<SessionId>().is_ok()),
+                pid: host.pid.and_then(setting).filter(|pid| pid.parse::<u32>().is_ok()),
+            });
+        }
+        if shown.len() < 2 {
+            return shown.pop().or_else(|| {
+                let sign = convention(lookup)?;
+                Some(Self { host: &ANY, sign, session: None, pid: None })
+            });
+        }
+        let processes: Vec<_> = shown.iter().map(|agent| (agent.pid(), agent.host.programs)).collect();
+        Some(shown.swap_remove(nearest(&processes).unwrap_or(0)))
+    }
+
+    /// The host of agents among the ancestors of this process, if there is one.
+    #[must_use]
+    pub fn above() -> Option<Self> {
+        let processes: Vec<_> = HOSTS.iter().map(|host| (None, host.programs)).collect();
+        let host = &HOSTS[nearest(&processes)?];
+        let process = ancestor_of(None, host.programs)?;
+        Some(Self { host, sign: format!("{} (process {})", host.name, process.pid), session: None, pid: None })
+    }
+
+    /// The process of its host: the one that it names, an ancestor with a name of it, or the nearest ancestor that is not a
+    /// shell or launcher.
+    #[must_use]
+    pub fn process(&self) -> Option<Holder> {
+        ancestor_of(self.pid(), self.host.programs).or_else(|| Holder::current(self.pid()))
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.pid.as_ref().and_then(|pid| pid.parse().ok())
+    }
+}
+
+/// The variable by which a process shows that an agent began it, if there is one.
+pub fn sign(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
+    let agent = Agent::shown_by(lookup).map(|agent| agent.sign);
+    let own = || OWN.iter().find(|name| Setting::of(name, lookup).is_some()).map(|name| (*name).to_owned());
+    agent.or_else(own)
+}
+
+/// What an agent shows by that has no variable of its own.
+fn convention(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
+    let is_set = |name: &'static str| Setting::of(name, lookup).is_some();
     let is = |pair: &'static str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         lookup(name).is_some_and(|given| given == value)
     };
-    if let Some(name) = VARIABLES.iter().find(|name| is_set(name)) {
+    if let Some(name) = ANY.variables.iter().find(|name| is_set(name)) {
         return Some((*name).to_owned());
     }
     if let Some(pair) = EXACTLY.iter().find(|pair| is(pair)) {
@@ -82,18 +161,12 @@ pub fn variable(lookup: impl Fn(&'static str) -> Option<OsString>) -> Option<Str
     (is_set(CURSOR.0) && is(CURSOR.1)).then(|| CURSOR.0.to_owned())
 }
 
-/// The ancestor of this process that is a host of agents, if there is one: its name and number.
-#[must_use]
-pub fn ancestor() -> Option<String> {
-    ancestor_named(PROGRAMS).map(|(name, pid)| format!("{name} (process {pid})"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn sign(variables: &[(&str, &str)]) -> Option<String> {
-        variable(|name| {
+        super::sign(&|name| {
             let (_, value) = variables.iter().find(|(variable, _)| *variable == name)?;
             Some(OsString::from(value))
         })
@@ -101,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_host_shows_by_its_own_variable() {
-        for name in VARIABLES {
+        for name in HOSTS.iter().chain([&ANY]).flat_map(|host| host.variables).chain(OWN) {
             assert_eq!(sign(&[(name, "1")]).as_deref(), Some(*name));
             assert_eq!(sign(&[(name, "")]), None, "{name}");
         }

@@ -4,13 +4,10 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use thiserror::Error;
-
-use crate::host::agents;
-use crate::host::process::is_nearer_than;
+use crate::host::agents::{self, Agent};
+use crate::host::setting::{BadSetting, Setting};
 use crate::model::SessionId;
 
 const FLOW_SESSION: &str = "FLOW_SESSION";
@@ -23,10 +20,11 @@ pub struct Env {
     pub flow_dir: Option<PathBuf>,
     /// `FLOW_RUN`: the run that commands are about which name none.
     pub run: Option<Setting>,
-    /// `FLOW_SESSION`, else `CLAUDE_CODE_SESSION_ID` or `CODEX_SESSION_ID` if that is a valid session id. An agent that was
-    /// started by another one inherits the other's variable. So if both are set, the nearer ancestor's counts, and
-    /// Codex's if Claude's process is not visible, as in the sandbox in which Codex runs commands.
+    /// `FLOW_SESSION`, else the session that the agent's host names.
     pub session: Option<Setting>,
+    /// The agent that calls, if its host shows. An agent that another one started inherits the other's variables; then the
+    /// nearer host counts.
+    pub caller: Option<Agent>,
     /// `CLAUDE_CODE_SESSION_ID`, if it is a valid session id.
     pub claude_session: Option<Setting>,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
@@ -57,64 +55,14 @@ pub struct Env {
     pub shell: Option<OsString>,
     /// The variable by which an agent shows that started this process, if there is one.
     pub agent: Option<String>,
+    /// Whether a person uses this process, whoever started it.
+    pub is_of_a_person: bool,
     /// `LOGNAME`, otherwise `USER`: what the system calls the user.
     pub user: Option<String>,
     /// The working directory; `None` if it was deleted or cannot be read.
     pub cwd: Option<PathBuf>,
     /// Why the working directory cannot be read, as an error number; `None` if it was deleted.
     pub cwd_errno: Option<i32>,
-}
-
-/// The unchecked text of a variable. It is checked where it is used, so that a command that does not use it cannot fail
-/// because of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// The name of the variable.
-    pub variable: &'static str,
-    /// Its value.
-    pub raw: OsString,
-}
-
-/// A variable with an invalid value.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{variable} is {text:?}: {reason}")]
-pub struct BadSetting {
-    /// The name of the variable.
-    pub variable: &'static str,
-    /// Its value, with invalid UTF-8 replaced.
-    pub text: String,
-    /// Why it is invalid.
-    pub reason: String,
-}
-
-impl Setting {
-    fn bad(&self, reason: impl Into<String>) -> BadSetting {
-        BadSetting { variable: self.variable, text: self.raw.to_string_lossy().into_owned(), reason: reason.into() }
-    }
-
-    /// The value as yes or no.
-    ///
-    /// # Errors
-    /// [`BadSetting`] if it is neither.
-    pub fn yes(&self) -> Result<bool, BadSetting> {
-        match self.raw.to_string_lossy().to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Ok(true),
-            "0" | "false" | "no" | "off" => Ok(false),
-            _ => Err(self.bad("it is 1 or 0 (true or false, yes or no, on or off)")),
-        }
-    }
-
-    /// The value, parsed as a `T`.
-    ///
-    /// # Errors
-    /// [`BadSetting`] if it is not a `T` or not UTF-8.
-    pub fn parse<T: FromStr>(&self) -> Result<T, BadSetting>
-    where
-        T::Err: std::fmt::Display,
-    {
-        let text = self.raw.to_str().ok_or_else(|| self.bad("not UTF-8"))?;
-        text.parse().map_err(|error: T::Err| self.bad(error.to_string()))
-    }
 }
 
 impl Env {
@@ -130,24 +78,12 @@ impl Env {
 
     /// Reads an environment from a function.
     pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<OsString>, cwd: Option<PathBuf>) -> Self {
-        let setting = |variable| {
-            let raw = lookup(variable).filter(|raw| !raw.is_empty())?;
-            Some(Setting { variable, raw })
-        };
-        // Variables of agents are used only if they are valid, because flow did not define them.
-        let of_agent = |variable| setting(variable).filter(|id| id.parse::<SessionId>().is_ok());
-        let claude_pid = setting("CLAUDE_PID").filter(|pid| pid.parse::<u32>().is_ok());
-        let (claude, codex) = (of_agent("CLAUDE_CODE_SESSION_ID"), of_agent("CODEX_SESSION_ID"));
-        let in_claude = || {
-            let pid = claude_pid.as_ref().and_then(|pid| pid.parse().ok());
-            pid.is_some_and(|pid| is_nearer_than(pid, "codex"))
-        };
-        let claude_session = claude.clone();
-        let agent = if codex.is_some() && (claude.is_none() || !in_claude()) { codex } else { claude };
-        let of_codex = agent.as_ref().is_some_and(|agent| agent.variable == "CODEX_SESSION_ID");
-        let session = setting(FLOW_SESSION).or(agent);
-        // Inherited as well, so it says nothing about a session of Codex.
-        let holder_pid = setting(FLOW_HOLDER_PID).or(claude_pid.filter(|_| !of_codex));
+        let setting = |variable| Setting::of(variable, &lookup);
+        let caller = Agent::shown_by(&lookup);
+        let session = setting(FLOW_SESSION).or_else(|| caller.as_ref()?.session.clone());
+        let holder_pid = setting(FLOW_HOLDER_PID).or_else(|| caller.as_ref()?.pid.clone());
+        // Inherited by other hosts as well, which see that it is not the session of their payload.
+        let claude_session = setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok());
         let trust_owner = setting("FLOW_TRUST_OWNER");
         let home: Option<PathBuf> = setting("HOME").map(|setting| setting.raw.into());
         // Its specification has relative paths ignored.
@@ -171,7 +107,9 @@ impl Env {
             claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
             codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
             shell: setting("SHELL").map(|setting| setting.raw),
-            agent: agents::variable(&lookup),
+            agent: agents::sign(&lookup),
+            caller,
+            is_of_a_person: false,
             user: setting("LOGNAME")
                 .or_else(|| setting("USER"))
                 .map(|setting| setting.raw.to_string_lossy().into_owned()),
@@ -186,13 +124,22 @@ impl Env {
     pub fn of_session(&self, session: &SessionId) -> Self {
         let session = Setting { variable: FLOW_SESSION, raw: session.as_str().into() };
         let holder_pid = self.holder_pid.clone().filter(|setting| setting.variable == FLOW_HOLDER_PID);
-        Self { session: Some(session), claude_session: None, holder_pid, ..self.clone() }
+        Self { session: Some(session), caller: None, claude_session: None, holder_pid, ..self.clone() }
     }
 
     /// This environment for a person, who belongs to no session, even if a session started the process.
     #[must_use]
     pub fn of_a_person(&self) -> Self {
-        Self { session: None, claude_session: None, epoch: None, run_token: None, holder_pid: None, ..self.clone() }
+        Self {
+            session: None,
+            caller: None,
+            claude_session: None,
+            epoch: None,
+            run_token: None,
+            holder_pid: None,
+            is_of_a_person: true,
+            ..self.clone()
+        }
     }
 
     /// The parsed session id.
@@ -242,7 +189,6 @@ impl Env {
     }
 
     /// Whether `FLOW_SESSION` names the session, not a variable of the agent.
-    #[cfg(feature = "mcp")]
     pub(crate) fn names_session(&self) -> bool {
         self.session.as_ref().is_some_and(|setting| setting.variable == FLOW_SESSION)
     }

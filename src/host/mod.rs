@@ -16,19 +16,20 @@ mod ids;
 mod locks;
 mod output;
 mod process;
+mod setting;
 mod signal;
 mod stream;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
 mod workers;
 
-pub(crate) use agents::ancestor as agent_above;
+pub use agents::Agent;
 #[doc(hidden)]
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
 pub(crate) use dialog::Question;
-pub use env::{BadSetting, Env, Setting};
+pub use env::Env;
 pub use git::{Git, Head, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
@@ -38,6 +39,7 @@ pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
+pub use setting::{BadSetting, Setting};
 #[cfg(feature = "watch")]
 pub(crate) use signal::Watch as SignalWatch;
 pub(crate) use signal::end_by;

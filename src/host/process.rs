@@ -251,26 +251,33 @@ impl Stat {
     }
 }
 
-/// Whether the process `pid` is a nearer ancestor of this process than any whose name begins with `name`. No if it is not
-/// an ancestor.
-pub(super) fn is_nearer_than(pid: u32, name: &str) -> bool {
-    ancestors().find(|stat| stat.pid == pid || stat.name.starts_with(name)).is_some_and(|stat| stat.pid == pid)
-}
-
-/// The nearest ancestor of this process with one of these names: the name that the kernel knows it by, or that of the program
-/// or script in its first two arguments, since many programs run in an interpreter.
-pub(super) fn ancestor_named(names: &[&str]) -> Option<(String, u32)> {
+/// Which of some programs the nearest ancestor of this process is, each given by the number of its process or by its names.
+pub(super) fn nearest(programs: &[(Option<u32>, &[&str])]) -> Option<usize> {
     for stat in ancestors() {
-        let command = std::fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
-        let arguments = command.split(|byte| *byte == 0).take(2).map(|argument| String::from_utf8_lossy(argument));
-        let programs = std::iter::once(stat.name.clone()).chain(arguments.map(|argument| program_of(&argument)));
-        for program in programs {
-            if names.contains(&program.as_str()) {
-                return Some((program, stat.pid));
-            }
+        let names = names_of(&stat);
+        let is_it = |(pid, known): &(Option<u32>, &[&str])| {
+            *pid == Some(stat.pid) || names.iter().any(|name| known.contains(&name.as_str()))
+        };
+        if let Some(at) = programs.iter().position(is_it) {
+            return Some(at);
         }
     }
     None
+}
+
+/// The nearest ancestor of this process with this number or one of these names.
+pub(super) fn ancestor_of(pid: Option<u32>, names: &[&str]) -> Option<Holder> {
+    let is_it = |stat: &Stat| pid == Some(stat.pid) || names_of(stat).iter().any(|name| names.contains(&name.as_str()));
+    holders_of(ancestors().find(is_it)).pop()
+}
+
+/// The names of a process: the one that the kernel knows it by, and those of the program or script in its first two arguments,
+/// since many programs run in an interpreter.
+fn names_of(stat: &Stat) -> Vec<String> {
+    let command = std::fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
+    let arguments = command.split(|byte| *byte == 0).take(2);
+    let programs = arguments.map(|argument| program_of(&String::from_utf8_lossy(argument)));
+    [stat.name.clone()].into_iter().chain(programs).collect()
 }
 
 /// The name of the program in an argument: the last part of its path, without the ending of a script.

@@ -68,7 +68,7 @@ pub(super) fn scope_of(cx: &Context, scope: &ModeScope) -> Result<Scope> {
     }
     Ok(Scope::of(match &scope.session {
         Some(session) => Some(session.clone()),
-        None => cx.env.session_id()?,
+        None => cx.session()?,
     }))
 }
 

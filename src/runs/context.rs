@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::catalog::Catalog;
 use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
 use crate::engine::Caller;
-use crate::host::{Clock, Env, Git, Holder, Ids, Setting, agent_above, boot_id};
+use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::bound_process;
+use crate::runs::hosts::{bound_process, session_of_process};
 use crate::runs::open::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
@@ -120,7 +120,8 @@ impl Context {
 
     /// The variable or process that shows that an agent began this process; `None` if nothing shows it.
     pub(crate) fn begun_by(&self) -> Option<String> {
-        self.options.begun_by.clone().or_else(|| self.env.agent.clone()).or_else(agent_above)
+        let above = || Agent::above().map(|agent| agent.sign);
+        self.options.begun_by.clone().or_else(|| self.env.agent.clone()).or_else(above)
     }
 
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the
@@ -360,15 +361,47 @@ impl Context {
     /// # Errors
     /// [`Error::Setting`] when the environment has an invalid session or epoch.
     pub fn caller(&self, session: Option<SessionId>, epoch: Option<u64>) -> Result<Caller> {
+        let is_named = session.is_some() || self.env.names_session();
         let session = match session {
             Some(session) => Some(session),
-            None => self.env.session_id()?,
+            None => self.session()?,
         };
+        let shown_by = if is_named || session.is_none() { None } else { self.begun_by() };
         let epoch = match epoch {
             Some(epoch) => Some(epoch),
             None => self.env.epoch_number()?,
         };
-        Ok(Caller { session, epoch, holder_dead: false })
+        Ok(Caller { session, epoch, holder_dead: false, shown_by })
+    }
+
+    /// The session that calls: the environment's; otherwise, for an agent whose host names none, the one that a hook has bound
+    /// to the host's process, or one that stands for that process. `None` for a person.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] when `FLOW_SESSION` is not a session.
+    pub(crate) fn session(&self) -> Result<Option<SessionId>> {
+        if let Some(session) = self.env.session_id()? {
+            return Ok(Some(session));
+        }
+        let Some((agent, process)) = self.unnamed_agent() else { return Ok(None) };
+        if let Ok(project) = self.project()
+            && let Some(bound) = session_of_process(&project, &process)
+        {
+            return Ok(Some(bound));
+        }
+        Ok(SessionId::new(format!("{}-{}-{}", agent.host.name, process.pid, process.started)).ok())
+    }
+
+    /// The agent that calls without a session of its own, and the process of its host. A fixed clock is that of a test, and
+    /// what runs a test does not call.
+    fn unnamed_agent(&self) -> Option<(Agent, Holder)> {
+        if self.env.is_of_a_person || self.env.session.is_some() {
+            return None;
+        }
+        let above = || if self.clock.is_fixed() { None } else { Agent::above() };
+        let agent = self.env.caller.clone().or_else(above)?;
+        let process = agent.process()?;
+        Some((agent, process))
     }
 
     /// The session that Claude Code names to the programs that it starts.
@@ -425,7 +458,10 @@ impl Context {
             Some(pid) => Holder::current(Some(pid)),
             None => match bound() {
                 Some(bound) => Some(bound),
-                None => self.env.holder()?.and_then(|pid| Holder::current(Some(pid))),
+                None => match self.env.holder()? {
+                    Some(pid) => Holder::current(Some(pid)),
+                    None => self.unnamed_agent().map(|(_, process)| process),
+                },
             },
         };
         Ok(sure.map(|holder| holder.to_string()))

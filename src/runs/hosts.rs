@@ -246,6 +246,13 @@ pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Ho
     bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
 }
 
+/// The session that a hook has bound to `process` last, unless it is over.
+pub(super) fn session_of_process(project: &Project, process: &Holder) -> Option<SessionId> {
+    let mut own = notes(project);
+    own.retain(|note| note.over.is_none() && note.holder().as_ref() == Some(process));
+    own.into_iter().max_by(HostNote::by_age)?.session()
+}
+
 /// Whether `session`, which claimed a run in the process `holder`, is known to be dead. It may have gone on in another
 /// process since then.
 pub(super) fn is_dead(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {

@@ -38,7 +38,7 @@ pub(super) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) ->
 /// holder started, and from processes with the run's token, because sub-agents often have sessions of their own.
 pub(super) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) -> Result<std::result::Result<(), Refusal>> {
     let refused = match refuse_other_session(&tx.state, &tx.caller) {
-        Err(Refusal::Held { session }) => Refusal::HeldFromReports { session },
+        Err(Refusal::Held { session, .. }) => Refusal::HeldFromReports { session },
         other => return Ok(other),
     };
     let of_unit = |report: &Report| {

@@ -88,7 +88,7 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
     ];
     (command, sessions).prop_map(|(command, session)| {
         let session = session.map(|name| SessionId::new(name).unwrap());
-        (command, Caller { session, epoch: None, holder_dead: false })
+        (command, Caller { session, ..Caller::default() })
     })
 }
 
@@ -253,7 +253,7 @@ fn matrix() -> Vec<String> {
         ("session-end", Command::EndSession { reason }),
         ("claim", Command::Claim(Claim { holder: None, take_over: false })),
     ];
-    let caller = Caller { session: Some(SessionId::new("s1").unwrap()), epoch: None, holder_dead: false };
+    let caller = Caller { session: Some(SessionId::new("s1").unwrap()), ..Caller::default() };
     let mut lines = Vec::new();
     for status in RunStatus::ALL {
         let mut state = RunState::begin(&started()).unwrap().document().clone();

@@ -7,6 +7,7 @@ mod support;
 mod actions;
 mod attention;
 mod begun;
+mod callers;
 mod commands;
 mod concurrency;
 mod conformance;

@@ -100,7 +100,7 @@ impl<'a> Rehearsal<'a> {
         let history = History::fold(&self.events).expect("it began");
         assert_eq!(*history.state(), self.state, "the fold of the log is another state");
         let emit = Emit { reports, request: None, now: now(), answers_documents: false };
-        let caller = Caller { session: None, epoch: None, holder_dead: false };
+        let caller = Caller::default();
         let before = self.state.clone();
         let decision = decide_emit(&before, self.machine, &caller, emit, &history, self);
         let kind = match decision.inspect_err(|refusal| assert!(!refusal.to_string().is_empty()))? {
