@@ -2,21 +2,19 @@
 
 use crate::disk::dir::{Dir, NEW_FILE, write_all};
 use crate::disk::error::{DiskError, Operation};
-use crate::disk::file_system::{Open, Rename};
+use crate::disk::file_system::Open;
+use crate::disk::unflushed::replace_unflushed;
 
 /// Adds `line`, which ends with a line break, to the log `name`. If the log would be longer than `limit` bytes, it goes on
-/// with its second half. `new` is a temporary name in the same directory.
-pub(crate) fn append_bounded(dir: &Dir, name: &str, new: &str, line: &str, limit: usize) -> Result<(), DiskError> {
+/// with its second half.
+pub(crate) fn append_bounded(dir: &Dir, name: &str, line: &str, limit: usize) -> Result<(), DiskError> {
     let len = dir.look(name).map_or(0, |stat| stat.len);
     if len + line.len() as u64 > limit as u64 {
         // One that another program made too long is dropped.
         let text = dir.read_text(name, limit).ok().flatten().unwrap_or_default();
         let half = text.char_indices().map(|(at, _)| at).find(|&at| at >= text.len() / 2).unwrap_or_default();
         let kept = text[half..].split_once('\n').map_or("", |(_, kept)| kept);
-        // A dead writer may have left it.
-        dir.remove(new)?;
-        dir.create(new, kept.as_bytes(), NEW_FILE)?;
-        dir.rename(new, name, Rename::Replace)?;
+        replace_unflushed(dir, name, kept)?;
     }
     let log = dir.open_own(name, Open::Append { mode: NEW_FILE })?;
     let fault = |source| DiskError::Io { action: Operation::Write, path: dir.join(name), source };

@@ -17,6 +17,7 @@ mod os;
 mod rights;
 mod root;
 mod threads;
+mod unflushed;
 
 pub(crate) use bounded_log::append_bounded;
 pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
@@ -31,3 +32,4 @@ pub(crate) use named::{append_line, read_named, read_plain};
 pub use os::Os;
 pub(crate) use root::{NoRoot, root_of};
 pub(crate) use threads::Processors;
+pub(crate) use unflushed::{replace_unflushed, sweep_unflushed};

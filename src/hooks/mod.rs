@@ -104,7 +104,9 @@ fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<Stri
         parts.extend(report.into_iter().flat_map(|report| report.messages));
     }
     if let Some(session) = &payload.session {
-        logged(cx, runs::note_prompt(cx, host, session));
+        for warning in logged(cx, runs::prompt_session(cx, host, session)).unwrap_or_default() {
+            runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
+        }
         // What the modes did is told even when the run cannot be read.
         if let Some(Some(brief)) = logged(cx, brief(cx, payload))
             && logged(cx, runs::note_shown(cx, host, session, Some(&brief))) == Some(true)

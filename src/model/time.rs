@@ -46,6 +46,12 @@ impl Timestamp {
         u64::try_from((later.0 - self.0).num_milliseconds()).unwrap_or(0)
     }
 
+    /// So many seconds after the epoch of Unix; `None` beyond what a date can be.
+    #[must_use]
+    pub fn of_unix(seconds: i64) -> Option<Self> {
+        DateTime::from_timestamp(seconds, 0).map(Self)
+    }
+
     /// One millisecond earlier.
     #[must_use]
     pub fn just_before(self) -> Self {

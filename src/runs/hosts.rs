@@ -71,6 +71,8 @@ pub(crate) struct HostNote {
     pub(super) at: Option<Timestamp>,
     /// The runs that the session held when it ended.
     pub(super) left: Vec<RunId>,
+    /// The session whose runs this one is to get and has not got yet: itself when it is resumed, or the one before it.
+    pub(super) follows: Option<String>,
     /// How it ended, if it did.
     over: Option<Over>,
     /// The digest of the brief that was shown last.
@@ -137,7 +139,7 @@ impl HostNote {
     /// Binds the session to the process of its host.
     pub(super) fn bound(self, cx: &Context, host: AgentHost) -> Result<Self> {
         let process = host.process(cx)?.map(|holder| holder.to_string());
-        Ok(Self { process, at: Some(cx.now()), left: Vec::new(), over: None, ..self })
+        Ok(Self { process, at: Some(cx.now()), over: None, ..self })
     }
 
     /// The session whose conversation was cleared before this one began.
@@ -171,8 +173,9 @@ impl HostNote {
     }
 }
 
-/// Deletes the oldest notes if there are too many, but none about a session that may be alive.
-pub(super) fn prune(project: &Project) {
+/// Deletes what killed hooks left, and the oldest notes if there are too many, but none about a session that may be alive.
+pub(super) fn prune(project: &Project, now: Timestamp) {
+    project.sweep_cache(now);
     // Reading all notes takes longer than all else that a hook does.
     if project.host_note_names().len() <= NOTES {
         return;
@@ -210,7 +213,7 @@ pub(crate) fn note_shown(cx: &Context, host: AgentHost, session: &SessionId, bri
 ///
 /// # Errors
 /// When the runs cannot be read or it cannot be noted.
-pub(crate) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) -> Result<()> {
+pub(super) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) -> Result<()> {
     let project = cx.project()?;
     let runs = Runs::read_open(cx, &project)?;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
@@ -234,9 +237,14 @@ pub(crate) fn note_end(
     reason: Option<&str>,
 ) -> Result<()> {
     let project = cx.project()?;
-    let left = left.iter().map(|run| run.run_id.clone()).take(RUNS).collect();
+    let note = HostNote::of(&project, host, session);
+    let mut left: Vec<_> = left.iter().map(|run| run.run_id.clone()).collect();
+    // What it was to get back and did not get is still its own.
+    let owed = note.left.iter().filter(|_| note.follows.as_deref() == Some(session.as_str()));
+    left.extend(owed.filter(|run| !left.contains(run)).cloned().collect::<Vec<_>>());
+    left.truncate(RUNS);
     let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };
-    HostNote { at: Some(cx.now()), left, ..HostNote::of(&project, host, session) }.end(&project, over)
+    HostNote { at: Some(cx.now()), left, ..note }.end(&project, over)
 }
 
 /// The process to which a hook has bound `session`, unless it has ended. A session's commands may run in a sandbox from

@@ -70,7 +70,7 @@ pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use hosts::AgentHost;
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
-pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_prompt, note_shown};
+pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
 pub use init::{InitReport, init};
 pub use keeper::Keeper;
 pub use look::attention::{AttentionReport, AttentionRequest, attention};
@@ -104,7 +104,7 @@ pub use payload::ReportRequest;
 #[doc(hidden)]
 pub use payload::parse_batch;
 pub use record::{RecordReport, RecordRequest, Source, record_activity};
-pub(crate) use session_begin::{Beginning, begin_session};
+pub(crate) use session_begin::{Beginning, begin_session, prompt_session};
 pub(crate) use session_end::end_in;
 pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
 pub(crate) use set::change_context;

@@ -7,7 +7,7 @@ use crate::model::{EventKind, Explain as _, RunId, SessionId};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{AgentHost, HostNote, Over, prune};
+use crate::runs::hosts::{AgentHost, HostNote, Over, note_prompt, prune};
 use crate::runs::open::reading::Runs;
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
@@ -38,29 +38,61 @@ pub(crate) fn begin_session(
 ) -> Result<Vec<String>> {
     let started = Instant::now();
     let project = cx.project()?;
-    let before = HostNote::of(&project, host, session);
-    let note = before.clone().bound(cx, host)?;
-    let from = match beginning {
-        Beginning::New => None,
-        Beginning::Resumed => Some(before),
-        Beginning::Cleared => note.predecessor(&project, host),
-    };
-    prune(&project);
+    let mut note = HostNote::of(&project, host, session).bound(cx, host)?;
+    match beginning {
+        Beginning::New => (note.follows, note.left) = (None, Vec::new()),
+        Beginning::Resumed => note.follows = Some(session.to_string()),
+        Beginning::Cleared => {
+            let before = note.predecessor(&project, host).and_then(|before| before.session());
+            note.follows = before.map(|before| before.to_string());
+        }
+    }
+    prune(&project, cx.now());
+    // What it is to get is noted first: a lock may be busy, and the hook may be killed.
     note.keep(&project)?;
-    let Some((from, old)) = from.and_then(|from| Some((from.session()?, from))) else { return Ok(Vec::new()) };
+    get_runs(cx, &project, host, session, started)
+}
+
+/// Notes a prompt of `session`, which gets what it could not get when it began. Gives warnings.
+///
+/// # Errors
+/// When the runs cannot be read or it cannot be noted.
+pub(crate) fn prompt_session(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Vec<String>> {
+    let warnings = get_runs(cx, &cx.project()?, host, session, Instant::now())?;
+    note_prompt(cx, host, session)?;
+    Ok(warnings)
+}
+
+/// Gives `session` the runs that it is to get and has not got yet.
+fn get_runs(
+    cx: &Context,
+    project: &Project,
+    host: AgentHost,
+    session: &SessionId,
+    started: Instant,
+) -> Result<Vec<String>> {
+    let note = HostNote::of(project, host, session);
+    let Some(from) = note.follows.as_deref().and_then(|from| SessionId::new(from).ok()) else { return Ok(Vec::new()) };
+    let old = HostNote::of(project, host, &from);
     let mut warnings = Vec::new();
-    for run in runs_of(cx, &project, &from, &old.left)? {
+    for run in runs_of(cx, project, &from, &old.left)? {
         if started.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
         }
-        if let Err(error) = hand_over(cx, &project, &run, &from, session) {
+        if let Err(error) = hand_over(cx, project, &run, &from, session) {
             warnings.push(format!("run {run}: {}", error.one_line()));
         }
     }
-    // A run that stayed can pass on the next time.
-    if beginning == Beginning::Cleared && warnings.is_empty() {
-        old.end(&project, Over::Followed)?;
+    if warnings.is_empty() {
+        let mut note = note;
+        note.follows = None;
+        if from == *session {
+            note.left.clear();
+        } else {
+            old.end(project, Over::Followed)?;
+        }
+        note.keep(project)?;
     }
     Ok(warnings)
 }

@@ -11,7 +11,6 @@ use crate::runs::context::Context;
 const NAME: &str = "flow";
 /// The log of trouble that hooks had where the project's own log cannot be written.
 const LOG: &str = "hooks.log";
-const LOG_NEW: &str = "hooks.log.new";
 const LOG_LOCK: &str = "hooks.lock";
 /// Largest log, in bytes.
 const LOG_BYTES: usize = 64 * 1024;
@@ -68,5 +67,5 @@ fn add_once(cx: &Context, dir: &Dir, what: &str) -> Result<(), DiskError> {
     if text.lines().any(|line| line.split_once(' ').is_some_and(|(_, known)| known == what)) {
         return Ok(());
     }
-    append_bounded(dir, LOG, LOG_NEW, &format!("{} {what}\n", cx.now()), LOG_BYTES)
+    append_bounded(dir, LOG, &format!("{} {what}\n", cx.now()), LOG_BYTES)
 }

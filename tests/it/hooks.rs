@@ -1,9 +1,12 @@
 //! `flow hook`: what agents' hosts get to read, and that no event disturbs them.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, HostProcess, Sandbox, quick, scaled};
+use crate::support::{Answer, HostProcess, Sandbox, can_inject, injecting, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
 fn hook(sandbox: &Sandbox, host: &str, event: &str, payload: &Value) -> String {
@@ -210,6 +213,107 @@ fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it(
     sandbox.flow(["resume", &run, "--claim", "--session", "s3"]).ok();
     begins(&sandbox, "codex", "s1", "resume");
     assert_eq!(hold(&sandbox, &run), held("s3", 3));
+}
+
+#[test]
+fn a_resumed_session_gets_its_run_with_the_next_prompt_if_another_writer_had_it() {
+    for (host, source) in [("codex", "resume"), ("claude-code", "resume"), ("claude-code", "clear")] {
+        let sandbox = in_use();
+        begins(&sandbox, host, "s1", "startup");
+        let run = started(&sandbox);
+        ends(&sandbox, host, "s1", if source == "clear" { "clear" } else { "other" });
+        let session = if source == "clear" { "s2" } else { "s1" };
+        let lock = std::fs::File::open(sandbox.path(format!(".flow/runs/{run}/.lock"))).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        begins(&sandbox, host, session, source);
+        assert_eq!(hold(&sandbox, &run), (None, 1));
+        prompted(&sandbox, host, session);
+        assert_eq!(hold(&sandbox, &run), (None, 1));
+        drop(lock);
+        prompted(&sandbox, host, session);
+        assert_eq!(hold(&sandbox, &run), held(session, 2), "{host} {source}");
+        // Only once: what another session claims stays there.
+        sandbox.flow(["resume", &run, "--take-over", "--session", "s3"]).ok();
+        prompted(&sandbox, host, session);
+        assert_eq!(hold(&sandbox, &run), held("s3", 3));
+    }
+}
+
+#[test]
+fn a_resumed_session_whose_hook_was_killed_gets_its_run_the_next_time() {
+    if !can_inject("a_resumed_session_whose_hook_was_killed_gets_its_run_the_next_time") {
+        return;
+    }
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    let payload = json!({ "session_id": "s1", "source": "resume" }).to_string();
+    let mut epoch = 1;
+    for call in ["rename,renameat,renameat2", "write,pwrite64", "fdatasync,fsync", "unlink,unlinkat"] {
+        for nth in 1..8 {
+            ends(&sandbox, "codex", "s1", "other");
+            let kill = format!("{call}:signal=KILL:when={nth}");
+            crate::support::run(injecting(&sandbox, &[&kill], &["hook", "codex", "session-start"]), &payload);
+            if nth % 2 == 0 {
+                prompted(&sandbox, "codex", "s1")
+            } else {
+                drop(begins(&sandbox, "codex", "s1", "resume"))
+            }
+            let now = hold(&sandbox, &run);
+            if nth % 2 == 0 && now.0.is_none() {
+                // Killed before anything was noted: then nothing is lost either.
+                begins(&sandbox, "codex", "s1", "resume");
+            }
+            let now = hold(&sandbox, &run);
+            assert_eq!(now.0.as_deref(), Some("s1"), "{kill}");
+            assert!(now.1 > epoch, "{kill}");
+            epoch = now.1;
+        }
+    }
+    sandbox.assert_sound(&run);
+}
+
+#[test]
+fn sessions_at_once_lose_no_note_and_none_has_that_of_another() {
+    let sandbox = in_use();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let sessions: Vec<String> = (0..8).map(|one| format!("s{one}")).collect();
+    let at_once = |event: &str, more: &Value| {
+        let mut running = Vec::new();
+        for session in &sessions {
+            let mut command = sandbox.flow_command();
+            command.args(["hook", "codex", event]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut hook = command.spawn().unwrap();
+            let mut payload = json!({ "session_id": session });
+            payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            hook.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+            running.push(hook);
+        }
+        running.iter_mut().for_each(|hook| assert!(hook.wait().unwrap().success()));
+    };
+    at_once("session-start", &json!({ "source": "startup" }));
+    for _ in 0..10 {
+        at_once("user-prompt-submit", &json!({ "prompt": "go on" }));
+        at_once("stop", &json!({ "stop_hook_active": false }));
+    }
+    at_once("session-end", &json!({ "reason": "other" }));
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap_or_default();
+    assert_eq!(log, "");
+    let dir = sandbox.path(".flow/.cache/hosts");
+    let mut noted: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let note: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(note["over"], "ended", "{text}");
+            noted.push(note["session"].as_str().unwrap().to_owned());
+        } else {
+            assert!(path.extension().is_some_and(|extension| extension == "txt"), "{}", path.display());
+        }
+    }
+    noted.sort();
+    assert_eq!(noted, sessions);
 }
 
 #[test]

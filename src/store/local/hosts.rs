@@ -1,10 +1,10 @@
 //! What hooks of agents' hosts remember: a note for each session, and a log of trouble. Both are in the cache: they are
 //! never flushed, may be deleted, and nothing depends on them.
 
-use crate::disk::{Dir, append_bounded};
+use crate::disk::{Dir, append_bounded, replace_unflushed, sweep_unflushed};
+use crate::model::Timestamp;
 use crate::store::error::StoreError;
-use crate::store::local::index::replace;
-use crate::store::local::layout::{CACHE, CACHE_TMP, HOOK_LOG, HOSTS};
+use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
@@ -34,7 +34,7 @@ impl Project {
     /// Writes the note `name`.
     pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
-        Ok(replace(&hosts, name, text)?)
+        Ok(replace_unflushed(&hosts, name, text)?)
     }
 
     /// Replaces the note `name` by what `change` makes of it, under the project's lock. Returns whether it did.
@@ -56,8 +56,16 @@ impl Project {
         let _ = self.hosts().map(|hosts| hosts.remove(name));
     }
 
+    /// Removes what hooks left that were killed while they wrote.
+    pub(crate) fn sweep_cache(&self, now: Timestamp) {
+        let cache = self.flow.find_dir(CACHE).ok().flatten();
+        for dir in cache.into_iter().chain(self.hosts()) {
+            sweep_unflushed(&dir, now);
+        }
+    }
+
     /// Adds a line to the log of trouble that hooks had.
     pub(crate) fn log_hook(&self, line: &str) -> Result<(), StoreError> {
-        Ok(append_bounded(&self.cache()?, HOOK_LOG, CACHE_TMP, line, LOG_BYTES)?)
+        Ok(append_bounded(&self.cache()?, HOOK_LOG, line, LOG_BYTES)?)
     }
 }

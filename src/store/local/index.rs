@@ -11,11 +11,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, Rename, write_all};
+use crate::disk::{
+    Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, replace_unflushed, write_all,
+};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
 use crate::store::local::finished::{FinishedRuns, line, stamp, stamp_of};
-use crate::store::local::layout::{CACHE, CACHE_TMP, FINISHED_RUNS, OPEN_RUNS, RUNS};
+use crate::store::local::layout::{CACHE, FINISHED_RUNS, OPEN_RUNS, RUNS};
 use crate::store::local::listing::{entry, stamp_at};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
@@ -86,7 +88,7 @@ impl Project {
             let last = &over[over.len().saturating_sub(RECENT)..];
             let recent = last.iter().map(|(stamp, run)| (run.head.run_id.clone(), stamp.clone())).collect();
             let lines: String = over.iter().map(|(stamp, run)| line(stamp, run)).collect();
-            replace(cache, FINISHED_RUNS, &lines)?;
+            replace_unflushed(cache, FINISHED_RUNS, &lines)?;
             write_open(cache, &OpenRuns { v: VERSION, world, open, recent })
         });
     }
@@ -172,7 +174,7 @@ impl Project {
     pub(super) fn cache(&self) -> Result<Dir, DiskError> {
         let (cache, fresh) = self.flow.ensure_dir(CACHE)?;
         if fresh {
-            replace(&cache, ".gitignore", IGNORE_ALL)?;
+            replace_unflushed(&cache, ".gitignore", IGNORE_ALL)?;
         }
         Ok(cache)
     }
@@ -218,11 +220,5 @@ fn read_open(cache: &Dir) -> Option<OpenRuns> {
 }
 
 fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {
-    replace(cache, OPEN_RUNS, &serde_json::to_string(known).unwrap_or_default())
-}
-
-pub(super) fn replace(cache: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
-    cache.remove(CACHE_TMP)?;
-    cache.create(CACHE_TMP, text.as_bytes(), NEW_FILE)?;
-    cache.rename(CACHE_TMP, name, Rename::Replace)
+    replace_unflushed(cache, OPEN_RUNS, &serde_json::to_string(known).unwrap_or_default())
 }

@@ -1,8 +1,8 @@
 //! The documents in which interviews began, so that they are found again. In the cache: it is never flushed, may be deleted,
 //! and nothing depends on it.
 
+use crate::disk::replace_unflushed;
 use crate::store::error::StoreError;
-use crate::store::local::index::replace;
 use crate::store::local::layout::{CACHE, INTERVIEW_NOTE};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
@@ -34,6 +34,6 @@ impl Project {
         noted.push(document.to_owned());
         let surplus = noted.len().saturating_sub(DOCUMENTS);
         noted.drain(..surplus);
-        Ok(replace(&self.cache()?, INTERVIEW_NOTE, &serde_json::to_string(&noted).unwrap_or_default())?)
+        Ok(replace_unflushed(&self.cache()?, INTERVIEW_NOTE, &serde_json::to_string(&noted).unwrap_or_default())?)
     }
 }

@@ -42,8 +42,6 @@ pub const HOSTS: &str = "hosts";
 pub const HOOK_LOG: &str = "hooks.log";
 /// Below [`CACHE`]: the documents in which interviews began.
 pub const INTERVIEW_NOTE: &str = "interviews.json";
-/// Temporary name of a file of the cache.
-pub const CACHE_TMP: &str = ".cache.tmp";
 /// Temporary name of a file that `init` writes.
 pub const INIT_TMP: &str = ".init.tmp";
 /// Below [`FLOW`]: the state of modes.

@@ -1,0 +1,44 @@
+//! Files that are replaced and never flushed: caches and notes, on which nothing depends.
+
+use crate::disk::dir::{Dir, NEW_FILE};
+use crate::disk::error::DiskError;
+use crate::disk::file_system::Rename;
+use crate::model::Timestamp;
+
+/// What the name of a temporary file begins and ends with. Between them are the process and a number: processes that replace
+/// the same file at the same time have a temporary file each.
+const BEGINS: &str = ".cache.";
+const ENDS: &str = ".tmp";
+/// How many temporary names a process tries: other threads of it use some, and a dead process with its number left others.
+const NAMES: u32 = 100;
+/// A temporary file that is older, in milliseconds, belongs to no living process.
+const LEFT_AFTER: u64 = 60 * 60 * 1000;
+
+/// Replaces `name` by `text` in one step.
+pub(crate) fn replace_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
+    let mut number = 0;
+    let new = loop {
+        let new = format!("{BEGINS}{}-{number}{ENDS}", std::process::id());
+        match dir.create(&new, text.as_bytes(), NEW_FILE) {
+            Ok(_) => break new,
+            Err(DiskError::Exists { .. }) if number < NAMES => number += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    dir.rename(&new, name, Rename::Replace).inspect_err(|_| {
+        let _ = dir.remove(&new);
+    })
+}
+
+/// Removes the temporary files that dead processes left in `dir`.
+pub(crate) fn sweep_unflushed(dir: &Dir, now: Timestamp) {
+    for name in dir.names().unwrap_or_default() {
+        if !name.starts_with(BEGINS) || !name.ends_with(ENDS) {
+            continue;
+        }
+        let changed = dir.look(&name).ok().and_then(|stat| Timestamp::of_unix(stat.changed.0));
+        if changed.is_some_and(|changed| changed.milliseconds_until(now) > LEFT_AFTER) {
+            let _ = dir.remove(&name);
+        }
+    }
+}
