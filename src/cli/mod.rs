@@ -108,6 +108,7 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
         lock_wait: cli.everywhere.lock_timeout.or(cli.command.lock_wait()),
         command: format!("flow {}", cli.command.name()),
         begun_by: None,
+        waited: std::time::Duration::ZERO,
         // A driver holds its run exactly as long as its own process lives.
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hooks::logged;
-use crate::hooks::payload::Payload;
+use crate::hooks::payload::{Given, Payload};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
 use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition};
@@ -25,8 +25,8 @@ impl HudRequest {
     /// The request in what a host gives its status line: a JSON object with `session_id` and `cwd`. Anything else asks for
     /// no particular session.
     #[must_use]
-    pub fn read(input: &str) -> Self {
-        let Payload { session, cwd, .. } = Payload::read(input).unwrap_or_default();
+    pub fn read(given: &Given) -> Self {
+        let Payload { session, cwd, .. } = Payload::of(given).unwrap_or_default();
         Self { session, cwd }
     }
 }

@@ -12,6 +12,7 @@ pub mod settings;
 pub use hud::{HudReport, HudRequest, hud};
 
 use crate::hooks::output::{context, go_on, plain};
+pub use crate::hooks::payload::Given;
 use crate::hooks::payload::{Event, Payload, host};
 use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
@@ -28,25 +29,34 @@ pub struct Call<'a> {
     pub may_go_on: bool,
 }
 
-/// Handles an event of a host, whose payload is `input`. Gives what the host reads on standard output; empty when there
+/// Handles an event of a host, whose payload is `given`. Gives what the host reads on standard output; empty when there
 /// is nothing to say, also after an error.
 ///
 /// Unknown hosts and events are trouble, not errors: a host that is newer than flow must not be disturbed.
 #[must_use]
-pub fn hook(cx: &Context, call: Call<'_>, input: &str) -> String {
-    answer(cx, call, input).unwrap_or_else(|why| {
+pub fn hook(cx: &Context, call: Call<'_>, given: &Given) -> String {
+    answer(cx, call, given).unwrap_or_else(|why| {
         runs::log_hook(cx, &format!("{} {}: {why}", call.host, call.event));
         String::new()
     })
 }
 
-fn answer(cx: &Context, call: Call<'_>, input: &str) -> Result<String, String> {
+fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String> {
     let event: Event = call.event.parse()?;
-    let payload = Payload::read(input)?;
+    let payload = match (event, given) {
+        // A host that ends writes late or not at all.
+        (Event::SessionEnd, Given::Nobody | Given::Late) => {
+            Payload { session: cx.named_session(), ..Payload::default() }
+        }
+        _ => Payload::of(given)?,
+    };
     let host = host(call.host, cx.claude_session().as_ref(), payload.session.as_ref())?;
     // A sub-agent works under its parent's run, and never takes it over.
     if payload.is_subagent {
         return Ok(String::new());
+    }
+    if payload.session.is_none() {
+        return Err("the payload names no session".to_owned());
     }
     let cx = &cx.clone().at_work_in(payload.cwd.as_deref());
     runs::note_call(cx, host, call.event);
@@ -130,18 +140,15 @@ fn compaction(cx: &Context, payload: &Payload) -> runs::Result<String> {
 }
 
 fn session_end(cx: &Context, host: AgentHost, payload: Payload) -> runs::Result<String> {
-    let Payload { session, names_no_session, reason, .. } = payload;
-    // A session that is not valid releases nothing, and one that goes on elsewhere keeps its runs.
-    let goes_on = session.as_ref().is_some_and(|id| logged(cx, runs::is_elsewhere(cx, host, id)) == Some(true));
-    if names_no_session || goes_on {
-        runs::log_hook(cx, "session-end: the session is not known, or goes on in another process");
+    let Payload { session: Some(session), reason, .. } = payload else { return Ok(String::new()) };
+    // One that goes on elsewhere keeps its runs.
+    if logged(cx, runs::is_elsewhere(cx, host, &session)) == Some(true) {
+        runs::log_hook(cx, "session-end: the session goes on in another process");
         return Ok(String::new());
     }
-    let hook = HookInput { session: session.clone(), reason: reason.clone(), cwd: None };
-    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook, unowned: true })?;
-    if let Some(session) = session {
-        logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));
-    }
+    let hook = HookInput { session: Some(session.clone()), reason: reason.clone(), cwd: None };
+    let report = runs::session_end(cx, &SessionEndRequest { session: None, hook, unowned: false })?;
+    logged(cx, runs::note_end(cx, host, &session, &report.persisted, reason.as_deref()));
     for warning in report.warnings {
         runs::log_hook(cx, &format!("session-end: {warning}"));
     }

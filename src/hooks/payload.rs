@@ -20,6 +20,19 @@ pub(super) fn host(name: &str, claude: Option<&SessionId>, session: Option<&Sess
     }
 }
 
+/// What a host wrote on standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    /// Nothing can come: it is a terminal, or the null device.
+    Nobody,
+    /// The payload, or all of something else.
+    Text(String),
+    /// No whole payload came in time.
+    Late,
+    /// It is longer than 1 MiB.
+    TooLong,
+}
+
 /// An event of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
@@ -53,8 +66,6 @@ impl FromStr for Event {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) session: Option<SessionId>,
-    /// Whether it names a session that cannot be one.
-    pub(super) names_no_session: bool,
     pub(super) cwd: Option<PathBuf>,
     /// How the session begins.
     pub(super) beginning: Beginning,
@@ -69,8 +80,18 @@ pub(super) struct Payload {
 }
 
 impl Payload {
+    /// The payload that was given.
+    pub(super) fn of(given: &Given) -> Result<Self, String> {
+        match given {
+            Given::Text(text) => Self::read(text),
+            Given::Nobody => Err("there is no payload".to_owned()),
+            Given::Late => Err("no whole payload came in time".to_owned()),
+            Given::TooLong => Err("the payload is longer than 1 MiB".to_owned()),
+        }
+    }
+
     /// Reads a payload.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, String> {
         let payload: Value = serde_json::from_str(text).map_err(|_| "the payload is not JSON".to_owned())?;
         if !payload.is_object() {
             return Err("the payload is not a JSON object".to_owned());
@@ -78,7 +99,6 @@ impl Payload {
         let field = |key: &str| payload.get(key).and_then(Value::as_str).map(str::to_owned);
         let session = field("session_id").and_then(|id| SessionId::new(id).ok());
         Ok(Self {
-            names_no_session: session.is_none() && payload.get("session_id").is_some(),
             session,
             cwd: field("cwd").map(PathBuf::from),
             beginning: match field("source").as_deref() {
@@ -108,7 +128,7 @@ mod tests {
     #[test]
     fn what_a_host_says_wrongly_is_ignored() {
         let payload = Payload::read(r#"{"session_id": "a/b", "cwd": 3, "prompt": null, "new": {}}"#).unwrap();
-        assert_eq!(payload, Payload { must_stop: true, names_no_session: true, ..Payload::default() });
+        assert_eq!(payload, Payload { must_stop: true, ..Payload::default() });
         for bad in ["", "[]", "3", "{", "\u{1}"] {
             assert!(Payload::read(bad).is_err(), "{bad}");
         }

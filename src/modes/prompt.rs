@@ -33,8 +33,8 @@ impl ModePromptRequest {
     /// names takes precedence over the session in the payload. Other input does not name any skill.
     ///
     /// # Errors
-    /// [`runs::Error::InputJson`] when the payload is cut off, or has an invalid session: its modes must not go to the
-    /// root scope instead.
+    /// [`runs::Error::InputJson`] when the payload is cut off, or has no valid session: its modes must not go to the root
+    /// scope instead.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
         let bad =
             |why: String| Error::Run(runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why });
@@ -47,6 +47,10 @@ impl ModePromptRequest {
         let text = field(&["prompt", "user_prompt", "userPrompt"]).and_then(Value::as_str).unwrap_or_default();
         let said = field(&["session_id", "sessionId"]).filter(|_| scope == ModeScope::default());
         let session = match said {
+            // A prompt without a skill asks for nothing.
+            None if scope == ModeScope::default() && text.contains('$') => {
+                return Err(bad("it names no session".to_owned()));
+            }
             None => scope.session.clone(),
             Some(Value::String(session)) => Some(SessionId::new(session.as_str()).map_err(|why| bad(why.to_string()))?),
             Some(_) => return Err(bad("its session is not a string".to_owned())),

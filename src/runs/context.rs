@@ -32,6 +32,8 @@ pub struct Options {
     pub begun_by: Option<String>,
     /// The boot id of the machine; otherwise the kernel's.
     pub boot: Option<String>,
+    /// How long the caller has waited already before it asked.
+    pub waited: Duration,
 }
 
 /// A part of flow above the runs that has to act when a run or a session ends.
@@ -110,6 +112,12 @@ impl Context {
     pub fn for_a_person(&self, wait: Duration) -> Self {
         let options = Options { lock_wait: Some(wait), ..self.options.clone() };
         Self { env: self.env.of_a_person(), options, ..self.clone() }
+    }
+
+    /// This context for a caller that has waited so long already before it asks.
+    #[must_use]
+    pub fn having_waited(&self, waited: Duration) -> Self {
+        Self { options: Options { waited, ..self.options.clone() }, ..self.clone() }
     }
 
     /// This context for a process that goes on when the agent that began it is gone: it keeps in mind who that was.
@@ -390,6 +398,11 @@ impl Context {
             return Ok(Some(bound));
         }
         Ok(SessionId::new(format!("{}-{}-{}", agent.host.name, process.pid, process.started)).ok())
+    }
+
+    /// The session that the environment names.
+    pub(crate) fn named_session(&self) -> Option<SessionId> {
+        self.env.session_id().ok().flatten()
     }
 
     /// The agent that calls without a session of its own, and the process of its host. A fixed clock is that of a test, and

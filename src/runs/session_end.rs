@@ -45,11 +45,13 @@ impl HookInput {
     /// # Errors
     /// Why the text does not say which session ended: it is not a JSON object, or names something else as the session.
     pub fn read(text: &str) -> std::result::Result<Self, &'static str> {
-        let text = text.trim_start_matches('\u{feff}');
         let Ok(Value::Object(payload)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
         let field = |key: &str| payload.get(key).and_then(Value::as_str);
-        let session = field("session_id").and_then(|id| SessionId::new(id).ok());
-        if session.is_none() && payload.get("session_id").is_some_and(|id| !id.is_null()) {
+        let session = match payload.get("session_id") {
+            None | Some(Value::Null) => return Err("it names no session"),
+            Some(id) => id.as_str().and_then(|id| SessionId::new(id).ok()),
+        };
+        if session.is_none() {
             return Err("its session_id is not the id of a session");
         }
         Ok(Self { session, reason: field("reason").map(str::to_owned), cwd: field("cwd").map(Into::into) })
@@ -58,6 +60,8 @@ impl HookInput {
 
 /// The time for all runs: hosts wait about that long for their hooks.
 pub(super) const TIME: Duration = Duration::from_millis(500);
+/// The time for all runs together with the wait for the host's payload. What is begun then ends within a second.
+const TIME_IN_ALL: Duration = Duration::from_millis(750);
 /// The wait for the lock of one run: a process that holds it longer is recording, and so continues the run itself.
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
@@ -93,6 +97,7 @@ pub struct EndedRun {
 /// When the project cannot be used. A failure for a single run is a warning.
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
+    let time = TIME.min(TIME_IN_ALL.saturating_sub(cx.options.waited));
     let cx = &cx.clone().at_work_in(request.hook.cwd.as_deref());
     let project = cx.project()?;
     let session = request.session.clone().or_else(|| request.hook.session.clone());
@@ -108,7 +113,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
     }
     for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
-        if started.elapsed() >= TIME {
+        if started.elapsed() >= time {
             report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
             continue;
         }
@@ -118,7 +123,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
         }
     }
-    if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < TIME) {
+    if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < time) {
         let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
         report.warnings.extend(told);
     }

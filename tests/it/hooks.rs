@@ -359,8 +359,15 @@ fn a_session_that_cannot_be_one_ends_nothing() {
         hook(&sandbox, "codex", "session-end", &json!({ "session_id": id }));
         assert!(!sandbox.read(&run, "run.yaml").contains("session ended"), "{id}");
     }
-    hook(&sandbox, "codex", "session-end", &json!({ "reason": "other" }));
-    assert!(sandbox.read(&run, "run.yaml").contains("session ended"), "no session held it");
+    for payload in [json!({ "reason": "other" }), json!({ "session_id": null })] {
+        for event in ["session-start", "user-prompt-submit", "session-end"] {
+            assert_eq!(hook(&sandbox, "codex", event, &payload), "", "{event} {payload}");
+        }
+    }
+    assert!(!sandbox.read(&run, "run.yaml").contains("session ended"));
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
+    assert!(log.lines().all(|line| line.ends_with(": the payload names no session")), "{log}");
+    assert_eq!(log.lines().count(), 9);
 }
 
 #[test]

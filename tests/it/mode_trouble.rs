@@ -166,13 +166,18 @@ fn a_payload_that_is_cut_off_or_has_an_odd_session_begins_nothing() {
         r#"{"session_id":["x"],"prompt":"$forge"}"#,
         r#"{"session_id":"s1","prompt":"$forge do it"#,
         r#"{"session_id":"a/b","prompt":"$forge"}"#,
+        r#"{"session_id":"","prompt":"$forge"}"#,
+        r#"{"session_id":null,"prompt":"$forge"}"#,
+        r#"{"prompt":"$forge"}"#,
     ] {
         let error = modes.0.flow_with(["mode", "prompt", "--json"], payload).exits(1).error();
         assert_eq!(error["code"], "invalid_document", "{payload}: {error}");
         assert_eq!(modes.active(&["--all"]), json!([]), "{payload}");
     }
-    modes.0.flow_with(["mode", "prompt"], r#"{"session_id":null,"prompt":"$forge"}"#).ok();
+    // Who names the scope needs no session in the payload, and a prompt without a skill asks for nothing.
+    modes.0.flow_with(["mode", "prompt", "--root"], r#"{"prompt":"$forge"}"#).ok();
     assert_eq!(modes.active(&["--root"]), json!(["forge"]));
+    modes.0.flow_with(["mode", "prompt"], r#"{"prompt":"go on"}"#).ok();
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What `flow session-end` is told, by whom, and which runs it marks.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, spawned};
 
@@ -45,16 +47,67 @@ fn an_input_that_is_no_payload_marks_nothing_and_says_so() {
 }
 
 #[test]
-fn a_payload_marks_the_runs_of_its_session_or_those_that_nobody_holds() {
+fn a_payload_marks_the_runs_of_its_session_and_one_without_a_session_nothing() {
     for (payload, ends) in [
-        ("{\"session_id\":\"s1\"}", "held"),
-        ("\u{feff}{\"session_id\":\"s1\"}", "held"),
-        ("{\"reason\":\"other\"}", "free"),
-        ("{\"session_id\":null}", "free"),
+        ("{\"session_id\":\"s1\"}", &["held"][..]),
+        ("\u{feff}{\"session_id\":\"s1\"}", &["held"]),
+        ("{\"reason\":\"other\"}", &[]),
+        ("{\"session_id\":null}", &[]),
+        ("{\"session_id\":\"\"}", &[]),
     ] {
         let sandbox = two_runs();
-        assert_eq!(run(session_end(&sandbox, &[]), payload).ok().stdout, notice(ends), "{payload}");
-        assert_eq!(marked(&sandbox), [ends], "{payload}");
+        let answer = run(session_end(&sandbox, &[]), payload).ok();
+        assert_eq!(answer.stdout, ends.iter().map(|run| notice(run)).collect::<String>(), "{payload}");
+        assert_eq!(answer.stderr.is_empty(), !ends.is_empty(), "{answer:?}");
+        assert_eq!(marked(&sandbox), ends, "{payload}");
+    }
+}
+
+/// Writes these pieces on standard input, each after a pause, and leaves the pipe open until flow has answered.
+fn in_pieces(mut command: Command, pieces: &[(&str, u64)]) -> Answer {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut flow = command.spawn().unwrap();
+    let mut stdin = flow.stdin.take().unwrap();
+    for (piece, pause) in pieces {
+        std::thread::sleep(Duration::from_millis(*pause));
+        // It may have ended.
+        let _ = stdin.write_all(piece.as_bytes());
+    }
+    let answer = answered(flow);
+    drop(stdin);
+    answer
+}
+
+#[test]
+fn a_payload_is_whole_with_its_last_brace_and_comes_in_pieces() {
+    let payload = r#"{"session_id":"s1","reason":"exit"}"#;
+    for pieces in [
+        &[(payload, 0)][..],
+        &[("\u{feff}", 20), (payload, 20)],
+        &[(&payload[..7], 100), (&payload[7..20], 100), (&payload[20..], 0)],
+        &[("\n ", 0), (payload, 0), ("\n{}", 0)],
+    ] {
+        let sandbox = two_runs();
+        let answer = in_pieces(session_end(&sandbox, &[]), pieces).ok();
+        assert_eq!((answer.stdout, answer.stderr.as_str()), (notice("held"), ""), "{pieces:?}");
+        assert_eq!(marked(&sandbox), ["held"], "{pieces:?}");
+    }
+}
+
+#[test]
+fn where_no_whole_payload_comes_in_time_the_variable_of_the_host_decides() {
+    for pieces in [&[][..], &[("{\"session_id\"", 0)], &[("{\"session_id\"", 400), (":\"s1\"}", 2000)]] {
+        let sandbox = two_runs();
+        let answer = in_pieces(session_end(&sandbox, &[]), pieces).ok();
+        assert_eq!(answer.stdout, "", "{pieces:?}");
+        assert_eq!(marked(&sandbox), [""; 0], "{pieces:?}");
+        for verb in [&["session-end"][..], &["hook", "claude-code", "session-end"]] {
+            let sandbox = two_runs();
+            let mut command = sandbox.flow_command();
+            command.args(verb).env("CLAUDE_CODE_SESSION_ID", "s1");
+            in_pieces(command, pieces).ok();
+            assert_eq!(marked(&sandbox), ["held"], "{verb:?} {pieces:?}");
+        }
     }
 }
 

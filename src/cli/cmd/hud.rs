@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cli::args::HudArgs;
-use crate::cli::cmd::stdin::payload;
+use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{age, brief, clean};
@@ -19,7 +19,7 @@ pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
         let known = FIELDS.map(|(name, _)| name).join(", ");
         return out.error(&Error::Usage(format!("--format: {{{unknown}}} is not known; known are {known}")));
     }
-    let given = HudRequest::read(&payload());
+    let given = HudRequest::read(&given(SHORT_WAIT));
     let request = HudRequest { session: args.session.clone().or(given.session), ..given };
     let mut shown = None;
     loop {

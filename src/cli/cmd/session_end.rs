@@ -1,29 +1,34 @@
 //! `session-end`: called by hooks, so it always exits 0, and soon.
 
+use std::time::Instant;
+
 use crate::cli::args::SessionEndArgs;
-use crate::cli::cmd::stdin::{Input, input};
+use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
+use crate::hooks::Given;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
 pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
     let mut request = SessionEndRequest { session: args.session, hook: HookInput::default(), unowned: args.unowned };
-    match input() {
-        Input::Nobody => request.unowned = true,
-        Input::Text(text) if text.trim().is_empty() => {}
-        Input::Text(text) => match HookInput::read(&text) {
-            // A host that says that a session ended, and not which, had none that could hold a run.
-            Ok(hook) => (request.hook, request.unowned) = (hook, true),
-            Err(why) => {
-                out.warnings(&[format!(
-                    "standard input does not say which session ended, so nothing is marked: {why}"
-                )]);
-                return Exit::Done;
-            }
-        },
+    let begun = Instant::now();
+    let read = match given(SHORT_WAIT) {
+        Given::Nobody => {
+            request.unowned = true;
+            Ok(())
+        }
+        // Then the session is known otherwise, or not at all.
+        Given::Late => Ok(()),
+        Given::Text(text) if text.trim().is_empty() => Ok(()),
+        Given::Text(text) => HookInput::read(&text).map(|hook| request.hook = hook),
+        Given::TooLong => Err("it is longer than 1 MiB"),
+    };
+    if let Err(why) = read {
+        out.warnings(&[format!("standard input does not say which session ended, so nothing is marked: {why}")]);
+        return Exit::Done;
     }
-    match runs::session_end(cx, &request) {
+    match runs::session_end(&cx.having_waited(begun.elapsed()), &request) {
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, || {
