@@ -184,6 +184,21 @@ impl Command {
         matches!(self, Self::Drive(args) if args.session.is_none())
     }
 
+    /// Whether it is about the working directory, wherever the session works: it begins or installs something there, or finds
+    /// the session's project by itself.
+    pub(super) fn begins_here(&self) -> bool {
+        matches!(
+            self,
+            Self::Init
+                | Self::Hook(_)
+                | Self::Hooks(_)
+                | Self::Hud(_)
+                | Self::SessionEnd(_)
+                | Self::Mcp(_)
+                | Self::Serve(_)
+        )
+    }
+
     /// How long it may wait for another writer, unless the command line says so.
     pub(super) fn lock_wait(&self) -> Option<Duration> {
         matches!(self, Self::Hook(_)).then_some(HOOK_LOCK_WAIT)

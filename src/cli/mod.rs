@@ -115,6 +115,10 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
     };
     match context(options) {
         Ok(cx) => {
+            let (cx, project) = if cli.command.begins_here() { (cx, None) } else { cx.in_project_of_session() };
+            if let Some(project) = project {
+                out.aside(&format!("no .flow here: this is about {}, the project of the session\n", project.display()));
+            }
             out.runs_for(&cx);
             cmd::run(&cx.observed_by(Arc::new(ModesObserver)), cli.command, out)
         }

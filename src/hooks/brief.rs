@@ -5,7 +5,7 @@
 
 use crate::engine::Completed;
 use crate::model::{RunStatus, SessionId, is_terminal_control};
-use crate::runs::{BriefReport, RunPosition};
+use crate::runs::{BriefReport, OtherWorktree, Overview, RunPosition};
 
 /// Longest brief, in characters.
 const LONGEST: usize = 2000;
@@ -14,10 +14,54 @@ const QUOTED: usize = 200;
 /// How many activities, and how much unfinished work, is named.
 const NAMED: usize = 8;
 
-/// The brief for `session`.
-pub(super) fn text(report: &BriefReport, session: Option<&SessionId>) -> String {
+/// The brief for `session`; `None` if there is no work that it should know of.
+pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<String> {
+    let Overview { run, unreadable, worktrees } = overview;
+    let mut around = Vec::new();
+    if !unreadable.is_empty() {
+        let ids = named(unreadable.iter().map(|run| run.run_id.to_string()));
+        around.push(format!("Cannot be read: {ids}; `flow doctor` tells why."));
+    }
+    for worktree in worktrees {
+        around.push(elsewhere(worktree));
+    }
+    match run {
+        Some(report) => Some(of_run_and(report, session, around)),
+        None if around.is_empty() => None,
+        None => {
+            around
+                .insert(0, "flow keeps the state of runs here; this session has none that it could resume.".to_owned());
+            Some(clipped(&around.join("\n"), LONGEST))
+        }
+    }
+}
+
+/// The open runs of another worktree.
+fn elsewhere(worktree: &OtherWorktree) -> String {
+    let path = quoted(&worktree.path.display().to_string());
+    let ids = named(worktree.runs.iter().map(|run| run.head.run_id.to_string()));
+    match &worktree.error {
+        Some(error) => format!("In the worktree {path}: {}", quoted(error)),
+        None if worktree.open_runs > worktree.runs.len() => {
+            format!("Open in the worktree {path}: {} runs, the newest {ids}", worktree.open_runs)
+        }
+        None => format!("Open in the worktree {path}: {ids}"),
+    }
+}
+
+/// The brief of a run.
+pub(super) fn of_run(report: &BriefReport, session: Option<&SessionId>) -> String {
+    of_run_and(report, session, Vec::new())
+}
+
+/// As [`of_run`], with lines about other work.
+fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<String>) -> String {
     let verdict = report.position.verdict.as_str();
     let mut lines = vec![line(&report.position), format!("Verdict: {verdict}: {}", quoted(&report.reason))];
+    if let Some(branch) = &report.position.other_branch {
+        lines.push(format!("It is about the branch {}, which is not checked out.", quoted(branch)));
+    }
+    lines.extend(around);
     if let Some(phase) = &report.next_phase {
         let description = report.next_description.as_deref().map(|text| format!(": {}", quoted(text)));
         lines.push(format!("Next phase: {phase}{}", description.unwrap_or_default()));
@@ -39,6 +83,7 @@ pub(super) fn text(report: &BriefReport, session: Option<&SessionId>) -> String 
     lines.push(match &report.session {
         None => "Held by: no session".to_owned(),
         Some(holder) if Some(holder) == session => "Held by: this session".to_owned(),
+        Some(holder) if report.holder_is_gone => format!("Held by: session {holder}, whose process is gone"),
         Some(holder) => format!("Held by: session {holder}"),
     });
     let last = report.completed.iter().rev().take(NAMED).rev();

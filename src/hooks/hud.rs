@@ -19,6 +19,8 @@ pub struct HudRequest {
     pub session: Option<SessionId>,
     /// The directory in which the session works, if the caller is in another one.
     pub cwd: Option<PathBuf>,
+    /// The directory of the session's project, if its host says so.
+    pub project: Option<PathBuf>,
 }
 
 impl HudRequest {
@@ -26,8 +28,8 @@ impl HudRequest {
     /// no particular session.
     #[must_use]
     pub fn read(given: &Given) -> Self {
-        let Payload { session, cwd, .. } = Payload::of(given).unwrap_or_default();
-        Self { session, cwd }
+        let Payload { session, cwd, project, .. } = Payload::of(given).unwrap_or_default();
+        Self { session, cwd, project }
     }
 }
 
@@ -51,7 +53,8 @@ pub struct HudReport {
 /// # Errors
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
-    let cx = &cx.clone().at_work_in(request.cwd.as_deref());
+    let (project, cwd) = (request.project.as_deref(), request.cwd.as_deref());
+    let cx = &cx.clone().at_work(request.session.as_ref(), project, cwd);
     let brief = runs::brief(cx, &BriefRequest { session: request.session.clone() })?;
     let worktrees = runs::other_worktrees(cx, runs::RUNS_NAMED);
     let Ok(project) = cx.project() else { return Ok(HudReport { worktrees, ..HudReport::default() }) };

@@ -55,10 +55,9 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
     if payload.is_subagent {
         return Ok(String::new());
     }
-    if payload.session.is_none() {
-        return Err("the payload names no session".to_owned());
-    }
-    let cx = &cx.clone().at_work_in(payload.cwd.as_deref());
+    let Some(session) = payload.session.as_ref() else { return Err("the payload names no session".to_owned()) };
+    let cx = &cx.clone().at_work(Some(session), payload.project.as_deref(), payload.cwd.as_deref());
+    runs::note_project(cx, session);
     runs::note_call(cx, host, call.event);
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
@@ -81,8 +80,8 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
 }
 
 fn brief(cx: &Context, payload: &Payload) -> runs::Result<Option<String>> {
-    let report = runs::brief(cx, &BriefRequest { session: payload.session.clone() })?;
-    Ok(report.map(|report| brief::text(&report, payload.session.as_ref())))
+    let overview = runs::overview(cx, &BriefRequest { session: payload.session.clone() })?;
+    Ok(brief::text(&overview, payload.session.as_ref()))
 }
 
 /// The value, or nothing and a line in the log.
@@ -130,7 +129,7 @@ fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<Stri
 fn stop(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     let Some(session) = payload.session.as_ref().filter(|_| !payload.must_stop) else { return Ok(String::new()) };
     let report = runs::going_on(cx, host, session)?;
-    Ok(report.map(|report| go_on(host, &brief::text(&report, Some(session)))).unwrap_or_default())
+    Ok(report.map(|report| go_on(host, &brief::of_run(&report, Some(session)))).unwrap_or_default())
 }
 
 /// Claude Code adds this line to its request for a summary. The hook at the start after the compaction brings the rest.

@@ -67,6 +67,8 @@ impl FromStr for Event {
 pub(super) struct Payload {
     pub(super) session: Option<SessionId>,
     pub(super) cwd: Option<PathBuf>,
+    /// The directory of the project, for a status line.
+    pub(super) project: Option<PathBuf>,
     /// How the session begins.
     pub(super) beginning: Beginning,
     /// Why the session ends.
@@ -101,6 +103,7 @@ impl Payload {
         Ok(Self {
             session,
             cwd: field("cwd").map(PathBuf::from),
+            project: payload.pointer("/workspace/project_dir").and_then(Value::as_str).map(PathBuf::from),
             beginning: match field("source").as_deref() {
                 Some("clear") => Beginning::Cleared,
                 Some("resume") => Beginning::Resumed,

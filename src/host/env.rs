@@ -13,6 +13,10 @@ use crate::model::SessionId;
 const FLOW_SESSION: &str = "FLOW_SESSION";
 const FLOW_HOLDER_PID: &str = "FLOW_HOLDER_PID";
 
+/// Variables in which hosts name the project to their hooks.
+const PROJECT_OF_HOST: [&str; 4] =
+    ["CLAUDE_PROJECT_DIR", "COPILOT_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"];
+
 /// A snapshot of the environment. Empty variables count as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Env {
@@ -49,6 +53,8 @@ pub struct Env {
     pub claude_home: Option<PathBuf>,
     /// `CODEX_HOME`: the directory of Codex's settings, if it is not `~/.codex`.
     pub codex_home: Option<PathBuf>,
+    /// The project of the session, as its host names it to hooks: `CLAUDE_PROJECT_DIR` and others.
+    pub host_project: Option<PathBuf>,
     /// `XDG_STATE_HOME`, otherwise `.local/state` in `HOME`: where programs keep what they need the next time.
     pub state_home: Option<PathBuf>,
     /// `SHELL`: the user's shell.
@@ -105,6 +111,7 @@ impl Env {
             state_home: state_home.or_else(|| home.as_ref().map(|home| home.join(".local/state"))),
             home,
             claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
+            host_project: PROJECT_OF_HOST.iter().find_map(|name| setting(name)).map(|dir| dir.raw.into()),
             codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
             shell: setting("SHELL").map(|setting| setting.raw),
             agent: agents::sign(&lookup),

@@ -258,6 +258,12 @@ impl Context {
         Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
     }
 
+    /// Whether there is no `.flow` in the working directory or above.
+    pub(crate) fn finds_no_project(&self) -> bool {
+        let Ok(start) = self.search_from() else { return true };
+        matches!(Project::find(&*self.disk, &start, || self.git.top(&start)), Ok(None))
+    }
+
     /// The project of the repository that contains the repository of `start`.
     fn project_around(&self, start: &Path) -> Option<PathBuf> {
         let outside = self.git.top(start)?.parent()?.to_owned();
@@ -478,14 +484,5 @@ impl Context {
             },
         };
         Ok(sure.map(|holder| holder.to_string()))
-    }
-
-    /// The context for `cwd`, in which a session works, if a project is there and none was named; otherwise this one. A
-    /// host may run its hooks in another directory.
-    pub(crate) fn at_work_in(self, cwd: Option<&Path>) -> Self {
-        let is_named = self.options.project.is_some() || self.env.flow_dir.is_some();
-        let is_here = |cwd: &&Path| self.env.cwd.as_deref() == Some(cwd);
-        let there = cwd.filter(|cwd| !is_named && !is_here(cwd)).map(|cwd| self.in_project(cwd));
-        there.filter(|there| there.project().is_ok()).unwrap_or(self)
     }
 }

@@ -9,6 +9,7 @@ mod approve;
 mod begun;
 mod claim;
 pub(crate) mod context;
+mod conversation;
 
 pub(crate) mod driver;
 mod emit;
@@ -56,6 +57,7 @@ pub use approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refu
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};
+pub(crate) use conversation::note_project;
 pub use driver::CommandSource;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use emit::{Reporter, emit_by};
@@ -75,6 +77,7 @@ pub use init::{InitReport, init};
 pub use keeper::Keeper;
 pub use look::attention::{AttentionReport, AttentionRequest, attention};
 pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
+pub(crate) use look::brief::{Overview, overview};
 pub(crate) use look::card::session_life;
 pub use look::card::{Card, CardGroup, HolderLife, Need};
 pub use look::evidence::{

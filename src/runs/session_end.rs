@@ -98,9 +98,9 @@ pub struct EndedRun {
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
     let time = TIME.min(TIME_IN_ALL.saturating_sub(cx.options.waited));
-    let cx = &cx.clone().at_work_in(request.hook.cwd.as_deref());
-    let project = cx.project()?;
     let session = request.session.clone().or_else(|| request.hook.session.clone());
+    let cx = &cx.clone().at_work(session.as_ref(), None, request.hook.cwd.as_deref());
+    let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let now = cx.now();
     let mut report = SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };

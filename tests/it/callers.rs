@@ -1,9 +1,10 @@
 //! Who calls: every known agent is an agent, whether its host names its session or not.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Answer, Sandbox, answered, run};
 
@@ -125,4 +126,98 @@ fn an_agent_whose_host_names_no_session_is_known_by_the_process_of_its_host() {
     let expected = ["run_started", "activity_recorded", "activity_recorded", "run_claimed", "activity_recorded"]
         .map(|one| json!(one));
     assert_eq!(types, expected);
+}
+
+/// What flow says to a host that reports this event from `cwd`, in the environment that it gives its hooks.
+fn reported(sandbox: &Sandbox, event: &str, cwd: &Path, more: &Value) -> String {
+    let mut payload = json!({ "session_id": "s1", "cwd": cwd });
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut command = sandbox.flow_command();
+    let verb: &[&str] = if event == "hud" { &["hud"] } else { &["hook", "claude-code", event] };
+    command.args(verb).current_dir(cwd);
+    run(command, &payload.to_string()).ok().stdout
+}
+
+/// Places to which an agent's commands change: they have no runs of the session, or runs of others.
+fn places(sandbox: &Sandbox) -> Vec<PathBuf> {
+    std::fs::create_dir_all(sandbox.path("src/deep")).unwrap();
+    for place in ["nested", "own", "../other", "../mine"] {
+        sandbox.git(&["init", "-q", place]);
+    }
+    sandbox.git(&["worktree", "add", "-q", "--detach", "../tree"]);
+    std::fs::create_dir_all(sandbox.path("../bare/deep")).unwrap();
+    for place in ["own", "../mine"] {
+        sandbox.flow(["-C", place, "start", "debug", "--id", "theirs"]).ok();
+    }
+    ["src/deep", "nested", "own", "../other", "../mine", "../tree", "../bare/deep", "..", ".git"]
+        .map(|place| sandbox.path(place))
+        .to_vec()
+}
+
+#[test]
+fn a_conversation_has_one_project_wherever_its_agent_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    sandbox.flow(["init"]).ok();
+    reported(&sandbox, "session-start", &sandbox.root(), &json!({ "source": "startup" }));
+    let own = std::process::id().to_string();
+    with(&sandbox, &[("CLAUDE_CODE_SESSION_ID", "s1"), ("FLOW_HOLDER_PID", &own)], &["start", "debug", "--id", "r1"])
+        .ok();
+    let text = |place: &Path, event: &str, more: Value| {
+        let said = reported(&sandbox, event, place, &more);
+        assert!(said.contains("r1"), "{event} in {}: {said:?}", place.display());
+    };
+    for (nth, place) in places(&sandbox).into_iter().enumerate() {
+        text(&place, "hud", json!({}));
+        text(&place, "session-start", json!({ "source": "compact" }));
+        text(&place, "pre-compact", json!({}));
+        sandbox.flow(["record-activity", "--run-id", "r1", "--id", &format!("look-{nth}")]).ok();
+        text(&place, "user-prompt-submit", json!({ "prompt": "go on" }));
+        // Its commands find the project above them, or that of the session.
+        let mut command = sandbox.flow_command();
+        command.args(["resume"]).current_dir(&place).env("CLAUDE_CODE_SESSION_ID", "s1");
+        let answer = run(command, "");
+        let is_of_others = answer.stdout.contains("theirs");
+        assert_eq!(is_of_others, place.ends_with("own") || place.ends_with("mine"), "{answer:?}");
+        if answer.stderr.contains("the project of the session") {
+            assert!(
+                answer.stdout.contains("r1") && answer.stderr.contains(sandbox.root().to_str().unwrap()),
+                "{answer:?}"
+            );
+        }
+    }
+    let ends = |place: &Path| {
+        reported(&sandbox, "session-end", place, &json!({ "reason": "other" }));
+        assert!(sandbox.read("r1", "run.yaml").contains("session ended"), "{}", place.display());
+        reported(&sandbox, "session-start", place, &json!({ "source": "resume" }));
+        assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["session"], "s1", "{}", place.display());
+    };
+    [sandbox.path("nested"), sandbox.path("own"), sandbox.path("../tree")].iter().for_each(|place| ends(place));
+}
+
+#[test]
+fn what_the_host_or_the_caller_names_comes_before_the_noted_project() {
+    let sandbox = Sandbox::new();
+    sandbox.command("git").args(["init", "-q", "../other"]).status().unwrap();
+    for (project, run_id) in [(".", "r1"), ("../other", "r2")] {
+        sandbox.flow(["-C", project, "start", "debug", "--id", run_id, "--session", "s1"]).ok();
+    }
+    reported(&sandbox, "session-start", &sandbox.root(), &json!({ "source": "startup" }));
+    let hud = |variable: Option<&str>, payload: Value| {
+        let mut command = sandbox.flow_command();
+        command.arg("hud").envs(variable.map(|name| (name, sandbox.path("../other"))));
+        run(command, &payload.to_string()).ok().stdout
+    };
+    let payload = json!({ "session_id": "s1" });
+    assert!(hud(None, payload.clone()).starts_with("r1"));
+    for variable in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
+        assert!(hud(Some(variable), payload.clone()).starts_with("r2"), "{variable}");
+    }
+    let workspace = json!({ "project_dir": sandbox.path("../other") });
+    assert!(hud(None, json!({ "session_id": "s1", "workspace": workspace })).starts_with("r2"));
+    // A project that is gone is none, and a caller who names one is right.
+    assert!(hud(None, json!({ "session_id": "s1", "workspace": { "project_dir": "/nowhere" } })).starts_with("r1"));
+    let mut command = sandbox.flow_command();
+    command.args(["hud", "-C", "."]).env("CLAUDE_PROJECT_DIR", sandbox.path("../other"));
+    assert!(run(command, &payload.to_string()).ok().stdout.starts_with("r1"));
 }

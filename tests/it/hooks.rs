@@ -57,6 +57,53 @@ fn a_session_begins_with_where_the_run_stands() {
     assert!(text.contains("\nHeld by: session s1\n"), "{text}");
 }
 
+/// What a new session is told, and that the next prompt does not say it again.
+fn begins_with(sandbox: &Sandbox, session: &str) -> String {
+    let text = told(&begins(sandbox, "claude-code", session, "startup"), "SessionStart");
+    prompted(sandbox, "claude-code", session);
+    assert!(text.chars().count() <= 2000);
+    text
+}
+
+#[test]
+fn a_brief_leaves_out_no_work() {
+    let sandbox = in_use();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    assert_eq!(begins(&sandbox, "claude-code", "s1", "startup"), "");
+    // A run that cannot be read, alone and beside another one.
+    sandbox.flow(["start", "debug", "--id", "broken"]).ok();
+    std::fs::write(sandbox.path(".flow/runs/broken/run.yaml"), "").unwrap();
+    std::fs::write(sandbox.path(".flow/runs/broken/events.jsonl"), "").unwrap();
+    let unreadable = "\nCannot be read: broken; `flow doctor` tells why.";
+    assert!(begins_with(&sandbox, "s2").contains(unreadable));
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let text = begins_with(&sandbox, "s3");
+    assert!(text.contains("flow keeps the state of run r1 ") && text.contains(unreadable), "{text}");
+    // A holder whose process is gone.
+    let mut dead = HostProcess::new(&sandbox);
+    dead.flow(&sandbox, "gone", &["resume", "r1", "--claim"]);
+    assert!(begins_with(&sandbox, "s4").contains("\nHeld by: session gone\n"));
+    dead.kill();
+    assert!(begins_with(&sandbox, "s5").contains("\nHeld by: session gone, whose process is gone\n"));
+    // A run of another branch.
+    sandbox.git(&["switch", "-q", "-c", "elsewhere"]);
+    let text = begins_with(&sandbox, "s6");
+    assert!(text.contains("\nIt is about the branch \"main\", which is not checked out.\n"), "{text}");
+    // Runs in other worktrees, seen from one that has no runs of its own.
+    sandbox.git(&["worktree", "add", "-q", "--detach", "../tree"]);
+    let mut command = sandbox.flow_command();
+    command.args(["hook", "claude-code", "session-start"]).current_dir(sandbox.path("../tree"));
+    let payload = json!({ "session_id": "s7", "source": "startup" }).to_string();
+    let text = told(&crate::support::run(command, &payload).ok().stdout, "SessionStart");
+    let root = sandbox.root();
+    assert!(text.contains(&format!("In the worktree \"{}\": ", root.display())), "{text}");
+    std::fs::remove_dir_all(sandbox.path(".flow/runs/broken")).unwrap();
+    let mut command = sandbox.flow_command();
+    command.args(["hook", "claude-code", "session-start"]).current_dir(sandbox.path("../tree"));
+    let text = told(&crate::support::run(command, &payload).ok().stdout, "SessionStart");
+    assert!(text.contains(&format!("Open in the worktree \"{}\": r1", root.display())), "{text}");
+}
+
 #[test]
 fn a_prompt_is_told_of_the_run_only_when_something_changed() {
     let sandbox = Sandbox::new();

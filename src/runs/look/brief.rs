@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Completed, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
-use crate::runs::look::resume::{Look, ResumeRequest, resume_here};
+use crate::runs::error::{Error, Result};
+use crate::runs::look::card::{HolderLife, life};
+use crate::runs::look::resume::{Look, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::open::reading::Unreadable;
 use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
+use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 
 /// Whose run to tell about.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -64,12 +67,41 @@ pub struct BriefReport {
     pub left_undone: Vec<LeftUndone>,
     /// The session that holds the run.
     pub session: Option<SessionId>,
+    /// Whether the process of that session is gone.
+    pub holder_is_gone: bool,
     /// How many activities are completed.
     pub completed_activities: usize,
     /// The latest of them, in order.
     pub completed: Vec<Completed>,
     /// How many other runs could be resumed.
     pub others: usize,
+}
+
+/// What an agent has to know of the work in its project and around it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Overview {
+    /// Where the run stands that its session would resume.
+    pub(crate) run: Option<BriefReport>,
+    /// Runs that cannot be read.
+    pub(crate) unreadable: Vec<Unreadable>,
+    /// Other worktrees of the repository in which runs are open.
+    pub(crate) worktrees: Vec<OtherWorktree>,
+}
+
+/// Looks for work that a session should know of. Without a project that can only be in other worktrees.
+///
+/// # Errors
+/// As [`crate::runs::resume`].
+pub(crate) fn overview(cx: &Context, request: &BriefRequest) -> Result<Overview> {
+    let worktrees = other_worktrees(cx, RUNS_NAMED);
+    match look(cx, request.session.as_ref()) {
+        Ok((mut report, view)) => {
+            let unreadable = std::mem::take(&mut report.unreadable);
+            Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees })
+        }
+        Err(Error::NoProject { .. }) => Ok(Overview { worktrees, ..Overview::default() }),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
@@ -85,12 +117,19 @@ pub(in crate::runs) fn brief_of(
     cx: &Context,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let cx = &heeding_own_run_only(cx);
+    let (report, view) = look(cx, session)?;
+    Ok(of_run(cx, report, view.as_ref())?.map(|report| (report, view)))
+}
+
+fn look(cx: &Context, session: Option<&SessionId>) -> Result<(ResumeReport, Option<View>)> {
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
-    let (report, view) = resume_here(cx, &asked, Look::Quick)?;
+    resume_here(&heeding_own_run_only(cx), &asked, Look::Quick)
+}
+
+fn of_run(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {
     let Some(run_id) = report.run_id else { return Ok(None) };
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
-    let machine = view.as_ref().and_then(|view| view.machine.as_ref());
+    let machine = view.and_then(|view| view.machine.as_ref());
     let position = RunPosition {
         run_id,
         workflow: report.workflow,
@@ -101,11 +140,17 @@ pub(in crate::runs) fn brief_of(
         other_branch: report.other_branch,
         verdict: report.verdict,
         undone: report.left_undone.len(),
-        updated_at: view.as_ref().and_then(|view| view.history.state().document().state.updated_at),
+        updated_at: view.and_then(|view| view.history.state().document().state.updated_at),
     };
-    let report = BriefReport {
+    let hold = view.and_then(|view| view.history.hold());
+    let holder_is_gone = match hold {
+        Some(hold) => life(&cx.project()?, hold) == HolderLife::Dead,
+        None => false,
+    };
+    Ok(Some(BriefReport {
         position,
-        session: view.as_ref().and_then(|view| Some(view.history.hold()?.session.clone())),
+        session: hold.map(|hold| hold.session.clone()),
+        holder_is_gone,
         reason: report.reason,
         next_phase: report.next.phase,
         next_description: report.next.description,
@@ -115,6 +160,5 @@ pub(in crate::runs) fn brief_of(
         completed_activities: report.completed_activities,
         completed: report.completed,
         others: report.candidates.len(),
-    };
-    Ok(Some((report, view)))
+    }))
 }
