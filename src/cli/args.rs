@@ -444,7 +444,7 @@ pub(super) struct CallerArgs {
 // Arguments of `hook`.
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// claude-code, codex, or auto: Claude Code if CLAUDE_CODE_SESSION_ID is the session of the payload, else Codex
+    /// claude-code, codex, qwen, gemini-cli, copilot, opencode, or auto: the one that shows, else Codex
     #[arg(value_name = "HOST")]
     pub(super) host: String,
     /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end

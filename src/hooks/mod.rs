@@ -50,7 +50,7 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
         }
         _ => Payload::of(given)?,
     };
-    let host = host(call.host, cx.claude_session().as_ref(), payload.session.as_ref())?;
+    let host = host(call.host, &cx.host_signs(), payload.session.as_ref())?;
     // A sub-agent works under its parent's run, and never takes it over.
     if payload.is_subagent {
         return Ok(String::new());
@@ -101,7 +101,7 @@ fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Resu
         // Without the note the next prompt shows the same once more.
         logged(cx, runs::note_shown(cx, host, session, brief.as_deref()));
     }
-    Ok(brief.map(|brief| context("SessionStart", &brief)).unwrap_or_default())
+    Ok(brief.map(|brief| context(host, "SessionStart", &brief)).unwrap_or_default())
 }
 
 /// What the prompt did to the modes, and where the run stands if that has changed since it was told.
@@ -123,7 +123,7 @@ fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<Stri
             parts.push(brief);
         }
     }
-    Ok(if parts.is_empty() { String::new() } else { context("UserPromptSubmit", &parts.join("\n\n")) })
+    Ok(if parts.is_empty() { String::new() } else { context(host, "UserPromptSubmit", &parts.join("\n\n")) })
 }
 
 fn stop(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {

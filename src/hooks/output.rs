@@ -4,9 +4,14 @@ use serde_json::json;
 
 use crate::runs::AgentHost;
 
-/// Text for the context of the model. Both hosts read the same shape.
-pub(super) fn context(event: &str, text: &str) -> String {
-    format!("{}\n", json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
+/// Text for the context of the model.
+pub(super) fn context(host: AgentHost, event: &str, text: &str) -> String {
+    let answer = match host {
+        // It ignores what the others read, and they refuse or ignore what it reads.
+        AgentHost::Copilot => json!({ "additionalContext": text }),
+        _ => json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }),
+    };
+    format!("{answer}\n")
 }
 
 /// A line of plain text, for the events of Claude Code that take it.
@@ -16,8 +21,10 @@ pub(super) fn plain(text: &str) -> String {
 
 /// Tells the host to go on with `text`. Claude Code would show a "block" as a problem, and Codex reads nothing else.
 pub(super) fn go_on(host: AgentHost, text: &str) -> String {
-    match host {
-        AgentHost::ClaudeCode => context("Stop", text),
-        AgentHost::Codex => format!("{}\n", json!({ "decision": "block", "reason": text })),
-    }
+    let decision = match host {
+        AgentHost::ClaudeCode | AgentHost::Qwen => return context(host, "Stop", text),
+        AgentHost::GeminiCli => "deny",
+        AgentHost::Codex | AgentHost::Copilot | AgentHost::Opencode => "block",
+    };
+    format!("{}\n", json!({ "decision": decision, "reason": text }))
 }

@@ -6,17 +6,19 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::model::SessionId;
-use crate::runs::{AgentHost, Beginning};
+use crate::runs::{AgentHost, Beginning, HostSigns};
 
-/// The host `name`. With `auto` it is Claude Code if its variable names the session of the payload, and Codex otherwise:
-/// Codex gives hooks no variable, but may itself run inside Claude Code.
-pub(super) fn host(name: &str, claude: Option<&SessionId>, session: Option<&SessionId>) -> Result<AgentHost, String> {
+/// The host that calls. The settings of Claude Code are read by other hosts as well, so there and with `auto` it is the one
+/// that shows; otherwise Claude Code, and with `auto` Codex, which shows by nothing.
+pub(super) fn host(name: &str, signs: &HostSigns, session: Option<&SessionId>) -> Result<AgentHost, String> {
+    let shown = || signs.host(session);
     match name {
-        "claude-code" => Ok(AgentHost::ClaudeCode),
-        "codex" => Ok(AgentHost::Codex),
-        "auto" if claude.is_some() && claude == session => Ok(AgentHost::ClaudeCode),
-        "auto" => Ok(AgentHost::Codex),
-        _ => Err("the host is claude-code, codex or auto".to_owned()),
+        "auto" => Ok(shown().unwrap_or(AgentHost::Codex)),
+        "claude-code" => Ok(shown().unwrap_or(AgentHost::ClaudeCode)),
+        _ => AgentHost::ALL.into_iter().find(|host| host.as_str() == name).ok_or_else(|| {
+            let names = AgentHost::ALL.map(AgentHost::as_str).join(", ");
+            format!("the host is auto or one of {names}")
+        }),
     }
 }
 
@@ -138,14 +140,28 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_claude_code_only_when_it_names_the_session() {
+    fn the_host_is_the_one_that_names_the_session_and_copilot_where_none_does() {
         let [session, other] = ["s1", "s2"].map(|id| SessionId::new(id).unwrap());
-        let named = |name, claude| host(name, claude, Some(&session));
-        assert_eq!(named("auto", Some(&session)), Ok(AgentHost::ClaudeCode));
-        assert_eq!(named("auto", Some(&other)), Ok(AgentHost::Codex));
-        assert_eq!(named("auto", None), Ok(AgentHost::Codex));
-        assert_eq!(host("auto", None, None), Ok(AgentHost::Codex));
-        assert!(named("emacs", None).is_err());
+        let none = HostSigns::default();
+        let claude = |id: &SessionId| HostSigns { claude: Some(id.clone()), ..HostSigns::default() };
+        let gemini = HostSigns { gemini: Some(session.clone()), ..claude(&other) };
+        let in_copilot = |signs: HostSigns| HostSigns { is_copilot: true, ..signs };
+        for (name, signs, wanted) in [
+            ("auto", &claude(&session), AgentHost::ClaudeCode),
+            ("auto", &claude(&other), AgentHost::Codex),
+            ("auto", &none, AgentHost::Codex),
+            ("auto", &gemini, AgentHost::GeminiCli),
+            ("claude-code", &gemini, AgentHost::GeminiCli),
+            ("claude-code", &none, AgentHost::ClaudeCode),
+            ("claude-code", &in_copilot(claude(&other)), AgentHost::Copilot),
+            ("claude-code", &in_copilot(claude(&session)), AgentHost::ClaudeCode),
+            ("codex", &in_copilot(none.clone()), AgentHost::Codex),
+            ("qwen", &none, AgentHost::Qwen),
+        ] {
+            assert_eq!(host(name, signs, Some(&session)), Ok(wanted), "{name} {signs:?}");
+        }
+        assert_eq!(host("auto", &none, None), Ok(AgentHost::Codex));
+        assert!(host("emacs", &none, None).is_err());
     }
 
     #[test]

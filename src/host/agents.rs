@@ -130,6 +130,14 @@ impl Agent {
         ancestor_of(self.pid(), self.host.programs).or_else(|| Holder::current(self.pid()))
     }
 
+    /// The process of the host whose program has this name: an ancestor with a name of it, or the nearest ancestor that is not
+    /// a shell or launcher.
+    #[must_use]
+    pub fn process_of(name: &str) -> Option<Holder> {
+        let host = HOSTS.iter().find(|host| host.name == name)?;
+        ancestor_of(None, host.programs).or_else(|| Holder::current(None))
+    }
+
     fn pid(&self) -> Option<u32> {
         self.pid.as_ref().and_then(|pid| pid.parse().ok())
     }

@@ -31,6 +31,12 @@ pub struct Env {
     pub caller: Option<Agent>,
     /// `CLAUDE_CODE_SESSION_ID`, if it is a valid session id.
     pub claude_session: Option<Setting>,
+    /// `GEMINI_SESSION_ID`, which the Gemini CLI gives its hooks.
+    pub gemini_session: Option<Setting>,
+    /// `QWEN_CODE_SESSION_ID`.
+    pub qwen_session: Option<Setting>,
+    /// Whether `COPILOT_CLI` is set.
+    pub is_copilot: bool,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
     /// `FLOW_RUN_TOKEN`: lets sub-agents with sessions of their own report on their units.
@@ -100,6 +106,9 @@ impl Env {
             run: setting("FLOW_RUN"),
             session,
             claude_session,
+            gemini_session: setting("GEMINI_SESSION_ID"),
+            qwen_session: setting("QWEN_CODE_SESSION_ID"),
+            is_copilot: setting("COPILOT_CLI").is_some(),
             epoch: setting("FLOW_EPOCH"),
             run_token: setting("FLOW_RUN_TOKEN"),
             holder_pid,

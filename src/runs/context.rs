@@ -10,6 +10,7 @@ use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::error::{Error, Result};
+use crate::runs::hosts::HostSigns;
 use crate::runs::hosts::{bound_process, session_of_process};
 use crate::runs::open::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
@@ -399,7 +400,7 @@ impl Context {
         }
         let Some((agent, process)) = self.unnamed_agent() else { return Ok(None) };
         if let Ok(project) = self.project()
-            && let Some(bound) = session_of_process(&project, &process)
+            && let Some(bound) = session_of_process(&project, agent.host.name, &process)
         {
             return Ok(Some(bound));
         }
@@ -423,9 +424,15 @@ impl Context {
         Some((agent, process))
     }
 
-    /// The session that Claude Code names to the programs that it starts.
-    pub(crate) fn claude_session(&self) -> Option<SessionId> {
-        self.env.claude_session.as_ref().and_then(|setting| setting.parse().ok())
+    /// By what a host shows to its hooks.
+    pub(crate) fn host_signs(&self) -> HostSigns {
+        let session = |setting: &Option<Setting>| setting.as_ref().and_then(|setting| setting.parse().ok());
+        HostSigns {
+            claude: session(&self.env.claude_session),
+            gemini: session(&self.env.gemini_session),
+            qwen: session(&self.env.qwen_session),
+            is_copilot: self.env.is_copilot,
+        }
     }
 
     /// Evidence by which others can later tell whether this caller is dead.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
-use crate::host::{Holder, Liveness};
+use crate::host::{Agent, Holder, Liveness};
 use crate::model::{Explain as _, RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -24,11 +24,20 @@ pub enum AgentHost {
     ClaudeCode,
     /// Codex.
     Codex,
+    /// Qwen Code.
+    Qwen,
+    /// Gemini CLI.
+    GeminiCli,
+    /// Copilot CLI.
+    Copilot,
+    /// OpenCode.
+    Opencode,
 }
 
 impl AgentHost {
     /// All hosts.
-    pub(crate) const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::ClaudeCode, Self::Codex, Self::Qwen, Self::GeminiCli, Self::Copilot, Self::Opencode];
 
     /// The name on the command line.
     #[must_use]
@@ -36,6 +45,10 @@ impl AgentHost {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
+            Self::Qwen => "qwen",
+            Self::GeminiCli => "gemini-cli",
+            Self::Copilot => "copilot",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -45,6 +58,10 @@ impl AgentHost {
         match self {
             Self::ClaudeCode => "Claude Code",
             Self::Codex => "Codex",
+            Self::Qwen => "Qwen Code",
+            Self::GeminiCli => "Gemini CLI",
+            Self::Copilot => "Copilot CLI",
+            Self::Opencode => "OpenCode",
         }
     }
 
@@ -54,7 +71,51 @@ impl AgentHost {
             Self::ClaudeCode => cx.holder(),
             // A Codex that runs inside Claude Code inherits the variable that names Claude Code's process.
             Self::Codex => Ok(Holder::current(cx.holder_given_to_flow()?)),
+            // The process that its commands find as well.
+            Self::Qwen | Self::GeminiCli | Self::Copilot | Self::Opencode => match cx.holder_given_to_flow()? {
+                Some(pid) => Ok(Holder::current(Some(pid))),
+                None => Ok(Agent::process_of(self.program())),
+            },
         }
+    }
+
+    /// The name of its program, as that of a host of agents in [`crate::host`].
+    fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+            Self::Qwen => "qwen",
+            Self::GeminiCli => "gemini",
+            Self::Copilot => "copilot",
+            Self::Opencode => "opencode",
+        }
+    }
+}
+
+/// By what hosts show to their hooks. A host that another one started inherits the other's variables, so those with a session
+/// count only where it is that of the payload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HostSigns {
+    /// The session that Claude Code names.
+    pub(crate) claude: Option<SessionId>,
+    /// The session that the Gemini CLI names.
+    pub(crate) gemini: Option<SessionId>,
+    /// The session that Qwen Code names.
+    pub(crate) qwen: Option<SessionId>,
+    /// Whether the Copilot CLI shows.
+    pub(crate) is_copilot: bool,
+}
+
+impl HostSigns {
+    /// The host that calls a hook about `session`, as far as it shows.
+    pub(crate) fn host(&self, session: Option<&SessionId>) -> Option<AgentHost> {
+        let named = [
+            (&self.claude, AgentHost::ClaudeCode),
+            (&self.qwen, AgentHost::Qwen),
+            (&self.gemini, AgentHost::GeminiCli),
+        ];
+        let found = named.into_iter().find(|(named, _)| named.is_some() && named.as_ref() == session);
+        found.map(|(_, host)| host).or(self.is_copilot.then_some(AgentHost::Copilot))
     }
 }
 
@@ -190,8 +251,13 @@ pub(super) fn prune(project: &Project, now: Timestamp) {
 }
 
 fn notes(project: &Project) -> Vec<HostNote> {
-    let names = project.host_note_names().into_iter();
-    names.filter_map(|name| HostNote::read(&name, &project.host_note(&name)?)).collect()
+    AgentHost::ALL.into_iter().flat_map(|host| notes_of(project, host)).collect()
+}
+
+fn notes_of(project: &Project, host: AgentHost) -> Vec<HostNote> {
+    let mut names = project.host_note_names();
+    names.retain(|name| name.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('-')));
+    names.iter().filter_map(|name| HostNote::read(name, &project.host_note(name)?)).collect()
 }
 
 /// Notes that `session` was shown `brief`, or nothing. Returns whether that is another one than before.
@@ -254,9 +320,10 @@ pub(super) fn bound_process(project: &Project, session: &SessionId) -> Option<Ho
     bound.into_iter().find(|holder| holder.liveness() != Liveness::Dead)
 }
 
-/// The session that a hook has bound to `process` last, unless it is over.
-pub(super) fn session_of_process(project: &Project, process: &Holder) -> Option<SessionId> {
-    let mut own = notes(project);
+/// The session that a hook of the host with this program has bound to `process` last, unless it is over.
+pub(super) fn session_of_process(project: &Project, program: &str, process: &Holder) -> Option<SessionId> {
+    let host = AgentHost::ALL.into_iter().find(|host| host.program() == program)?;
+    let mut own = notes_of(project, host);
     own.retain(|note| note.over.is_none() && note.holder().as_ref() == Some(process));
     own.into_iter().max_by(HostNote::by_age)?.session()
 }

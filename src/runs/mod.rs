@@ -70,6 +70,7 @@ pub(crate) use going_on::going_on;
 pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub use hosts::AgentHost;
+pub(crate) use hosts::HostSigns;
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};

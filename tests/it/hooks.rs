@@ -35,6 +35,62 @@ const EVENTS: [&str; 7] =
     ["session-start", "user-prompt-submit", "pre-compact", "stop", "subagent-start", "subagent-stop", "session-end"];
 
 #[test]
+fn a_host_is_answered_in_its_own_words_also_by_hooks_of_another_one() {
+    let sandbox = in_use();
+    started(&sandbox);
+    let answer = |host: &str, variables: &[(&str, &str)], event: &str, more: Value| {
+        let mut payload = json!({ "session_id": "h1" });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut command = sandbox.flow_command();
+        command.args(["hook", host, event]).envs(variables.iter().copied());
+        let stdout = crate::support::run(command, &payload.to_string()).ok().stdout;
+        serde_json::from_str::<Value>(&stdout).unwrap()
+    };
+    let prompt = || json!({ "prompt": "$ultrawork go" });
+    let copilot = ("COPILOT_CLI", "1");
+    for (host, variables) in [("claude-code", &[copilot][..]), ("auto", &[copilot]), ("copilot", &[])] {
+        let told = answer(host, variables, "user-prompt-submit", prompt());
+        assert_eq!(told.as_object().unwrap().len(), 1, "{told}");
+        assert!(told["additionalContext"].as_str().unwrap().contains("ultrawork"), "{told}");
+        sandbox.flow(["mode", "cancel", "--session", "h1"]).ok();
+    }
+    let claude = ("CLAUDE_CODE_SESSION_ID", "h1");
+    for (host, variables) in [
+        ("claude-code", &[][..]),
+        ("claude-code", &[copilot, claude]),
+        ("auto", &[("GEMINI_SESSION_ID", "h1")]),
+        ("gemini-cli", &[]),
+        ("qwen", &[]),
+        ("codex", &[copilot]),
+    ] {
+        let told = answer(host, variables, "session-start", json!({ "source": "startup" }));
+        assert!(told["hookSpecificOutput"]["additionalContext"].is_string(), "{host} {variables:?}: {told}");
+    }
+    let kept = std::fs::read_dir(sandbox.path(".flow/.cache/hosts")).unwrap();
+    let mut hosts: Vec<String> = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    hosts.retain(|name| name.ends_with(".json"));
+    hosts.iter_mut().for_each(|name| *name = name.split("-sha").next().unwrap().to_owned());
+    hosts.sort();
+    assert_eq!(hosts, ["claude-code", "codex", "copilot", "gemini-cli", "qwen"]);
+}
+
+#[test]
+fn the_commands_of_a_host_that_names_no_session_are_of_the_one_that_its_hook_named() {
+    let sandbox = in_use();
+    let of_host = |args: &[&str], payload: Option<&str>| {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("GEMINI_CLI", "1");
+        crate::support::run(command, payload.unwrap_or_default()).ok()
+    };
+    of_host(&["hook", "gemini-cli", "session-start"], Some(r#"{"session_id":"g1","source":"startup"}"#));
+    of_host(&["start", "debug", "--id", "r1"], None);
+    assert_eq!(hold(&sandbox, "r1"), held("g1", 1));
+    of_host(&["record-activity", "--id", "a"], None);
+    of_host(&["hook", "gemini-cli", "session-end"], Some(r#"{"session_id":"g1","reason":"exit"}"#));
+    assert_eq!(hold(&sandbox, "r1").0, None);
+}
+
+#[test]
 fn a_session_begins_with_where_the_run_stands() {
     let sandbox = Sandbox::new();
     let payload = json!({ "session_id": "s1", "source": "startup" });
@@ -632,7 +688,7 @@ fn trouble_is_logged_and_never_told_to_the_host() {
         [
             "codex stop: the payload is not JSON",
             "codex stop: the payload is not a JSON object",
-            "emacs stop: the host is claude-code, codex or auto",
+            "emacs stop: the host is auto or one of claude-code, codex, qwen, gemini-cli, copilot, opencode",
             "codex tool-use: flow does not know this event",
         ]
     );

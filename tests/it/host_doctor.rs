@@ -94,7 +94,7 @@ fn handlers_that_are_old_or_wrong_are_found() {
     let clinic = Clinic::new();
     let handler = |command: &str, timeout: u32| json!([{ "hooks": [{ "type": "command", "command": command, "timeout": timeout }] }]);
     let settings = json!({ "disableAllHooks": true, "hooks": {
-        "SessionStart": handler("flow hook claude-code session-start", 60),
+        "SessionStart": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code session-start", 60),
         "UserPromptSubmit": handler("flow hook auto user-prompt-submit", 3),
         "SessionEnd": handler("flow session-end", 3),
         "PreCompact": handler("flow hook claude-code pre-compact; true", 3),
@@ -138,7 +138,7 @@ fn an_event_that_is_answered_twice_is_found() {
     assert!(clinic.findings().is_empty());
     // One handler for each way in which a session begins is not twice.
     let text = fs::read_to_string(clinic.sandbox.path(CLAUDE)).unwrap();
-    let handler = json!({ "type": "command", "command": "flow hook claude-code session-start", "timeout": 3 });
+    let handler = json!({ "type": "command", "command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code session-start", "timeout": 3 });
     let mut settings: Value = serde_json::from_str(&text).unwrap();
     let group = |matcher: &str| json!({ "matcher": matcher, "hooks": [handler] });
     settings["hooks"]["SessionStart"] = json!([group("startup"), group("resume")]);
@@ -206,7 +206,7 @@ fn hooks_that_codex_does_not_trust_are_found() {
     clinic.write("../.codex/hooks.json", &others.to_string());
     clinic.hooks(&["install", "--host", "codex"]).ok();
     let hook = |event: &str, trust: &str, on: bool| {
-        let command = format!("flow hook codex {event}");
+        let command = format!("command -v flow >/dev/null || exit 0; exec flow hook codex {event}");
         json!({ "key": format!("/h/hooks.json:{event}:0:0"), "command": command, "trustStatus": trust, "enabled": on })
     };
     let mine = json!({ "key": "k", "command": "mine", "trustStatus": "untrusted", "enabled": true });

@@ -98,24 +98,24 @@ fn without_settings_files_are_made_and_removed_again() {
     let settings: Value = serde_json::from_str(&home.read(CLAUDE)).unwrap();
     let handler = |command: &str| json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 3 }] }]);
     let hooks = json!({ "hooks": {
-        "SessionStart": handler("flow hook claude-code session-start"),
-        "UserPromptSubmit": handler("flow hook claude-code user-prompt-submit"),
-        "SessionEnd": handler("flow hook claude-code session-end"),
-        "PreCompact": handler("flow hook claude-code pre-compact"),
+        "SessionStart": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code session-start"),
+        "UserPromptSubmit": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code user-prompt-submit"),
+        "SessionEnd": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code session-end"),
+        "PreCompact": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code pre-compact"),
     }});
     assert_eq!(settings, hooks);
     insta::assert_snapshot!(home.shown(&home.hooks("status").ok().stdout), @"
     installed  claude-code user  /home/.claude/settings.json
-      SessionStart        flow hook claude-code session-start
-      UserPromptSubmit    flow hook claude-code user-prompt-submit
-      SessionEnd          flow hook claude-code session-end
-      PreCompact          flow hook claude-code pre-compact
+      SessionStart        command -v flow >/dev/null || exit 0; exec flow hook claude-code session-start
+      UserPromptSubmit    command -v flow >/dev/null || exit 0; exec flow hook claude-code user-prompt-submit
+      SessionEnd          command -v flow >/dev/null || exit 0; exec flow hook claude-code session-end
+      PreCompact          command -v flow >/dev/null || exit 0; exec flow hook claude-code pre-compact
     not installed  claude-code project  /.claude/settings.json
     not installed  claude-code local  /.claude/settings.local.json
     installed  codex user  /home/.codex/hooks.json
-      SessionStart      no trust noted; `flow hooks doctor` asks Codex  flow hook codex session-start
-      UserPromptSubmit  no trust noted; `flow hooks doctor` asks Codex  flow hook codex user-prompt-submit
-      SessionEnd        no trust noted; `flow hooks doctor` asks Codex  flow hook codex session-end
+      SessionStart      no trust noted; `flow hooks doctor` asks Codex  command -v flow >/dev/null || exit 0; exec flow hook codex session-start
+      UserPromptSubmit  no trust noted; `flow hooks doctor` asks Codex  command -v flow >/dev/null || exit 0; exec flow hook codex user-prompt-submit
+      SessionEnd        no trust noted; `flow hooks doctor` asks Codex  command -v flow >/dev/null || exit 0; exec flow hook codex session-end
     not installed  codex project  /.codex/hooks.json
     ");
     let again = home.hooks("install --json").ok().json();
@@ -152,7 +152,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "flow hook claude-code stop --continue",
+    +            "command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code stop --continue",
     +            "timeout": 3
     +          }
     +        ]
@@ -179,10 +179,36 @@ fn a_project_has_commands_that_do_nothing_without_flow() {
     assert_eq!(home.names(".claude"), ["settings.json", "settings.local.json"]);
     assert_eq!(home.names(".codex"), ["hooks.json"]);
     let refused = home.hooks("install --scope local --host codex --json").exits(2).error();
-    assert_eq!(refused["message"], "Codex has no local settings; use the scope user or project");
+    assert_eq!(refused["message"], "only Claude Code has local settings; use the scope user or project");
     home.hooks("uninstall --scope project").ok();
     home.hooks("uninstall --scope local").ok();
     assert!(home.names(".claude").is_empty());
+}
+
+#[test]
+fn qwen_code_and_the_gemini_cli_get_their_events_in_their_unit_of_time_where_they_are_there() {
+    for (host, event, timeout) in [("qwen", "UserPromptSubmit", 3), ("gemini-cli", "BeforeAgent", 3000)] {
+        let home = Home::new();
+        let dir = format!("home/.{}", host.trim_end_matches("-cli"));
+        let file = format!("{dir}/settings.json");
+        home.hooks("install").ok();
+        assert!(!home.path(&dir).exists());
+        fs::create_dir_all(home.path(&dir)).unwrap();
+        let text = "{ \"theme\": \"x\" }\n";
+        fs::write(home.path(&file), text).unwrap();
+        home.hooks("install --continue").ok();
+        let settings: Value = serde_json::from_str(&home.read(&file)).unwrap();
+        let command = format!("command -v flow >/dev/null || exit 0; exec flow hook {host} user-prompt-submit");
+        let handler = json!([{ "hooks": [{ "type": "command", "command": command, "timeout": timeout }] }]);
+        assert_eq!(settings["hooks"][event], handler);
+        assert_eq!(settings["hooks"].as_object().unwrap().len(), 4, "{settings}");
+        let again = home.hooks("install --json").ok().json();
+        assert!(again["files"].as_array().unwrap().iter().all(|file| file["outcome"] == "unchanged"), "{again}");
+        let status = home.hooks(&format!("status --host {host} --json")).ok().json();
+        assert_eq!(status["files"][0]["installed"], "yes", "{status}");
+        home.hooks("uninstall").ok();
+        assert_eq!(home.read(&file), text);
+    }
 }
 
 #[test]
@@ -204,8 +230,8 @@ fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
     let new = home.read(CLAUDE);
     for kept in [
         r#"{ "matcher": "clear", "hooks": [ { "type": "command", "command": "mine" },"#,
-        r#"{ "type": "command", "command": "flow hook claude-code session-end", "statusMessage": "bye", "timeout": 3 }, { "type": "command", "command": "yours" } ] }"#,
-        r#""command": "flow hook claude-code stop --continue", "timeout": 3 }"#,
+        r#"{ "type": "command", "command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code session-end", "statusMessage": "bye", "timeout": 3 }, { "type": "command", "command": "yours" } ] }"#,
+        r#""command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code stop --continue", "timeout": 3 }"#,
         r#""Other": "of a newer host""#,
         r#"{ "command": "/usr/bin/flow hud", "padding": 0 }"#,
     ] {
@@ -242,11 +268,11 @@ fn a_path_to_the_program_stays() {
 fn a_handler_with_a_matcher_gets_one_without_behind_it() {
     let home = Home::new();
     let handler = |command: &str| json!([{ "type": "command", "command": command, "timeout": 3 }]);
-    let start = handler("flow hook claude-code session-start");
-    let prompt = handler("flow hook claude-code user-prompt-submit");
+    let start = handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code session-start");
+    let prompt = handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code user-prompt-submit");
     let text = json!({ "hooks": {
         "SessionStart": [{ "matcher": "compact", "hooks": start }],
-        "SessionEnd": [{ "matcher": "*", "hooks": handler("flow hook claude-code session-end") }],
+        "SessionEnd": [{ "matcher": "*", "hooks": handler("command -v flow >/dev/null || exit 0; exec flow hook claude-code session-end") }],
         // Hosts heed no matcher here.
         "UserPromptSubmit": [{ "matcher": "x", "hooks": prompt }],
     } });
@@ -312,7 +338,7 @@ fn the_status_line_of_another_program_stays() {
     home.write(CLAUDE, "{}");
     let report = home.hooks("install --statusline --json").ok().json();
     assert_eq!(report["files"][0]["status_line"], "installed");
-    assert!(home.read(CLAUDE).contains("\"command\": \"flow hud\""));
+    assert!(home.read(CLAUDE).contains("\"command\": \"command -v flow >/dev/null || exit 0; exec flow hud\""));
     let report = home.hooks("uninstall --json").ok().json();
     assert_eq!(report["files"][0]["status_line"], "removed");
     assert_eq!(home.read(CLAUDE), "{}");
@@ -636,7 +662,10 @@ fn there_and_back(home: &Home, host: &str, file: &Path, text: Option<&str>, more
     for event in ["SessionStart", "UserPromptSubmit", "SessionEnd"] {
         let groups = value["hooks"][event].as_array().unwrap();
         let command = groups.last().unwrap()["hooks"][0]["command"].as_str().unwrap();
-        prop_assert!(command.starts_with(&format!("flow hook {host} ")), "{command}");
+        prop_assert!(
+            command.starts_with(&format!("command -v flow >/dev/null || exit 0; exec flow hook {host} ")),
+            "{command}"
+        );
     }
     home.hooks(&format!("install --host {host} {more}")).ok();
     prop_assert_eq!(read().unwrap(), installed, "a second time it changes nothing");

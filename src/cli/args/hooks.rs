@@ -84,7 +84,7 @@ pub(crate) struct PlaceArgs {
 
 value_enum!(
     /// A host.
-    HostArg { ClaudeCode, Codex, All } -> settings::HostChoice
+    HostArg { ClaudeCode, Codex, Qwen, GeminiCli, All } -> settings::HostChoice
 );
 value_enum!(
     /// A scope.

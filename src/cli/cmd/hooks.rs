@@ -135,7 +135,7 @@ fn change(report: &HooksChangeReport) -> String {
 fn allowed(file: &SettingsChange, page: &mut Page) {
     let (place, shown): (_, Vec<_>) = match file.host {
         AgentHost::ClaudeCode => ("permissions.allow", file.allow.iter().map(|rule| format!("{rule:?}")).collect()),
-        AgentHost::Codex => ("a file in ~/.codex/rules", file.allow.clone()),
+        _ => ("a file in ~/.codex/rules", file.allow.clone()),
     };
     let separator = if file.host == AgentHost::ClaudeCode { "," } else { "" };
     page.field("may allow", &format!("to let the agent call flow without asking, add to {place}:"));

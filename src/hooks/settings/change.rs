@@ -114,12 +114,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
         obstacle::refuse(cx, file)?;
     }
     let edit = |file: &SettingsFile, text: Option<&str>| {
-        let wanted = Wanted {
-            host: file.host,
-            guarded: request.scope == SettingsScope::Project,
-            continues: request.continues,
-            status_line: request.status_line,
-        };
+        let wanted = Wanted { host: file.host, continues: request.continues, status_line: request.status_line };
         checked(file, text, edit::install(text, &wanted))
     };
     let mut report = change(&files, request.dry_run, &edit)?;

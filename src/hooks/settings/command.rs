@@ -5,12 +5,9 @@ use std::path::Path;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::host::{Event, STOP};
 
-/// A project's settings reach people who do not have flow: without it, their host would report a failing hook at every
-/// prompt.
+/// Settings reach people who do not have flow, and stay when flow is gone: without it, their host would report a failing hook
+/// at every prompt.
 const GUARD: &str = "command -v flow >/dev/null || exit 0;";
-
-/// How many seconds a host waits for flow. It is what Codex allows at most at the end of a session.
-pub(super) const TIMEOUT: u64 = 3;
 
 /// What a command line of settings calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +24,14 @@ pub(super) enum Call {
 }
 
 /// The command line for `event`.
-pub(super) fn hook(host: AgentHost, event: Event, continues: bool, guarded: bool) -> String {
-    let more = if continues && event == STOP { " --continue" } else { "" };
-    line(&format!("flow hook {} {}{more}", host.as_str(), event.1), guarded)
+pub(super) fn hook(host: AgentHost, event: Event, continues: bool) -> String {
+    let more = if continues && event.1 == STOP { " --continue" } else { "" };
+    format!("{GUARD} exec flow hook {} {}{more}", host.as_str(), event.1)
 }
 
 /// The command line for the status line.
-pub(super) fn status_line(guarded: bool) -> String {
-    line("flow hud", guarded)
-}
-
-fn line(command: &str, guarded: bool) -> String {
-    if guarded { format!("{GUARD} exec {command}") } else { command.to_owned() }
+pub(super) fn status_line() -> String {
+    format!("{GUARD} exec flow hud")
 }
 
 /// What `command` calls, if it is a command line that flow or its instructions wrote: with or without the guard, and with
@@ -97,16 +90,19 @@ mod tests {
     #[test]
     fn what_flow_writes_is_recognised_and_what_others_write_is_not() {
         for host in AgentHost::ALL {
-            for event in host.events().iter().chain(&[STOP]) {
-                for (continues, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
-                    let call = call(&hook(host, *event, continues, guarded));
-                    assert_eq!(call, Some(Call::Hook { continues: continues && *event == STOP }));
+            for event in host.all_events() {
+                for continues in [false, true] {
+                    let line = hook(host, event, continues);
+                    let wanted = Some(Call::Hook { continues: continues && event.1 == STOP });
+                    assert_eq!(call(&line), wanted);
+                    // As earlier versions wrote it for the user.
+                    assert_eq!(call(line.split_once("exec ").unwrap().1), wanted);
                 }
             }
         }
         assert_eq!(call("flow session-end"), Some(Call::SessionEnd));
         assert_eq!(call("'/opt/my tools/flow' hook auto stop"), Some(Call::Hook { continues: false }));
-        assert_eq!(call(&status_line(true)), Some(Call::StatusLine));
+        assert_eq!(call(&status_line()), Some(Call::StatusLine));
         for other in [
             "",
             "flow",
@@ -129,7 +125,7 @@ mod tests {
         ] {
             assert_eq!(in_place_of(old, "flow hook codex stop"), wanted);
         }
-        let guarded = hook(AgentHost::Codex, STOP, false, true);
+        let guarded = hook(AgentHost::Codex, AgentHost::Codex.stop(), false);
         assert_eq!(in_place_of("~/bin/flow session-end", &guarded), "~/bin/flow hook codex stop");
         assert_eq!(
             in_place_of(&guarded.replace("exec flow", "exec /f/flow"), &guarded),

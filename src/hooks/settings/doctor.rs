@@ -74,9 +74,8 @@ pub struct LastCall {
 /// If the files cannot be found. One that cannot be read is a finding.
 pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorReport> {
     let mut examined = Examined { cx, findings: Vec::new(), asked_codex: false, is_installed: false };
-    for &host in request.host.hosts() {
-        let choice = if host == AgentHost::Codex { HostChoice::Codex } else { HostChoice::ClaudeCode };
-        examined.host(host, all(cx, choice, None)?);
+    for host in request.host.hosts(cx) {
+        examined.host(host, all(cx, HostChoice::of(host), None)?);
     }
     if !examined.is_installed {
         examined.nothing();
@@ -94,7 +93,7 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
         });
     }
     // Claude Code runs its hooks in a shell that is not a login shell.
-    if request.host.hosts().contains(&AgentHost::Codex)
+    if request.host.hosts(cx).contains(&AgentHost::Codex)
         && let Some(found) = login_flow(cx, &examined.directory())
     {
         examined.login(&found);
@@ -205,10 +204,10 @@ impl Examined<'_> {
             let here = (settings, handler);
             if handler.call == Some(Call::SessionEnd) {
                 self.at("old_handler", here, "calls `flow session-end`, as earlier versions did", again());
-            } else if !handler.has_timeout() {
-                let message = format!("has another time limit than {} seconds", command::TIMEOUT);
+            } else if !handler.has_timeout(settings.host) {
+                let message = "has another time limit than 3 seconds";
                 self.at("other_timeout", here, &message, again());
-            } else if !handler.is_current(settings.host, settings.scope) {
+            } else if !handler.is_current(settings.host) {
                 self.at("other_command", here, "has a command line of another version of flow", again());
             }
             if settings.host == AgentHost::Codex && handler.is_before_others {
@@ -330,8 +329,8 @@ fn numbers(version: &str) -> Vec<u64> {
 
 fn last_calls(cx: &Context, hosts: HostChoice) -> Vec<LastCall> {
     let mut calls = Vec::new();
-    for &host in hosts.hosts() {
-        for event in host.events().iter().chain(&[super::host::STOP]) {
+    for host in hosts.hosts(cx) {
+        for event in host.all_events() {
             let at = runs::last_call(cx, host, event.1);
             calls.extend(at.map(|at| LastCall { host, event: event.1.to_owned(), at }));
         }

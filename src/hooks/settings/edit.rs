@@ -7,16 +7,14 @@ use serde_json::{Value, json};
 
 use crate::codec::{JsonFault, JsonNode, JsonText, Layout, Place, Rest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::{self, Call, TIMEOUT};
+use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT};
-use crate::hooks::settings::host::{self, Event, STOP};
+use crate::hooks::settings::host::{self, Event};
 
 /// What the settings are to have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) host: AgentHost,
-    /// Whether the commands do nothing where flow is missing.
-    pub(super) guarded: bool,
     /// Whether the event `stop` continues a run.
     pub(super) continues: bool,
     /// Whether flow writes the status line.
@@ -92,7 +90,7 @@ pub(super) fn is_blank(body: &str) -> bool {
 pub(super) fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
     let root = json.root();
     let members = root.members().ok_or_else(|| fault(json, root, "the settings are not an object"))?;
-    let is_known = |key: &str| host == AgentHost::ClaudeCode || ["description", HOOKS].contains(&key);
+    let is_known = |key: &str| host != AgentHost::Codex || ["description", HOOKS].contains(&key);
     match members.iter().find(|member| !is_known(&member.key)) {
         Some(other) => {
             Err(fault(json, &other.value, &format!("Codex does not read a file with the key {:?}", other.key)))
@@ -130,18 +128,19 @@ pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, Edi
 
 impl Wanted {
     fn command(&self, event: Event, continues: bool) -> String {
-        command::hook(self.host, event, continues, self.guarded)
+        command::hook(self.host, event, continues)
     }
 
     /// The events that get a handler; one that has a handler of flow keeps it.
     fn events(&self, has_ours: impl Fn(&str) -> bool) -> Vec<Event> {
-        let stop = (self.continues || has_ours(STOP.0)).then_some(STOP);
+        let stop = self.host.stop();
+        let stop = (self.continues || has_ours(stop.0)).then_some(stop);
         self.host.events().iter().copied().chain(stop).collect()
     }
 
     fn group(&self, event: Event) -> Value {
         let command = self.command(event, self.continues);
-        json!({ "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT }] })
+        json!({ "hooks": [{ "type": "command", "command": command, "timeout": self.host.timeout() }] })
     }
 
     fn hooks(&self) -> Value {
@@ -150,7 +149,7 @@ impl Wanted {
     }
 
     fn status_line(&self) -> Value {
-        json!({ "type": "command", "command": command::status_line(self.guarded) })
+        json!({ "type": "command", "command": command::status_line() })
     }
 
     /// A text with nothing but flow's handlers. A file that was there and blank gets no line break at its end, so that it
@@ -205,9 +204,16 @@ impl Wanted {
         }
         for (call, handler) in ours {
             let continues = self.continues || call == Call::Hook { continues: true };
-            is_changed |= renew(json, &handler, &self.command(event, continues));
+            is_changed |= self.renew(json, &handler, &self.command(event, continues));
         }
         Ok(is_changed)
+    }
+
+    /// Gives a handler of flow this command and its timeout; a path to the program and everything else in it stays.
+    fn renew(&self, json: &mut JsonText<'_>, handler: &Handler<'_>, command: &str) -> bool {
+        let command = command::in_place_of(handler.command.as_deref().unwrap_or_default(), command);
+        let command = put(json, handler.node, "command", &Value::from(command));
+        put(json, handler.node, "timeout", &Value::from(self.host.timeout())) || command
     }
 
     fn edit_status_line(
@@ -216,14 +222,13 @@ impl Wanted {
         root: &JsonNode,
         new: &mut Vec<(&str, Value)>,
     ) -> Option<StatusLine> {
-        if self.host == AgentHost::Codex {
+        if self.host != AgentHost::ClaudeCode {
             return None;
         }
         match root.get(STATUS_LINE) {
             Some(node) if is_our_status_line(json, node) => {
                 let old = node.get("command").map(|node| json.value(node)).unwrap_or_default();
-                let command =
-                    command::in_place_of(old.as_str().unwrap_or_default(), &command::status_line(self.guarded));
+                let command = command::in_place_of(old.as_str().unwrap_or_default(), &command::status_line());
                 put(json, node, "command", &Value::from(command));
                 Some(StatusLine::Ours)
             }
@@ -234,13 +239,6 @@ impl Wanted {
             }),
         }
     }
-}
-
-/// Gives a handler of flow this command and its timeout; a path to the program and everything else in it stays.
-fn renew(json: &mut JsonText<'_>, handler: &Handler<'_>, command: &str) -> bool {
-    let command = command::in_place_of(handler.command.as_deref().unwrap_or_default(), command);
-    let command = put(json, handler.node, "command", &Value::from(command));
-    put(json, handler.node, "timeout", &Value::from(TIMEOUT)) || command
 }
 
 /// Gives a member of an object this value, and says whether it had another one.

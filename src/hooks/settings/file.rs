@@ -37,7 +37,7 @@ pub(super) struct SettingsFile {
 /// The files of `hosts` for `scope`.
 pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Result<Vec<SettingsFile>> {
     let mut files = Vec::new();
-    for &host in hosts.hosts() {
+    for host in hosts.hosts(cx) {
         if let Some(name) = host.file(scope) {
             let path = host.directory(cx, scope)?.join(name);
             let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
@@ -45,7 +45,10 @@ pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Re
         }
     }
     if files.is_empty() {
-        return Err(runs::Error::Usage("Codex has no local settings; use the scope user or project".to_owned()).into());
+        return Err(runs::Error::Usage(
+            "only Claude Code has local settings; use the scope user or project".to_owned(),
+        )
+        .into());
     }
     Ok(files)
 }

@@ -15,7 +15,11 @@ pub enum HostChoice {
     ClaudeCode,
     /// Codex.
     Codex,
-    /// All that flow knows.
+    /// Qwen Code.
+    Qwen,
+    /// Gemini CLI.
+    GeminiCli,
+    /// Claude Code and Codex, and the others that are there.
     #[default]
     All,
 }
@@ -34,15 +38,36 @@ pub enum SettingsScope {
 }
 
 impl HostChoice {
-    /// The hosts.
-    pub(super) fn hosts(self) -> &'static [AgentHost] {
+    /// The hosts. A host that flow has known for long may be installed after flow; the others are taken if the user has their
+    /// directory.
+    pub(super) fn hosts(self, cx: &Context) -> Vec<AgentHost> {
+        let is_there = |host: &AgentHost| match host {
+            AgentHost::ClaudeCode | AgentHost::Codex => true,
+            _ => host.directory(cx, SettingsScope::User).is_ok_and(|dir| cx.disk.is_dir(&dir)),
+        };
         match self {
-            Self::ClaudeCode => &[AgentHost::ClaudeCode],
-            Self::Codex => &[AgentHost::Codex],
-            Self::All => &AgentHost::ALL,
+            Self::ClaudeCode => vec![AgentHost::ClaudeCode],
+            Self::Codex => vec![AgentHost::Codex],
+            Self::Qwen => vec![AgentHost::Qwen],
+            Self::GeminiCli => vec![AgentHost::GeminiCli],
+            Self::All => WITH_SETTINGS.into_iter().filter(is_there).collect(),
+        }
+    }
+
+    /// The choice of one host.
+    pub(super) fn of(host: AgentHost) -> Self {
+        match host {
+            AgentHost::Codex => Self::Codex,
+            AgentHost::Qwen => Self::Qwen,
+            AgentHost::GeminiCli => Self::GeminiCli,
+            AgentHost::ClaudeCode | AgentHost::Copilot | AgentHost::Opencode => Self::ClaudeCode,
         }
     }
 }
+
+/// The hosts in whose settings flow puts its hooks.
+pub(super) const WITH_SETTINGS: [AgentHost; 4] =
+    [AgentHost::ClaudeCode, AgentHost::Codex, AgentHost::Qwen, AgentHost::GeminiCli];
 
 impl SettingsScope {
     /// All scopes, the widest first.
@@ -62,37 +87,56 @@ impl SettingsScope {
 /// An event that flow answers: its name in the settings, and its name on flow's command line.
 pub(super) type Event = (&'static str, &'static str);
 
-/// The event at which a run is continued when that is turned on.
-pub(super) const STOP: Event = ("Stop", "stop");
+/// flow's name of the event at which a run is continued when that is turned on.
+pub(super) const STOP: &str = "stop";
 
 /// Whether hosts heed a matcher at this event. At others they run all handlers.
 pub(super) fn has_matcher(event: &str) -> bool {
-    !["UserPromptSubmit", STOP.0].contains(&event)
+    !["UserPromptSubmit", "Stop", "BeforeAgent", "AfterAgent"].contains(&event)
 }
+
+const START: Event = ("SessionStart", "session-start");
+const PROMPT: Event = ("UserPromptSubmit", "user-prompt-submit");
+const END: Event = ("SessionEnd", "session-end");
+const COMPACT: Event = ("PreCompact", "pre-compact");
 
 impl AgentHost {
     /// The events that flow answers.
     pub(super) fn events(self) -> &'static [Event] {
-        const ALL: [Event; 4] = [
-            ("SessionStart", "session-start"),
-            ("UserPromptSubmit", "user-prompt-submit"),
-            ("SessionEnd", "session-end"),
-            ("PreCompact", "pre-compact"),
-        ];
         match self {
-            Self::ClaudeCode => &ALL,
-            // Codex reads nothing before a compaction.
-            Self::Codex => &ALL[..3],
+            Self::ClaudeCode => &[START, PROMPT, END, COMPACT],
+            // Codex and Qwen Code read nothing before a compaction, and Gemini CLI reports one before every request.
+            Self::Codex | Self::Qwen => &[START, PROMPT, END],
+            Self::GeminiCli => &[START, ("BeforeAgent", "user-prompt-submit"), END],
+            Self::Copilot | Self::Opencode => &[],
         }
+    }
+
+    /// The event at which a run is continued when that is turned on.
+    pub(super) fn stop(self) -> Event {
+        if self == Self::GeminiCli { ("AfterAgent", STOP) } else { ("Stop", STOP) }
+    }
+
+    /// Those that flow answers, and the one at which a run is continued.
+    pub(super) fn all_events(self) -> Vec<Event> {
+        self.events().iter().copied().chain([self.stop()]).collect()
+    }
+
+    /// How long the host waits for flow, in its unit. Three seconds are what Codex allows at most at the end of a session.
+    pub(super) fn timeout(self) -> u32 {
+        if self == Self::GeminiCli { 3000 } else { 3 }
     }
 
     /// The file of the settings below [`Self::directory`]; `None` if the host has no settings of this scope.
     pub(super) fn file(self, scope: SettingsScope) -> Option<&'static str> {
         match (self, scope) {
-            (Self::ClaudeCode, SettingsScope::User | SettingsScope::Project) => Some("settings.json"),
+            (Self::ClaudeCode | Self::Qwen | Self::GeminiCli, SettingsScope::User | SettingsScope::Project) => {
+                Some("settings.json")
+            }
             (Self::ClaudeCode, SettingsScope::Local) => Some("settings.local.json"),
             (Self::Codex, SettingsScope::User | SettingsScope::Project) => Some("hooks.json"),
-            (Self::Codex, SettingsScope::Local) => None,
+            (Self::Codex | Self::Qwen | Self::GeminiCli, SettingsScope::Local)
+            | (Self::Copilot | Self::Opencode, _) => None,
         }
     }
 
@@ -101,6 +145,10 @@ impl AgentHost {
         let (own, name) = match self {
             Self::ClaudeCode => (&cx.env.claude_home, ".claude"),
             Self::Codex => (&cx.env.codex_home, ".codex"),
+            Self::Qwen => (&None, ".qwen"),
+            Self::GeminiCli => (&None, ".gemini"),
+            Self::Copilot => (&None, ".copilot"),
+            Self::Opencode => (&None, ".opencode"),
         };
         match (scope, own, &cx.env.home) {
             (SettingsScope::Project | SettingsScope::Local, ..) => Ok(project_root(cx)?.join(name)),

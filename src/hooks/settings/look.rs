@@ -4,11 +4,10 @@ use serde_json::Value;
 
 use crate::codec::{JsonText, Place};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::{self, Call, TIMEOUT};
+use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::edit::{self, HOOKS, STATUS_LINE};
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::SettingsFile;
-use crate::hooks::settings::host::{STOP, SettingsScope};
 
 /// What a file of settings has of flow.
 #[derive(Debug, Default)]
@@ -40,16 +39,16 @@ pub(super) struct FoundHandler {
 
 impl FoundHandler {
     /// The command line that this version of flow would write; `None` for an event that it does not answer.
-    fn wanted(&self, host: AgentHost, scope: SettingsScope) -> Option<String> {
-        let event = host.events().iter().chain(&[STOP]).find(|event| event.0 == self.event)?;
+    fn wanted(&self, host: AgentHost) -> Option<String> {
+        let event = host.all_events().into_iter().find(|event| event.0 == self.event)?;
         let continues = self.call == Some(Call::Hook { continues: true });
-        Some(command::hook(host, *event, continues, scope == SettingsScope::Project))
+        Some(command::hook(host, event, continues))
     }
 
     /// Whether it is as this version of flow writes it.
-    pub(super) fn is_current(&self, host: AgentHost, scope: SettingsScope) -> bool {
+    pub(super) fn is_current(&self, host: AgentHost) -> bool {
         let is_wanted = |wanted: String| command::in_place_of(&self.command, &wanted) == self.command;
-        self.wanted(host, scope).is_some_and(is_wanted) && self.has_timeout()
+        self.wanted(host).is_some_and(is_wanted) && self.has_timeout(host)
     }
 
     /// Whether it is flow's, and answers each `event`, whatever caused it.
@@ -64,8 +63,8 @@ impl FoundHandler {
     }
 
     /// Whether it has flow's time limit.
-    pub(super) fn has_timeout(&self) -> bool {
-        self.timeout == Some(f64::from(u32::try_from(TIMEOUT).unwrap_or(u32::MAX)))
+    pub(super) fn has_timeout(&self, host: AgentHost) -> bool {
+        self.timeout == Some(f64::from(host.timeout()))
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) fn refuse(cx: &Context, settings: &SettingsFile) -> Result<()> {
         return Err(Error::PluginPresent { host: settings.host, plugin });
     }
     match settings.host {
-        AgentHost::ClaudeCode => Ok(()),
         AgentHost::Codex => hooks_in_config(cx, settings).map_or(Ok(()), Err),
+        _ => Ok(()),
     }
 }
 
@@ -47,6 +47,7 @@ pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
             let is_there = config.keys(&["plugins"]).iter().any(|name| name == PLUGIN);
             is_there && config.flag(&["plugins", PLUGIN, "enabled"]) != Some(false)
         }
+        AgentHost::Qwen | AgentHost::GeminiCli | AgentHost::Copilot | AgentHost::Opencode => false,
     };
     is_on.then(|| PLUGIN.to_owned())
 }

@@ -37,6 +37,8 @@ pub(super) fn trust(host: AgentHost, scope: SettingsScope) -> String {
             let project = if scope == SettingsScope::Project { ", and the project as well" } else { "" };
             format!("Codex skips them until you trust them: in the dialog at its next start, or with `/hooks`{project}")
         }
+        (host, SettingsScope::User) => format!("{} runs them from its next start on", host.title()),
+        (host, _) => format!("{} runs them from its next start on, in a folder that you trust", host.title()),
     }
 }
 
@@ -52,5 +54,6 @@ pub(super) fn allow(host: AgentHost) -> Vec<String> {
             let verbs: Vec<_> = HARMLESS.into_iter().chain(["resume"]).collect();
             vec![format!("prefix_rule(pattern = [\"flow\", {verbs:?}], decision = \"allow\")")]
         }
+        AgentHost::Qwen | AgentHost::GeminiCli | AgentHost::Copilot | AgentHost::Opencode => Vec::new(),
     }
 }

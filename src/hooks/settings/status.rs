@@ -132,7 +132,7 @@ pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusR
     for settings in &all(cx, request.host, request.scope)? {
         report.files.push(of_file(settings, config.as_ref()));
     }
-    for &host in request.host.hosts() {
+    for host in request.host.hosts(cx) {
         let plugin = obstacle::plugin(cx, host);
         report.plugins.extend(plugin.map(|plugin| PluginStatus { host, plugin }));
     }
@@ -146,7 +146,7 @@ pub(super) fn all(cx: &Context, host: HostChoice, scope: Option<SettingsScope>) 
     }
     let mut found = Vec::new();
     for scope in SettingsScope::ALL {
-        let has_any = host.hosts().iter().any(|host| host.file(scope).is_some());
+        let has_any = host.hosts(cx).iter().any(|host| host.file(scope).is_some());
         if has_any {
             found.extend(files(cx, host, scope)?);
         }
@@ -168,7 +168,7 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
     let installed = match (&problem, ours().next()) {
         (Some(_), _) => Installed::Unknown,
         (None, None) => Installed::No,
-        _ if missing.is_empty() && ours().all(|handler| handler.is_current(host, scope)) => Installed::Yes,
+        _ if missing.is_empty() && ours().all(|handler| handler.is_current(host)) => Installed::Yes,
         _ => Installed::Partly,
     };
     SettingsStatus {
@@ -185,7 +185,7 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
 }
 
 fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlText>) -> HandlerStatus {
-    let is_current = handler.is_current(settings.host, settings.scope);
+    let is_current = handler.is_current(settings.host);
     HandlerStatus {
         event: handler.event.clone(),
         command: handler.command.clone(),
@@ -196,9 +196,9 @@ fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlTe
             Some(_) => HandlerVersion::Other,
         },
         trust: match settings.host {
-            AgentHost::ClaudeCode => Trust::NotNeeded,
             AgentHost::Codex if is_noted(settings, handler, config) => Trust::Noted,
             AgentHost::Codex => Trust::NotNoted,
+            _ => Trust::NotNeeded,
         },
     }
 }
