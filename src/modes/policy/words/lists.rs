@@ -144,8 +144,16 @@ pub(super) const ENDING: &[&str] = &[
 pub(super) const TURNING: &[&str] = &["turn", "switch", "shut", "turning", "switching", "shutting"];
 
 /// Two words of ending that count like `ENDING`.
-pub(super) const ENDING_PAIRS: &[(&str, &str)] =
-    &[("done", "with"), ("finished", "with"), ("through", "with"), ("enough", "of"), ("out", "of"), ("had", "enough")];
+pub(super) const ENDING_PAIRS: &[(&str, &str)] = &[("enough", "of"), ("out", "of"), ("had", "enough")];
+
+/// Words before "with" that end something after one of `BEFORE_DONE`: "I am done with".
+pub(super) const DONE: &[&str] = &["done", "finished", "through"];
+
+/// See `DONE`. "It can be done with" ends nothing.
+pub(super) const BEFORE_DONE: &[&str] = &["am", "i'm", "are", "we're", "you", "you're"];
+
+/// Words after a denial that take it back: "don't forget to".
+pub(super) const ASSENTING: &[&str] = &["forget", "hesitate"];
 
 /// Two words of ending that count for their whole clause.
 pub(super) const ENDING_CLAUSE: &[(&str, &str)] =

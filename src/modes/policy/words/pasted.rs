@@ -39,7 +39,7 @@ impl Line {
 
 /// The beginnings of a file that was pasted, and how its last line ends. A file without an end goes on to that of the prompt.
 const FILES: &[(&str, Option<&str>)] = &[
-    ("#!/", None),
+    ("#!", None),
     ("use strict;", None),
     ("=head1 ", None),
     ("<?php", Some("?>")),

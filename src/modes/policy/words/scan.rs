@@ -130,7 +130,8 @@ impl<'a> Scan<'a> {
         if self.sentence.begins() && is_code_before(head) {
             return Some(Sense::Code);
         }
-        let is_apart = !matches!(gap, "" | ",") || self.last.start < line.range.start;
+        // A heading, or a comment.
+        let is_apart = !matches!(gap, "" | ",") || self.last.start < line.range.start || head.trim_end().ends_with('#');
         match self.sentence.sense() {
             Sense::Request if is_apart => Some(Sense::Mention),
             _ => None,
@@ -235,7 +236,9 @@ fn is_code_after(rest: &str) -> bool {
     }
     let next = rest.trim_start();
     let blanks = &rest[..rest.len() - next.len()];
-    let is_operator = ["->", "?->", "|", "=", "&&"].iter().any(|mark| next.starts_with(mark));
+    // With blanks around it, an arrow is prose.
+    let is_arrow = next.strip_prefix("->").is_some_and(|rest| !rest.starts_with(char::is_whitespace));
+    let is_operator = is_arrow || ["?->", "|", "=", "&&"].iter().any(|mark| next.starts_with(mark));
     let is_member = next.starts_with('.') && next[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '=');
     if blanks.is_empty() || blanks.contains('\n') {
         return !blanks.is_empty() && (is_operator || is_member);

@@ -1,8 +1,9 @@
 //! What the words of a sentence mean for the skill after them.
 
 use super::lists::{
-    AUXILIARIES, BEFORE_DO, DENYING, DESCRIBING, ENDING, ENDING_CLAUSE, ENDING_PAIRS, ENGLISH, FILLERS, FOREIGN,
-    NO_START, OPENERS, OPENING_QUESTIONS, POLITE, PRONOUNS, QUESTIONS, REQUESTING, STARTING, TOLD_OF, TURNING, VERBS,
+    ASSENTING, AUXILIARIES, BEFORE_DO, BEFORE_DONE, DENYING, DESCRIBING, DONE, ENDING, ENDING_CLAUSE, ENDING_PAIRS,
+    ENGLISH, FILLERS, FOREIGN, NO_START, OPENERS, OPENING_QUESTIONS, POLITE, PRONOUNS, QUESTIONS, REQUESTING, STARTING,
+    TOLD_OF, TURNING, VERBS,
 };
 
 /// How a `$word` is meant.
@@ -108,6 +109,8 @@ impl<'a> Sentence<'a> {
     fn hear_denial(&mut self, said: &'a str) {
         if self.denies() {
             self.denied = Some(said);
+        } else if ASSENTING.contains(&self.word()) {
+            self.denied = None;
         }
     }
 
@@ -122,10 +125,13 @@ impl<'a> Sentence<'a> {
         // After an article it is a noun: "the stop button".
         let is_noun = ["a", "an", "the", "this", "each", "every"].contains(&self.before());
         let is_turned = self.ending == Ending::Turning && ["off", "down", "out"].contains(&self.word());
+        let is_done = self.word() == "with"
+            && DONE.contains(&self.before())
+            && (self.words[0].is_empty() || BEFORE_DONE.contains(&self.words[0].as_str()));
         self.ending = match self.ending {
             Ending::Clause => Ending::Clause,
             _ if ENDING_CLAUSE.contains(&pair) => Ending::Clause,
-            _ if is_turned || ENDING_PAIRS.contains(&pair) => Ending::Near,
+            _ if is_turned || is_done || ENDING_PAIRS.contains(&pair) => Ending::Near,
             _ if ENDING.contains(&self.word()) && !is_noun => Ending::Near,
             _ if TURNING.contains(&self.word()) && !is_noun => Ending::Turning,
             Ending::Near if FILLERS.contains(&self.word()) => Ending::Near,
@@ -143,9 +149,10 @@ impl<'a> Sentence<'a> {
             self.question = Question::Word;
             return;
         }
-        // "do" asks with a pronoun only, and requests without one.
-        let asks = self.in_clause == 1 && word != "do" && AUXILIARIES.contains(&word)
-            || self.in_clause == 2 && before == "do" && PRONOUNS.contains(&word);
+        // "do" and "have" ask with a pronoun only, and request without one.
+        let requests = |word: &str| matches!(word, "do" | "have");
+        let asks = self.in_clause == 1 && !requests(word) && AUXILIARIES.contains(&word)
+            || self.in_clause == 2 && requests(before) && PRONOUNS.contains(&word);
         if asks {
             self.question = Question::Auxiliary;
         }
