@@ -10,7 +10,7 @@ use crate::modes::change::{self, Cause, change_modes, wake_modes};
 use crate::modes::end::policy_to_end;
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, board, names, scope_of};
-use crate::modes::policy::{Denial, Plan, Policy, Skill, Skills, find_skills, names_skills, plan};
+use crate::modes::policy::{Denial, Plan, Policy, Skill, Skills, Why, find_skills, names_skills, plan};
 use crate::modes::state::{Draft, ModeRefusal, Wanted};
 use crate::modes::{definition, say};
 use crate::runs;
@@ -127,13 +127,17 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
             (unruled(cx, project.as_ref().ok(), &scope)?, Some(why.to_string()))
         }
     };
-    let Skills { asked: skills, typed, denied, unknown } = found(&policy);
+    let Skills { asked: skills, typed, told, unknown } = found(&policy);
     let plan = plan(&policy, &skills);
     let mut report = ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
-    let passed_over = |(skill, word): (Skill, String)| {
-        format!("${} is not taken up: {word:?} stands before it in the same clause", skill.as_str())
-    };
-    report.warnings.extend(broken.into_iter().chain(denied.into_iter().map(passed_over)));
+    report.warnings.extend(broken);
+    for named in &told {
+        match named.why {
+            Why::Denied(_) => report.warnings.push(say::named_only(named)),
+            // The hook tells the model this too.
+            Why::Ending | Why::Mentioned => report.messages.push(say::named_only(named)),
+        }
+    }
     report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
     if plan.modes.is_empty() && !plan.cancel {
         if let Ok(project) = &project {

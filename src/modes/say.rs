@@ -2,7 +2,7 @@
 
 use crate::model::{ModeName, Scope, SessionId, Suggestion};
 use crate::modes::load::list;
-use crate::modes::policy::{Denial, DenialKind, Policy};
+use crate::modes::policy::{Denial, DenialKind, Named, Policy, Skill, Why};
 use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
 use crate::store::StoreError;
@@ -56,6 +56,19 @@ pub(super) fn conflict(skills: Vec<String>) -> String {
         dollars("").join(" and "),
         dollars("`").join(" or ")
     )
+}
+
+/// Why a skill that the prompt names did not begin, and how to begin or end it.
+pub(super) fn named_only(named: &Named) -> String {
+    let (skill, typed) = (named.skill.as_str(), &named.typed);
+    match &named.why {
+        Why::Denied(word) => format!("${skill} is not taken up: {word:?} stands before it in the same clause"),
+        Why::Ending => format!("${typed} was neither begun nor ended: `$cancel` at the beginning of a line ends modes"),
+        Why::Mentioned if named.skill == Skill::Cancel => {
+            format!("${typed} ends nothing here: write it at the beginning of a line to end the session's modes")
+        }
+        Why::Mentioned => format!("${typed} begins nothing here: write it at the beginning of a line to begin it"),
+    }
 }
 
 /// The hint for a word that looks like a misspelt skill.

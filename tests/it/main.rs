@@ -49,6 +49,7 @@ mod lock;
 mod log_ends;
 mod mcp;
 mod mode_commands;
+mod mode_prompts;
 mod mode_trouble;
 mod mode_words;
 mod modes;

@@ -35,6 +35,27 @@ fn a_misspelt_skill_is_told_and_begins_nothing() {
 }
 
 #[test]
+fn a_skill_that_is_only_named_is_told_in_one_sentence_by_every_face() {
+    let modes = Modes::new();
+    modes.ok(&["request", "autopilot", "--session", "s1"]);
+    let cases = [
+        ("stop $crew", "$crew was neither begun nor ended: `$cancel` at the beginning of a line ends modes"),
+        ("Bitte nutze $team", "$team begins nothing here: write it at the beginning of a line to begin it"),
+        ("type $cancel", "$cancel ends nothing here: write it at the beginning of a line to end the session's modes"),
+    ];
+    for (prompt, sentence) in cases {
+        let told = modes.ok(&["prompt", prompt, "--session", "s1"]);
+        assert_eq!((&told["messages"], &told["active"]), (&json!([sentence]), &json!(["autopilot"])), "{prompt}");
+        let payload = json!({ "session_id": "s1", "prompt": prompt }).to_string();
+        let answer = modes.0.flow_with(["hook", "claude-code", "user-prompt-submit"], &payload).ok().stdout;
+        assert!(answer.contains(sentence), "{prompt}: {answer}");
+    }
+    assert_eq!(modes.active(&["--session", "s1"]), json!(["autopilot"]));
+    let silent = modes.ok(&["prompt", "what does $autopilot do?", "--session", "s1"]);
+    assert_eq!((&silent["messages"], &silent["warnings"]), (&json!([]), &json!([])));
+}
+
+#[test]
 fn an_answer_names_what_was_typed() {
     let modes = Modes::new();
     let told = modes.ok(&["prompt", "$Brief $rcs:team x"]);

@@ -5,9 +5,9 @@
 //! block := token ( blank+ token )*
 //! ```
 //!
-//! A token counts if it is separate from the words around it, and if the author says it: it is not in code, in a
-//! quotation or between quotation marks, not escaped, and not after "do not" or "without" in the same clause. Only the
-//! first block counts, wherever it is. Unknown names in it are ignored; if it consists of unknown names only, the
+//! A block is a request at the beginning of the prompt or of a line, or after a word of starting. It is none in code, in
+//! something quoted or pasted, in a question, after a denial or a word of ending, and after any other word. Only the
+//! first block that is a request counts. Unknown names in it are ignored; if it consists of unknown names only, the
 //! prompt requests nothing.
 
 use std::borrow::Cow;
@@ -18,6 +18,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::ModeName;
 use crate::modes::policy::table::CANCEL;
+use crate::modes::policy::words::{Lines, Scan, Sense, Token};
 use crate::modes::policy::{Kind, Policy};
 
 /// A skill that a prompt requests.
@@ -106,42 +107,97 @@ pub struct Skills {
     pub typed: Vec<String>,
     /// Tokens that are not known skills, anywhere in the prompt.
     pub unknown: Vec<String>,
-    /// Skills before the first block that a negation forbids, each with the negating word.
-    pub denied: Vec<(Skill, String)>,
+    /// Skills that are named and not requested.
+    pub told: Vec<Named>,
 }
 
-/// Finds the skills of the first block of tokens in `text`. `prose` has the ranges of the author's own words, a list
-/// for each paragraph. Takes time proportional to the text.
+/// A skill that a prompt names without requesting it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The skill.
+    pub skill: Skill,
+    /// How it was written.
+    pub typed: String,
+    /// Why it is not requested.
+    pub why: Why,
+}
+
+/// Why a skill that a prompt names is not requested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// This word denies it.
+    Denied(String),
+    /// It follows a word of ending.
+    Ending,
+    /// It follows words that do not begin it.
+    Mentioned,
+}
+
+/// Finds the skills that `text` requests. `prose` has the ranges of the author's own words, a list for each paragraph.
+/// Takes time proportional to the text.
 #[must_use]
 pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Skills {
     let mut skills = Skills::default();
-    let (mut end, mut is_over) = (None, false);
-    for paragraph in prose {
-        for Token { at, denied } in Scan::new(text, paragraph) {
-            let word = &text[at.start + 1..at.end];
-            let known = skill(policy, word);
-            if let Some(denies) = denied {
-                if end.is_none()
-                    && let Some(skill) = known.filter(|skill| skills.denied.iter().all(|(one, _)| one != skill))
-                {
-                    skills.denied.push((skill, denies.chars().take(40).collect()));
+    let lines = Lines::of(text);
+    // The end of the last token, and how its block is meant.
+    let mut block: Option<(usize, Sense)> = None;
+    let (mut has_begun, mut is_over) = (false, false);
+    for token in prose.iter().flat_map(|paragraph| Scan::new(text, &lines, paragraph)) {
+        let Token { at, sense } = token;
+        let (word, known) = (&text[at.start + 1..at.end], skill(policy, &text[at.start + 1..at.end]));
+        let follows = |end: usize| end < at.start && text[end..at.start].trim().is_empty();
+        let sense = match block.filter(|(end, _)| follows(*end)) {
+            Some((_, of_block)) if sense != Sense::Code => of_block,
+            _ => {
+                is_over |= has_begun;
+                sense
+            }
+        };
+        block = Some((at.end, sense));
+        has_begun |= sense == Sense::Request;
+        match known {
+            None if sense != Sense::Code => skills.pass_over(word),
+            None => {}
+            // Whoever ends something with `$cancel` requests it.
+            Some(Skill::Cancel) if sense == Sense::Ending && !is_over => {
+                skills.tell(Skill::Cancel, word, Why::Mentioned)
+            }
+            Some(skill) => match sense {
+                Sense::Request if !is_over => skills.ask(skill, word),
+                Sense::Denied(by) if !has_begun => {
+                    skills.tell(skill, word, Why::Denied(by.chars().take(40).collect()));
                 }
-                continue;
-            }
-            let follows = |end: usize| end < at.start && text[end..at.start].chars().all(char::is_whitespace);
-            if known.is_none() && skills.unknown.len() < TOLD && !skills.unknown.iter().any(|one| one == word) {
-                skills.unknown.push(word.to_owned());
-            }
-            is_over |= end.is_some_and(|end| !follows(end));
-            end = Some(at.end);
-            if let Some(skill) = known.filter(|skill| !is_over && !skills.asked.contains(skill)) {
-                skills.denied.retain(|(denied, _)| *denied != skill);
-                skills.asked.push(skill);
-                skills.typed.push(word.to_owned());
-            }
+                Sense::Ending => skills.tell(skill, word, Why::Ending),
+                Sense::Mention if !has_begun => skills.tell(skill, word, Why::Mentioned),
+                _ => {}
+            },
         }
     }
+    skills.told.retain(|named| skills.asked.is_empty() || named.why != Why::Mentioned);
     skills
+}
+
+impl Skills {
+    fn ask(&mut self, skill: Skill, word: &str) {
+        if self.asked.contains(&skill) {
+            return;
+        }
+        self.told.retain(|named| named.skill != skill);
+        self.asked.push(skill);
+        self.typed.push(word.to_owned());
+    }
+
+    fn tell(&mut self, skill: Skill, word: &str, why: Why) {
+        if self.told.iter().all(|named| named.skill != skill) && !self.asked.contains(&skill) {
+            self.told.push(Named { skill, typed: word.to_owned(), why });
+        }
+    }
+
+    fn pass_over(&mut self, word: &str) {
+        if self.unknown.len() < TOLD && !self.unknown.iter().any(|one| one == word) {
+            self.unknown.push(word.to_owned());
+        }
+    }
 }
 
 /// The highest number of unknown words that are kept.
@@ -181,18 +237,12 @@ impl Policy {
     }
 }
 
-/// Whether the author names a skill, to request or to forbid it.
+/// Whether the author requests a skill, known or not.
 #[must_use]
 pub fn names_skills(text: &str, prose: &[Vec<Range<usize>>]) -> bool {
-    prose.iter().any(|paragraph| Scan::new(text, paragraph).next().is_some())
-}
-
-/// A `$word` in the author's own words.
-struct Token<'a> {
-    /// Its range, with the `$`.
-    at: Range<usize>,
-    /// The word by which its clause negates it.
-    denied: Option<&'a str>,
+    let lines = Lines::of(text);
+    let mut tokens = prose.iter().flat_map(|paragraph| Scan::new(text, &lines, paragraph));
+    tokens.any(|token| token.sense == Sense::Request)
 }
 
 fn skill(policy: &Policy, name: &str) -> Option<Skill> {
@@ -210,160 +260,6 @@ fn skill(policy: &Policy, name: &str) -> Option<Skill> {
     // A command of a skill is a skill of its own: `$forge:progression`.
     let joined = plain.replace(':', "-");
     policy.skills().contains(&joined).then_some(Skill::Other(joined))
-}
-
-/// Finds the tokens of one paragraph that count.
-struct Scan<'a> {
-    text: &'a str,
-    pieces: &'a [Range<usize>],
-    /// The next byte to read, in the first of `pieces`.
-    at: usize,
-    /// The word by which the current clause negates what it names.
-    denied: Option<&'a str>,
-    /// The end of the current quotation.
-    quoted_to: usize,
-    /// Whether the previous word is an auxiliary, so that a `not` after it negates.
-    after_do: bool,
-    /// Whether a comma follows the previous word.
-    after_comma: bool,
-    /// The end of the current line.
-    line_end: usize,
-    /// Closing marks that are missing in the rest of the line, each with the end of that line.
-    unclosed: Vec<(char, usize)>,
-}
-
-impl<'a> Scan<'a> {
-    fn new(text: &'a str, pieces: &'a [Range<usize>]) -> Self {
-        let at = pieces.first().map_or(0, |piece| piece.start);
-        let (after_do, after_comma) = (false, false);
-        Self { text, pieces, at, denied: None, quoted_to: 0, after_do, after_comma, line_end: at, unclosed: Vec::new() }
-    }
-
-    /// Updates the negation after a word. A comma alone does not end a negation ("do not, please, run …"), but another
-    /// request does.
-    fn hear(&mut self, said: &'a str) {
-        let word = said.to_lowercase().replace('’', "'");
-        let denies = match word.as_str() {
-            "dont" | "cannot" | "without" | "never" | "avoid" | "stop" => true,
-            "not" => self.after_do,
-            word => word.ends_with("n't"),
-        };
-        match word.as_str() {
-            _ if denies => self.denied = Some(said),
-            "but" | "instead" => self.denied = None,
-            "use" | "run" | "start" | "enable" | "launch" | "invoke" | "activate" | "resume" | "continue" | "just"
-                if self.after_comma =>
-            {
-                self.denied = None;
-            }
-            _ => {}
-        }
-        let auxiliary = ["do", "does", "did", "should", "must", "shall", "will", "can", "please"];
-        self.after_do = auxiliary.contains(&word.as_str());
-        self.after_comma = false;
-    }
-
-    /// The end of a quotation that begins at `at` with `open`; none if it is not a quotation. A quotation ends on its
-    /// line.
-    fn quotation(&mut self, at: usize, open: char) -> Option<usize> {
-        let close = match open {
-            '"' => '"',
-            '“' => '”',
-            '«' => '»',
-            '‘' => '’',
-            // An apostrophe inside a word is not a quotation mark.
-            '\'' if !self.text[..at].chars().next_back().is_some_and(char::is_alphanumeric) => '\'',
-            _ => return None,
-        };
-        if at >= self.line_end {
-            self.line_end = self.text[at..].find('\n').map_or(self.text.len(), |end| at + end);
-            self.unclosed.clear();
-        }
-        let missing = (close, self.line_end);
-        if self.unclosed.contains(&missing) {
-            return None;
-        }
-        let body = at + open.len_utf8();
-        let ends =
-            |end: &usize| close != '\'' || !self.text[end + 1..].chars().next().is_some_and(char::is_alphanumeric);
-        let mut found = self.text[body..self.line_end].match_indices(close).map(|(end, _)| body + end);
-        let end = found.find(ends);
-        if end.is_none() {
-            self.unclosed.push(missing);
-        }
-        end.map(|end| end + close.len_utf8())
-    }
-
-    /// The end of the token whose `$` is at `at`; none if it is not a token.
-    fn token(&self, at: usize) -> Option<usize> {
-        let before = self.text[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '\\' | '$')) {
-            return None;
-        }
-        let bytes = self.text.as_bytes();
-        let mut end = at + 1;
-        loop {
-            if !bytes.get(end)?.is_ascii_alphabetic() {
-                return None;
-            }
-            end += bytes[end..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
-            if bytes.get(end) != Some(&b':') || !bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic) {
-                break;
-            }
-            end += 1;
-        }
-        (bytes.get(end) != Some(&b'_')).then_some(end)
-    }
-}
-
-impl<'a> Iterator for Scan<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        loop {
-            let piece = self.pieces.first()?.clone();
-            let Some(c) = self.text.get(self.at..piece.end).and_then(|rest| rest.chars().next()) else {
-                self.pieces = &self.pieces[1..];
-                self.at = self.at.max(self.pieces.first()?.start);
-                continue;
-            };
-            let at = self.at;
-            if c.is_alphabetic() {
-                let inside = |c: &char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '_');
-                let word: usize = self.text[at..piece.end].chars().take_while(inside).map(char::len_utf8).sum();
-                self.at = at + word;
-                // Quoted words do not negate anything.
-                if at >= self.quoted_to {
-                    self.hear(&self.text[at..at + word]);
-                }
-                continue;
-            }
-            self.at = at + c.len_utf8();
-            if at < self.quoted_to {
-                continue;
-            }
-            match c {
-                '.' | ';' | '!' | '?' | '—' => self.denied = None,
-                ',' => self.after_comma = true,
-                '$' => {
-                    if let Some(end) = self.token(at) {
-                        self.at = end;
-                        // A line that begins with a token is a new request.
-                        let line = self.text[..at].trim_end_matches([' ', '\t']);
-                        if line.ends_with('\n') {
-                            self.denied = None;
-                        }
-                        return Some(Token { at: at..end, denied: self.denied });
-                    }
-                }
-                open => {
-                    if let Some(end) = self.quotation(at, open) {
-                        self.quoted_to = end;
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -438,12 +334,12 @@ mod tests {
 
     #[test]
     fn a_token_is_a_word_of_its_own() {
-        for text in ["US$team", "$team_x", "$5", "\\$team", "$$team", "$", "a_$team", "$ team"] {
+        for text in
+            ["US$team", "$team_x", "$5", "\\$team", "$$team", "$", "a_$team", "$ team", "$team$forge", "($team) do it"]
+        {
             assert_eq!(found(text), [""; 0], "{text}");
         }
-        assert_eq!(found("$team$forge"), ["team"]);
         assert_eq!(found("$forge로 해줘"), ["forge"]);
-        assert_eq!(found("($team) do it"), ["team"]);
         assert_eq!(found("$team: do it"), ["team"]);
     }
 
@@ -469,9 +365,9 @@ mod tests {
         assert_eq!(found("Do not run $blueprint; use $team"), ["team"]);
         assert_eq!(found("don't wait, use $team"), ["team"]);
         assert_eq!(found("Do not commit yet\n  $team do it"), ["team"]);
-        assert_eq!(found("it's \"quoted\", so $team"), ["team"]);
-        assert_eq!(found("an unclosed \" mark, $team"), ["team"]);
-        assert_eq!(found("not only that: $team"), ["team"]);
+        assert_eq!(found("it's \"quoted\", so use $team"), ["team"]);
+        assert_eq!(found("an unclosed \" mark, then $team"), ["team"]);
+        assert_eq!(found("not only that: use $team"), ["team"]);
         assert_eq!(found("fix the \"cannot find module\" error with $team"), ["team"]);
     }
 
@@ -480,13 +376,16 @@ mod tests {
         let text = "The build doesn't work, please fix it with $forge. Never $team";
         let whole = vec![vec![0..text.len()]];
         let skills = find_skills(&policy(), text, &whole);
-        let denied = skills.denied.iter().map(|(skill, word)| format!("{} {word}", skill.as_str()));
-        assert_eq!(denied.collect::<Vec<_>>(), ["forge doesn't", "team Never"]);
+        let denied = |typed: &str, by: &str| {
+            let skill = skill(&policy(), typed).unwrap();
+            Named { skill, typed: typed.to_owned(), why: Why::Denied(by.to_owned()) }
+        };
+        assert_eq!(skills.told, [denied("forge", "doesn't"), denied("team", "Never")]);
         assert_eq!(skills.asked, []);
-        let text = "Don't $team. $forge it, but do not let $forge run forever, and never $blueprint";
+        let text = "Don't $team.\n$forge it, but do not let $forge run forever, and never $blueprint";
         let whole = vec![vec![0..text.len()]];
         let skills = find_skills(&policy(), text, &whole);
-        assert_eq!((skills.asked.len(), skills.denied.len()), (1, 1), "{skills:?}");
+        assert_eq!((skills.asked.len(), skills.told.len()), (1, 1), "{skills:?}");
     }
 
     #[test]

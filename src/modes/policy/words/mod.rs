@@ -1,0 +1,11 @@
+//! The words of a prompt: which `$word` is a request, and which only stands in a sentence, in code or in a paste.
+
+mod lists;
+mod pasted;
+mod quoted;
+mod scan;
+mod sentence;
+
+pub(super) use pasted::Lines;
+pub(super) use scan::{Scan, Token};
+pub(super) use sentence::Sense;
