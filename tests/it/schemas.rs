@@ -509,7 +509,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     let hook = json!({ "session_id": "s1", "reason": "exit", "cwd": "/tmp" });
     holds::<HookInput>(&hook);
     holds::<SessionEndRequest>(&json!({ "session": "s1", "hook": hook, "unowned": true }));
-    holds::<HudRequest>(&json!({ "session": "s1", "cwd": "/tmp" }));
+    holds::<HudRequest>(&json!({ "session": "s1", "cwd": "/tmp", "project": "/tmp" }));
     holds::<SetRequest>(&json!({
         "run_id": "r1", "issue": 1, "pr": 2, "branch": "b", "repo": "r", "feature": "f", "goal": "g",
         "limits": { "max_iterations": 20, "max_runtime_minutes": null }, "another": true, "session": "s1", "epoch": 2,
