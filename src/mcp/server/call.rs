@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::mcp::server::answer::{Advice, report};
+use crate::mcp::server::arguments::misfit;
 use crate::mcp::server::tools::Tool;
 use crate::model::{Explain, Kind, Problem, SessionId};
 use crate::runs::{self, Context};
@@ -71,7 +72,11 @@ impl<'a> Call<'a> {
 
     /// The request in the arguments.
     pub(super) fn request<Q: DeserializeOwned>(&self) -> Result<Q, Problem> {
-        serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| self.wrong(&error.to_string()))
+        let arguments = &self.arguments;
+        serde_json::from_value(Value::Object(arguments.clone())).map_err(|_| {
+            let read = |value| serde_json::from_value::<Q>(value).err().map(|error| error.to_string());
+            self.wrong(&misfit(&(self.tool.row.request)(), arguments, &read))
+        })
     }
 
     /// Calls a verb with the request in the arguments.

@@ -1,8 +1,10 @@
 //! The server, in builds with the feature `mcp`.
 
 mod answer;
+mod arguments;
 mod call;
 mod commands;
+mod completion;
 mod handler;
 mod interview;
 mod lines;

@@ -15,6 +15,8 @@ use crate::runs::{self, Context, ListFilter, ListReport, LogRequest, ShowRequest
 const RUNS: &str = "flow://runs";
 /// The end of the address of a run's events.
 const EVENTS: &str = "/events";
+/// The variable in the addresses of templates.
+pub(super) const RUN: &str = "id";
 const JSON: &str = "application/json";
 /// How many runs are listed.
 const LISTED: usize = 100;
@@ -41,12 +43,22 @@ fn newest(cx: &Context) -> runs::Result<ListReport> {
 /// The addresses of a run.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let template = |end: &str, name: &str, about: &str| {
-        ResourceTemplate::new(format!("{RUNS}/{{id}}{end}"), name).with_description(about).with_mime_type(JSON)
+        ResourceTemplate::new(address(end), name).with_description(about).with_mime_type(JSON)
     };
     ListResourceTemplatesResult::with_all_items(vec![
         template("", "run", "A run: its phases, activities and artifacts"),
         template(EVENTS, "events", "What happened to a run: its latest events"),
     ])
+}
+
+/// The address of a template with this end.
+fn address(end: &str) -> String {
+    format!("{RUNS}/{{{RUN}}}{end}")
+}
+
+/// Whether there is a template with this address.
+pub(super) fn is_template(uri: &str) -> bool {
+    ["", EVENTS].iter().any(|end| address(end) == uri)
 }
 
 /// Reads a resource.

@@ -188,6 +188,7 @@ fn clear(call: Call<'_>) -> Answer {
     if all {
         answer["all_sessions"] = true.into();
         answer["removed"] = report.ended.len().into();
+        answer["ended"] = json!(report.ended);
     }
     Ok(answer)
 }

@@ -59,6 +59,12 @@ pub(super) struct Tool {
 
 /// How many of the tools are the core: those that most runs need.
 const CORE: usize = 8;
+/// What the names of most tools begin with.
+const PREFIX: &str = "flow_";
+/// Clients that put the name of the server before the names of its tools, so that their model would read `flow_flow_list`:
+/// OpenCode, the Gemini CLI and Copilot, as they name themselves in `clientInfo`. Settings for Claude Code and Codex, which
+/// do so too, name the tools by their full names.
+const PREFIXING: [&str; 4] = ["opencode", "gemini-cli-mcp-client", "github-copilot-developer", "copilot"];
 /// How many runs are listed unless the caller says how many.
 const LISTED: usize = 50;
 
@@ -251,13 +257,25 @@ impl Tool {
         self.schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
     }
 
-    /// As `rmcp` lists it. Codex calls a tool unattended if it is read-only, or neither destructive nor open to the world.
-    pub(super) fn listed(&self) -> rmcp::model::Tool {
+    /// Whether a client means this tool: every name that some client is told is answered.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        [self.row.name, self.short_name()].contains(&name)
+    }
+
+    fn short_name(&self) -> &'static str {
+        self.row.name.strip_prefix(PREFIX).unwrap_or(self.row.name)
+    }
+
+    /// As `rmcp` lists it to the client of this name. Codex calls a tool unattended if it is read-only, or neither destructive
+    /// nor open to the world.
+    pub(super) fn listed(&self, client: Option<&str>) -> rmcp::model::Tool {
         let schema = self.schema.as_object().cloned().unwrap_or_default();
         let hints = match self.row.writes {
             Writes::Never => ToolAnnotations::new().read_only(true),
             _ => ToolAnnotations::new().destructive(false).open_world(false),
         };
-        rmcp::model::Tool::new(self.row.name, Cow::Borrowed(self.row.about), schema).with_annotations(hints)
+        let is_short = client.is_some_and(|client| PREFIXING.contains(&client));
+        let name = if is_short { self.short_name() } else { self.row.name };
+        rmcp::model::Tool::new(name, Cow::Borrowed(self.row.about), schema).with_annotations(hints)
     }
 }

@@ -27,6 +27,9 @@ const TOOLS: [(&str, bool); 16] = [
     ("state_get_status", true),
 ];
 
+/// The versions of the protocol. All but the last begin with `initialize`.
+const VERSIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
 fn names(listed: &Value) -> Vec<&str> {
     listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
@@ -48,8 +51,11 @@ fn both_versions_of_the_protocol_find_the_same_server() {
     ]);
     let begun = json!({ "name": "flow", "version": env!("CARGO_PKG_VERSION") });
     assert_eq!((&old[0]["result"]["protocolVersion"], &old[0]["result"]["serverInfo"]), (&json!("2025-06-18"), &begun));
-    assert_eq!(new[0]["result"]["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
-    assert_eq!(old[0]["result"]["capabilities"], json!({ "prompts": {}, "resources": {}, "tools": {} }));
+    assert_eq!(new[0]["result"]["supportedVersions"], json!(VERSIONS));
+    assert_eq!(
+        old[0]["result"]["capabilities"],
+        json!({ "completions": {}, "prompts": {}, "resources": {}, "tools": {} })
+    );
     for field in ["capabilities", "instructions"] {
         assert_eq!(old[0]["result"][field], new[0]["result"][field]);
     }
@@ -57,6 +63,60 @@ fn both_versions_of_the_protocol_find_the_same_server() {
     assert_eq!(new[1]["result"]["resultType"], "complete");
     assert_eq!(old[2]["result"], json!({}));
     assert_eq!(names(&old[1]["result"]), TOOLS.map(|(name, _)| name));
+}
+
+#[test]
+fn a_client_of_an_older_version_begins_with_it_and_calls_tools() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    for version in &VERSIONS[..4] {
+        let mut begin = initialize(1);
+        begin["params"]["protocolVersion"] = (*version).into();
+        let ping = request(3, "ping", json!({}));
+        let answers = client.lines(&[
+            begin.to_string(),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+            request(2, "tools/list", json!({})).to_string(),
+            json!([ping, ping]).to_string(),
+            call("flow_list", json!({})).to_string(),
+        ]);
+        let [begun, listed, batch, called] = answers.as_slice() else { panic!("{version}: {answers:#?}") };
+        assert_eq!(begun["result"]["protocolVersion"], **version);
+        assert_eq!(names(&listed["result"]), TOOLS.map(|(name, _)| name), "{version}");
+        let message = "a line holds one message, not a list";
+        let refused = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": message } });
+        assert_eq!(*batch, refused, "{version}");
+        let text = called["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with(r#"{"data":"#), "{version}: {text}");
+    }
+}
+
+#[test]
+fn clients_that_prefix_the_name_of_the_server_are_offered_short_names() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    let full = TOOLS.map(|(name, _)| name);
+    let short = full.map(|name| name.strip_prefix("flow_").unwrap_or(name));
+    for (host, expected) in [
+        ("opencode", short),
+        ("gemini-cli-mcp-client", short),
+        ("github-copilot-developer", short),
+        ("copilot", short),
+        ("claude-code", full),
+        ("codex-mcp-client", full),
+        ("test", full),
+    ] {
+        let mut begin = initialize(1);
+        begin["params"]["clientInfo"]["name"] = host.into();
+        let mut asked = meta();
+        asked["io.modelcontextprotocol/clientInfo"]["name"] = host.into();
+        let old = client.ask(&[begin, request(2, "tools/list", json!({}))]);
+        let new = client.result("tools/list", json!({ "_meta": asked }));
+        assert_eq!((names(&old[1]["result"]), names(&new)), (expected.to_vec(), expected.to_vec()), "{host}");
+    }
+    let called = client.answers(&[call("list", json!({})), call("flow_list", json!({}))]);
+    assert_eq!(called[0], called[1]);
+    assert!(called[0]["data"]["runs"].is_array(), "{called:?}");
 }
 
 #[test]
@@ -74,7 +134,7 @@ fn a_version_that_the_server_does_not_speak_is_answered_with_one_that_it_does() 
         request(4, "ping", json!({})),
     ]);
     assert_eq!(answers[0]["error"]["code"], -32022);
-    assert_eq!(answers[1]["error"]["data"]["supported"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
+    assert_eq!(answers[1]["error"]["data"]["supported"], json!(VERSIONS));
     assert_eq!(answers[2]["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(answers[3]["result"], json!({}));
 }
@@ -238,5 +298,40 @@ fn prompts_are_flows_words_and_the_texts_of_a_run_are_data() {
         (json!({}), -32602),
     ] {
         assert_eq!(client.ask(&[request(1, "prompts/get", params)])[0]["error"]["code"], code);
+    }
+}
+
+#[test]
+fn ids_of_runs_are_completed_newest_first() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    let prompt = |name: &str| json!({ "type": "ref/prompt", "name": name });
+    let address = |uri: &str| json!({ "type": "ref/resource", "uri": uri });
+    let complete = |about: &Value, name: &str, typed: &str| {
+        let params = json!({ "ref": about, "argument": { "name": name, "value": typed } });
+        client.ask(&[request(1, "completion/complete", params)]).remove(0)
+    };
+    let nothing = complete(&prompt("resume"), "run_id", "");
+    assert_eq!(nothing["result"]["completion"], json!({ "values": [], "total": 0, "hasMore": false }));
+    let starts = (0..103).map(|nth| format!("a{nth:03}")).chain(["b1".to_owned()]);
+    let starts = starts.map(|id| call("flow_start", json!({ "workflow": "debug", "run_id": id, "another": true })));
+    client.answers(&starts.collect::<Vec<_>>());
+    let listed = client.data("flow_list", json!({ "limit": 200 }));
+    let listed: Vec<_> = listed["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect();
+    let (a, b): (Vec<_>, Vec<_>) = listed.into_iter().partition(|id| id.as_str().unwrap().starts_with('a'));
+    for (about, name) in [
+        (prompt("resume"), "run_id"),
+        (prompt("handoff"), "run_id"),
+        (address("flow://runs/{id}"), "id"),
+        (address("flow://runs/{id}/events"), "id"),
+    ] {
+        let many = complete(&about, name, "a");
+        assert_eq!(many["result"]["completion"], json!({ "values": a[..100], "total": 103, "hasMore": true }));
+        let one = complete(&about, name, "b");
+        assert_eq!(one["result"]["completion"], json!({ "values": b, "total": 1, "hasMore": false }));
+        assert_eq!(complete(&about, "other", "b")["error"]["code"], -32602);
+    }
+    for about in [prompt("other"), address("flow://runs"), address("file:///{id}"), json!({ "type": "x" })] {
+        assert_eq!(complete(&about, "run_id", "")["error"]["code"], -32602, "{about}");
     }
 }

@@ -255,8 +255,16 @@ fn arguments_that_do_not_fit_are_explained_to_the_model() {
     let client = Client::of(&sandbox);
     for (tool, arguments, message) in [
         ("flow_next", json!({ "run": "r1" }), "flow_next: it has no argument `run`; it has run_id, session"),
-        ("flow_show", json!({ "run_id": 5 }), "flow_show: invalid type: integer `5`, expected a string"),
-        ("flow_start", json!({}), "flow_start: missing field `workflow`"),
+        ("flow_show", json!({ "run_id": 5 }), "flow_show: `run_id` is a text"),
+        ("flow_start", json!({}), "flow_start: `workflow` is missing"),
+        ("flow_list", json!({ "limit": -1 }), "flow_list: `limit` is a whole number from 0"),
+        ("flow_list", json!({ "status": "active" }), "flow_list: `status` is a list"),
+        ("flow_list", json!({ "status": ["odd"] }), "flow_list: `status[0]` is one of active, "),
+        ("flow_record", json!({ "files": "a.rs" }), "flow_record: `files` is a list"),
+        ("flow_record", json!({ "advance": 3 }), "flow_record: `advance` is \"next\" or an object with `to`"),
+        ("flow_record", json!({ "phase": "a/b" }), "flow_record: `phase`: "),
+        ("flow_interview", json!({}), "flow_interview: `document` is missing"),
+        ("state_write", json!({ "mode": "forge", "active": "yes" }), "state_write: `active` is true or false"),
         ("flow_block", json!({ "verb": "cancel" }), "flow_block: `verb` is one of block, unblock"),
         ("flow_finish", json!({ "verb": "reopen" }), "flow_finish: `verb` is one of complete, fail, cancel"),
         ("flow_record", json!({ "source": {} }), "flow_record: it has no argument `source`; it has"),
@@ -417,6 +425,7 @@ fn the_state_tools_answer_as_those_of_rcs_and_the_policy_decides() {
     assert_eq!((&cleared["cleared"], &cleared["mode"]), (&json!(true), &json!("forge")));
     let all = client.answer("state_clear", json!({ "mode": "blueprint", "all_sessions": true }));
     assert_eq!((&all["all_sessions"], &all["removed"]), (&json!(true), &json!(1)));
+    assert_eq!(all["ended"], json!([{ "mode": "blueprint", "scope": "session s1" }]));
     assert_eq!(client.error("state_read", json!({ "mode": "../evil" }))["code"], "unknown_mode");
 }
 

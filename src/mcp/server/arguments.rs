@@ -1,0 +1,224 @@
+//! Why the arguments of a call do not fit: which of them, and what it has to be. The words are those of the schema that the
+//! caller knows, not those of the library that reads the request.
+
+use serde_json::{Map, Value};
+
+/// Why a request with this schema could not be read from the arguments. `read` says why a value cannot be read; none if it can.
+pub(super) fn misfit(whole: &Value, arguments: &Map<String, Value>, read: &dyn Fn(Value) -> Option<String>) -> String {
+    let shape = Shape { whole };
+    if let Some(why) = shape.fields(whole, "", arguments) {
+        return why;
+    }
+    // The schema has no fault to find, as with a text that a type takes apart. Reading stops at the first argument that does
+    // not fit, so its reason changes without that one alone.
+    let reason = read(arguments.clone().into()).unwrap_or_default();
+    let culprit = arguments.keys().find(|name| {
+        let mut others = arguments.clone();
+        others.shift_remove(*name);
+        read(others.into()).as_ref() != Some(&reason)
+    });
+    culprit.map_or(reason.clone(), |name| format!("`{name}`: {reason}"))
+}
+
+/// A schema, with what its references refer to.
+struct Shape<'a> {
+    whole: &'a Value,
+}
+
+impl<'a> Shape<'a> {
+    fn resolved(&self, schema: &'a Value) -> &'a Value {
+        let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+        name.map_or(schema, |name| self.resolved(&self.whole["$defs"][name]))
+    }
+
+    /// What is wrong with a value, as a sentence that begins with its place.
+    fn fault(&self, schema: &'a Value, place: &str, value: &Value) -> Option<String> {
+        let schema = self.resolved(schema);
+        let ways = ways(schema);
+        if !ways.is_empty() {
+            let faults: Option<Vec<_>> = ways.iter().map(|way| self.fault(way, place, value)).collect();
+            // A value of the right kind has its fault inside.
+            let inside = faults?.into_iter().find(|why| !why.starts_with(&format!("`{place}` is ")));
+            return Some(inside.unwrap_or_else(|| self.must_be(schema, place)));
+        }
+        match value {
+            _ if !self.is_of_kind(schema, value) => Some(self.must_be(schema, place)),
+            Value::Array(values) => {
+                let mut values = values.iter().enumerate();
+                values.find_map(|(nth, value)| self.fault(&schema["items"], &format!("{place}[{nth}]"), value))
+            }
+            Value::Object(fields) => self.fields(schema, place, fields),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the fields of an object.
+    fn fields(&self, schema: &'a Value, place: &str, fields: &Map<String, Value>) -> Option<String> {
+        let at = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        if let Some(missing) = required.into_iter().find(|name| !fields.contains_key(*name)) {
+            return Some(format!("`{}` is missing", at(missing)));
+        }
+        let known = schema["properties"].as_object();
+        fields.iter().find_map(|(name, value)| match known.and_then(|known| known.get(name)) {
+            Some(schema) => self.fault(schema, &at(name), value),
+            None if schema["additionalProperties"] == false => {
+                let known: Vec<_> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                Some(format!("`{}` has no field `{name:.60}`; it has {}", place, known.join(", ")))
+            }
+            None => None,
+        })
+    }
+
+    fn is_of_kind(&self, schema: &Value, value: &Value) -> bool {
+        if let Some(constant) = schema.get("const") {
+            return constant == value;
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values.contains(value);
+        }
+        let kinds = kinds(schema);
+        kinds.is_empty()
+            || kinds.iter().any(|kind| match *kind {
+                "null" => value.is_null(),
+                "boolean" => value.is_boolean(),
+                "integer" => is_in(range(schema), value),
+                "number" => value.is_number(),
+                "string" => value.is_string(),
+                "array" => value.is_array(),
+                "object" => value.is_object(),
+                _ => true,
+            })
+    }
+
+    fn must_be(&self, schema: &'a Value, place: &str) -> String {
+        format!("`{place}` is {}", self.words(schema))
+    }
+
+    /// What a value has to be.
+    fn words(&self, schema: &'a Value) -> String {
+        let schema = self.resolved(schema);
+        let ways = ways(schema);
+        if !ways.is_empty() {
+            let ways: Vec<_> = ways.into_iter().filter(|way| kinds(way) != ["null"]).collect();
+            let constants: Vec<_> = ways.iter().filter_map(|way| way.get("const")).collect();
+            return match constants.len() == ways.len() {
+                true => one_of(constants),
+                false => ways.iter().map(|way| self.words(way)).collect::<Vec<_>>().join(" or "),
+            };
+        }
+        if let Some(constant) = schema.get("const") {
+            return constant.to_string();
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return one_of(values.iter().filter(|value| !value.is_null()));
+        }
+        match kinds(schema).into_iter().find(|kind| *kind != "null").unwrap_or_default() {
+            "boolean" => "true or false".to_owned(),
+            "integer" => in_range(range(schema)),
+            "number" => "a number".to_owned(),
+            "string" => "a text".to_owned(),
+            "array" => "a list".to_owned(),
+            _ => match schema["required"].as_array() {
+                Some(names) => format!("an object with {}", one_by_one(names)),
+                None => "an object".to_owned(),
+            },
+        }
+    }
+}
+
+/// The schemas of which one has to fit.
+fn ways(schema: &Value) -> Vec<&Value> {
+    ["anyOf", "oneOf"].iter().filter_map(|several| schema[*several].as_array()).flatten().collect()
+}
+
+fn kinds(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        kind => kind.as_str().into_iter().collect(),
+    }
+}
+
+/// The smallest and the greatest integer that a schema allows.
+fn range(schema: &Value) -> (Option<i64>, Option<i64>) {
+    let (from, to) = match schema["format"].as_str() {
+        Some("int32") => (Some(i32::MIN.into()), Some(i32::MAX.into())),
+        Some("uint8") => (None, Some(u8::MAX.into())),
+        Some("uint16") => (None, Some(u16::MAX.into())),
+        Some("uint32") => (None, Some(u32::MAX.into())),
+        _ => (None, None),
+    };
+    (schema["minimum"].as_i64().or(from), schema["maximum"].as_i64().or(to))
+}
+
+fn is_in((from, to): (Option<i64>, Option<i64>), value: &Value) -> bool {
+    match value.as_i64() {
+        Some(number) => from.is_none_or(|from| from <= number) && to.is_none_or(|to| number <= to),
+        None => value.is_u64() && to.is_none(),
+    }
+}
+
+fn in_range(range: (Option<i64>, Option<i64>)) -> String {
+    match range {
+        (Some(from), Some(to)) => format!("a whole number from {from} to {to}"),
+        (Some(from), None) => format!("a whole number from {from}"),
+        (None, Some(to)) => format!("a whole number up to {to}"),
+        (None, None) => "a whole number".to_owned(),
+    }
+}
+
+fn one_of<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
+    let values = values.into_iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    format!("one of {}", values.collect::<Vec<_>>().join(", "))
+}
+
+fn one_by_one(names: &[Value]) -> String {
+    names.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_argument_that_does_not_fit_is_named_with_what_it_has_to_be() {
+        let whole = json!({
+            "$defs": {
+                "Step": { "type": "object", "required": ["to"], "properties": { "to": { "type": "string" } },
+                          "additionalProperties": false },
+                "Kind": { "oneOf": [{ "const": "a" }, { "const": "b" }] },
+            },
+            "properties": {
+                "count": { "type": ["integer", "null"], "format": "uint", "minimum": 0 },
+                "code": { "type": "integer", "format": "int32" },
+                "steps": { "type": "array", "items": { "$ref": "#/$defs/Step" } },
+                "kind": { "anyOf": [{ "$ref": "#/$defs/Kind" }, { "type": "null" }] },
+                "go": { "anyOf": [{ "const": "next" }, { "$ref": "#/$defs/Step" }] },
+                "on": { "type": "boolean" },
+                "id": { "type": "string" },
+            },
+            "required": ["id"],
+        });
+        let read = |value: Value| (value["id"] == "odd").then(|| "an id is even".to_owned());
+        for (arguments, why) in [
+            (json!({}), "`id` is missing"),
+            (json!({ "id": 3 }), "`id` is a text"),
+            (json!({ "id": "", "count": -1 }), "`count` is a whole number from 0"),
+            (json!({ "id": "", "count": 1.5 }), "`count` is a whole number from 0"),
+            (json!({ "id": "", "code": u64::MAX }), "`code` is a whole number from -2147483648 to 2147483647"),
+            (json!({ "id": "", "steps": "x" }), "`steps` is a list"),
+            (json!({ "id": "", "steps": [{ "to": "x" }, 3] }), "`steps[1]` is an object with `to`"),
+            (json!({ "id": "", "steps": [{}] }), "`steps[0].to` is missing"),
+            (json!({ "id": "", "steps": [{ "to": "", "by": 1 }] }), "`steps[0]` has no field `by`; it has to"),
+            (json!({ "id": "", "kind": "c" }), "`kind` is one of a, b"),
+            (json!({ "id": "", "go": 3 }), "`go` is \"next\" or an object with `to`"),
+            (json!({ "id": "", "go": { "to": 3 } }), "`go.to` is a text"),
+            (json!({ "id": "", "on": "yes" }), "`on` is true or false"),
+            (json!({ "on": true, "id": "odd" }), "`id`: an id is even"),
+        ] {
+            assert_eq!(misfit(&whole, arguments.as_object().unwrap(), &read), why, "{arguments}");
+        }
+    }
+}
