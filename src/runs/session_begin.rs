@@ -38,11 +38,10 @@ pub(crate) fn begin_session(
 ) -> Result<Vec<String>> {
     let started = Instant::now();
     let project = cx.project()?;
-    let before = HostNote::of(&project, host, session);
-    let note = before.clone().bound(cx, host)?;
+    let note = HostNote::of(&project, host, session).bound(cx, host)?;
     let from = match beginning {
         Beginning::New => None,
-        Beginning::Resumed => Some(before),
+        Beginning::Resumed => Some(note.clone()),
         Beginning::Cleared => note.predecessor(&project, host),
     };
     prune(&project);
