@@ -137,3 +137,27 @@ fn the_later_claim_stands_and_no_number_is_given_twice() {
         assert_eq!((state.epoch, state.last_number), (2, Number(5)));
     }
 }
+
+#[test]
+fn what_failed_in_either_history_is_told_until_one_of_them_settled_it_or_left_its_phase() {
+    let unsettled = |ids: &[(&str, &str)]| {
+        let one = |(id, phase): &(&str, &str)| Unsettled {
+            id: (*id).to_owned(),
+            phase: StateName::new(*phase).unwrap(),
+            blocked: false,
+        };
+        let mut run = document();
+        run.state.unsettled = ids.iter().map(one).collect();
+        run
+    };
+    let ids = |run: &RunDocument| run.state.unsettled.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    let base = unsettled(&[("old", "a"), ("kept", "a")]);
+    let ours = unsettled(&[("old", "a"), ("kept", "a"), ("ours", "a")]);
+    let theirs = unsettled(&[("kept", "a"), ("theirs", "a"), ("late", "z")]);
+    assert_eq!(ids(&join(&base, &ours, &theirs, &[], None).document), ["kept", "ours", "theirs", "late"]);
+    // One of them went on to another phase.
+    let mut moved = ours.clone();
+    moved.state.current_phase = Some(StateName::new("b").unwrap());
+    moved.state.unsettled.clear();
+    assert_eq!(ids(&join(&base, &moved, &theirs, &[], None).document), ["late"]);
+}
