@@ -43,7 +43,7 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
-pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs};
+pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
 
@@ -153,6 +153,8 @@ pub(super) enum Command {
     Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
+    /// Wait until a run is over (exit 0 completed, 1 failed or cancelled) or needs a person (4)
+    Wait(WaitArgs),
     /// List what runs name as evidence and artifacts, and whether it is there
     Evidence(EvidenceArgs),
     /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
@@ -233,6 +235,7 @@ impl Command {
             Self::Resume(_) => "resume",
             Self::Attention(_) => "attention",
             Self::Sessions => "sessions",
+            Self::Wait(_) => "wait",
             Self::Evidence(_) => "evidence",
             Self::List(_) => "list",
             Self::Show(_) => "show",

@@ -69,6 +69,8 @@ impl Explain for Error {
             Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
                 .help("bring run.yaml or events.jsonl back with git, or remove the directory"),
             Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
+            Self::TimeOver { run, .. } => new(Kind::Held, "time_over")
+                .help(Help::from("wait longer with --timeout, or see ") + flow("resume").value(run)),
             Self::LeftOut { add, .. } => {
                 new(Kind::NotFound, "left_out").help(format!("bring it with `{add}`; nothing was written"))
             }

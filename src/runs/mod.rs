@@ -93,6 +93,7 @@ pub use look::resume::{ResumeReport, ResumeRequest, TreeState, WorkingTreeReport
 pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
+pub use look::wait::card_of;
 pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, run_report};
 pub use open::listed::ListedRun;

@@ -11,3 +11,4 @@ pub(in crate::runs) mod outlook;
 pub(in crate::runs) mod reference;
 pub(in crate::runs) mod resume;
 pub(in crate::runs) mod show;
+pub(in crate::runs) mod wait;
