@@ -27,6 +27,7 @@ mod show;
 mod values;
 mod watch;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -515,6 +516,13 @@ pub(super) struct AttentionArgs {
     /// Show the other open runs as well
     #[arg(long)]
     pub(super) all: bool,
+    /// Wait until a run needs a person
+    #[arg(long, conflicts_with = "all")]
+    pub(super) wait: bool,
+    /// Call this program for each run that comes to need a person, with the run in FLOW_RUN, and go on waiting; without a
+    /// shell, so the rest of the line is its arguments
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, requires = "wait")]
+    pub(super) exec: Vec<OsString>,
 }
 
 // Arguments of `list`.

@@ -88,6 +88,7 @@ pub(crate) use look::list::parse_since;
 pub use look::list::{ListFilter, ListReport, ListStatus, list};
 pub(crate) use look::log::reader_left;
 pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
+pub use look::needs::{Needs, call_about};
 pub use look::outlook::NextReport;
 pub use look::resume::{ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
 pub use look::show::{

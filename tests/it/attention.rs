@@ -263,3 +263,37 @@ fn a_wait_that_goes_on_sees_the_end_of_its_run_and_that_it_is_gone() {
     std::fs::remove_dir_all(sandbox.run_dir("r2")).unwrap();
     answered(two).exits(3);
 }
+
+#[test]
+fn whoever_waits_for_a_need_is_told_of_the_first_and_a_program_is_called_once_for_each() {
+    let sandbox = Sandbox::new();
+    for run in ["r1", "r2"] {
+        sandbox.flow(["start", "debug", "--id", run, "--another"]).ok();
+    }
+    let mut command = sandbox.flow_command();
+    command.args(["attention", "--wait", "--json"]);
+    let waiting = spawned(command);
+    let mut command = sandbox.flow_command();
+    let script = "echo \"$FLOW_RUN $1\" >> calls";
+    command.args(["attention", "--wait", "--exec", "sh", "-c", script, "-", "a b"]).current_dir(sandbox.root());
+    let mut calling = spawned(command);
+    sandbox.flow(["block", "r1", "--reason", "which one?"]).ok();
+    let report = answered(waiting).ok().json();
+    assert_eq!(report["runs"][0]["run_id"], "r1");
+    let calls = || std::fs::read_to_string(sandbox.path("calls")).unwrap_or_default();
+    let until = |wanted: &str| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while calls() != wanted {
+            assert!(std::time::Instant::now() < deadline, "{}", calls());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until("r1 a b\n");
+    sandbox.flow(["block", "r2", "--reason", "and this?"]).ok();
+    until("r1 a b\nr2 a b\n");
+    sandbox.flow(["unblock", "r1"]).ok();
+    sandbox.flow(["block", "r1", "--reason", "again"]).ok();
+    until("r1 a b\nr2 a b\nr1 a b\n");
+    calling.kill().unwrap();
+    answered(calling);
+}

@@ -7,6 +7,7 @@ pub(in crate::runs) mod evidence;
 pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;
+pub(in crate::runs) mod needs;
 pub(in crate::runs) mod outlook;
 pub(in crate::runs) mod reference;
 pub(in crate::runs) mod resume;
