@@ -27,6 +27,7 @@ mod show;
 mod values;
 mod watch;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
-pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs};
+pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
 
@@ -153,6 +154,8 @@ pub(super) enum Command {
     Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
+    /// Wait until a run is over (exit 0 completed, 1 failed or cancelled) or needs a person (4)
+    Wait(WaitArgs),
     /// List what runs name as evidence and artifacts, and whether it is there
     Evidence(EvidenceArgs),
     /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
@@ -233,6 +236,7 @@ impl Command {
             Self::Resume(_) => "resume",
             Self::Attention(_) => "attention",
             Self::Sessions => "sessions",
+            Self::Wait(_) => "wait",
             Self::Evidence(_) => "evidence",
             Self::List(_) => "list",
             Self::Show(_) => "show",
@@ -512,6 +516,13 @@ pub(super) struct AttentionArgs {
     /// Show the other open runs as well
     #[arg(long)]
     pub(super) all: bool,
+    /// Wait until a run needs a person
+    #[arg(long, conflicts_with = "all")]
+    pub(super) wait: bool,
+    /// Call this program for each run that comes to need a person, with the run in FLOW_RUN, and go on waiting; without a
+    /// shell, so the rest of the line is its arguments
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, requires = "wait")]
+    pub(super) exec: Vec<OsString>,
 }
 
 // Arguments of `list`.

@@ -13,7 +13,7 @@ use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventId, EventKind, IdList, LostRange, Owned, Question, RunDocument, RunStatus, Seq,
-    StateName, Steps, Timestamp,
+    StateName, Steps, Timestamp, Unsettled,
 };
 
 /// The histories in a log. An event is identified by its index among the lines.
@@ -214,11 +214,25 @@ fn states(
     state.workflow_seq = three_way("workflow", &base.workflow_seq, &ours.workflow_seq, &theirs.workflow_seq, settled);
     state.steps = steps(base, ours, theirs);
     state.questions = questions(base, ours, theirs);
+    state.unsettled = unsettled(base, ours, theirs, &state);
     if state.status.is_terminal() {
         state.session = None;
         state.questions.clear();
     }
     state
+}
+
+/// Merges what failed or is blocked: what either history settled is settled, and what either left behind is left behind.
+fn unsettled(base: &Owned, ours: &Owned, theirs: &Owned, joined: &Owned) -> Vec<Unsettled> {
+    let has = |run: &Owned, one: &Unsettled| run.unsettled.iter().any(|other| other.id == one.id);
+    let is_new = |one: &&Unsettled| !has(ours, one) && !has(base, one);
+    let mut all: Vec<Unsettled> =
+        ours.unsettled.iter().filter(|one| !has(base, one) || has(theirs, one)).cloned().collect();
+    all.extend(theirs.unsettled.iter().filter(is_new).cloned());
+    // What came after its history had left the phase was told there as well.
+    let is_here = |run: &Owned, one: &Unsettled| run.positions().any(|here| *here == one.phase);
+    all.retain(|one| is_here(joined, one) || !is_here(if has(ours, one) { ours } else { theirs }, one));
+    all
 }
 
 /// Merges where the run is. If both histories moved it, the place that is further on is taken.

@@ -9,6 +9,10 @@ use crate::model::{
 /// until the run leaves the phase; then it is left undone, which the log tells. An outcome that came after the run had left
 /// is told until it is settled.
 pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
+    // These begin the run anew, with all that is unsettled.
+    if matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_)) {
+        return;
+    }
     if let EventKind::Emitted(emitted) = &event.kind {
         // Within one batch the run may leave a step and come back.
         emitted.reports.iter().for_each(|report| follow_report(&mut state.unsettled, report));

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn numbers_are_checked_where_they_are_used() {
-        let good = env(&[("FLOW_EPOCH", "3"), ("CLAUDE_PID", "12"), ("FLOW_LOCK_TIMEOUT", "0.5")]);
+        let good = env(&[("FLOW_EPOCH", "3"), ("CLAUDECODE", "1"), ("CLAUDE_PID", "12"), ("FLOW_LOCK_TIMEOUT", "0.5")]);
         assert_eq!(good.epoch_number(), Ok(Some(3)));
         assert_eq!(good.holder(), Ok(Some(12)));
         assert_eq!(good.lock_wait(), Ok(Some(Duration::from_millis(500))));

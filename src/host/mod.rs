@@ -7,6 +7,7 @@
 //! Two variables make a command repeatable in tests: `__FLOW_NOW` (see [`Clock`]) and `__FLOW_SEED` (see [`Ids`]).
 
 mod agents;
+mod call;
 mod child;
 mod clock;
 mod dialog;
@@ -24,6 +25,7 @@ mod watch;
 mod workers;
 
 pub use agents::Agent;
+pub(crate) use call::call;
 #[doc(hidden)]
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};

@@ -127,6 +127,16 @@ pub enum Error {
         /// The run that exists.
         twin: String,
     },
+    /// A run did not come to its end in time.
+    #[error("run {run} is still open after {seconds} s: {reason}")]
+    TimeOver {
+        /// The run.
+        run: RunId,
+        /// How long it was waited for.
+        seconds: u64,
+        /// What it is doing.
+        reason: String,
+    },
     /// No run was named, and no run is active.
     #[error("{}", no_active_run(.unreadable))]
     NoActiveRun {

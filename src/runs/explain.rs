@@ -68,10 +68,9 @@ impl Explain for Error {
             Self::Edit { fault, .. } => new(Kind::Damaged, "edit_refused").help(edit_help(fault)),
             Self::EmptyRun { .. } => new(Kind::Damaged, "run_empty")
                 .help("bring run.yaml or events.jsonl back with git, or remove the directory"),
-            Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } => moved(self),
-            Self::LeftOut { add, .. } => {
-                new(Kind::NotFound, "left_out").help(format!("bring it with `{add}`; nothing was written"))
-            }
+            Self::Rewound { .. } | Self::Joined { .. } | Self::Elsewhere { .. } | Self::LeftOut { .. } => moved(self),
+            Self::TimeOver { run, .. } => new(Kind::Held, "time_over")
+                .help(Help::from("wait longer with --timeout, or see ") + flow("resume").value(run)),
             Self::Document(fault) => fault.problem(),
             Self::NoDiagram { run } => new(Kind::Refused, "no_diagram")
                 .help(flow("export --format gantt").value(run) + " shows its steps over time"),
@@ -200,6 +199,9 @@ fn moved(error: &Error) -> Problem {
             };
             new(Kind::NotFound, "run_elsewhere")
                 .help(Help::from(there) + "; " + flow("list") + " shows the runs that are here")
+        }
+        Error::LeftOut { add, .. } => {
+            new(Kind::NotFound, "left_out").help(format!("bring it with `{add}`; nothing was written"))
         }
         Error::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
             .help(flow("doctor").value(run).flag("repair") + " makes one history of both and keeps every record"),

@@ -197,7 +197,8 @@ impl HostNote {
         SessionId::new(self.session.as_str()).ok()
     }
 
-    /// Binds the session to the process of its host.
+    /// Binds the session to the process of its host. What it left stays noted until it ends again: this process may die
+    /// before it has given everything back, and a writer may keep it from a run.
     pub(super) fn bound(self, cx: &Context, host: AgentHost) -> Result<Self> {
         let process = host.process(cx)?.map(|holder| holder.to_string());
         Ok(Self { process, at: Some(cx.now()), over: None, ..self })

@@ -88,11 +88,13 @@ pub(crate) use look::list::parse_since;
 pub use look::list::{ListFilter, ListReport, ListStatus, list};
 pub(crate) use look::log::reader_left;
 pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
+pub use look::needs::{Needs, call_about};
 pub use look::outlook::NextReport;
 pub use look::resume::{ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
 pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
+pub use look::wait::card_of;
 pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, run_report};
 pub use open::listed::ListedRun;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{HostProcess, Sandbox};
+use crate::support::{Answer, HostProcess, Sandbox, answered, spawned};
 
 fn emit(sandbox: &Sandbox, run: &str, kind: &str, more: &[&str], data: &str) {
     let args =
@@ -213,4 +213,87 @@ fn a_run_that_is_over_needs_no_person_whatever_its_log_lost() {
     assert_eq!(judged(&sandbox), json!({}));
     std::fs::remove_dir_all(sandbox.path(".flow/.cache")).unwrap();
     assert_eq!(judged(&sandbox), json!({}));
+}
+
+/// `flow wait`, which is answered at once or given up soon.
+fn wait(sandbox: &Sandbox, args: &[&str]) -> Answer {
+    sandbox.flow([&["wait", "--timeout", "0.1"], args].concat())
+}
+
+#[test]
+fn a_wait_ends_when_the_run_is_over_or_needs_a_person_and_says_so_by_its_status() {
+    let sandbox = Sandbox::new();
+    for run in ["r1", "r2", "r3"] {
+        sandbox.flow(["start", "debug", "--id", run, "--another"]).ok();
+    }
+    let late = wait(&sandbox, &["r1", "--json"]).exits(5).error();
+    assert_eq!(late["code"], "time_over");
+    assert!(late["message"].as_str().unwrap().starts_with("run r1 is still open after 0 s: "), "{late}");
+    sandbox.flow(["block", "r1", "--reason", "which one?"]).ok();
+    assert_eq!(wait(&sandbox, &["r1"]).exits(4).stdout, "blocked  r1  blocked: which one?\n");
+    sandbox.flow(["cancel", "r1"]).ok();
+    assert_eq!(wait(&sandbox, &["r1"]).exits(1).stdout, "cancelled  r1  the run is cancelled\n");
+    sandbox.flow(["fail", "r2", "--reason", "no"]).ok();
+    assert_eq!(wait(&sandbox, &["r2", "--json"]).exits(1).json()["status"], "failed");
+    sandbox.flow(["record-activity", "--run-id", "r3", "--id", "all"]).ok();
+    sandbox.flow(["complete", "r3", "--skip-reason", "done elsewhere"]).ok();
+    assert_eq!(wait(&sandbox, &["r3"]).ok().stdout, "completed  r3  the run is completed\n");
+    assert_eq!(wait(&sandbox, &["nosuch", "--json"]).exits(3).error()["code"], "run_not_found");
+    std::fs::write(sandbox.path(".flow/runs/r3/run.yaml"), "").unwrap();
+    std::fs::write(sandbox.path(".flow/runs/r3/events.jsonl"), "").unwrap();
+    wait(&sandbox, &["r3"]).exits(65);
+}
+
+#[test]
+fn a_wait_that_goes_on_sees_the_end_of_its_run_and_that_it_is_gone() {
+    let sandbox = Sandbox::new();
+    for run in ["r1", "r2"] {
+        sandbox.flow(["start", "debug", "--id", run, "--another"]).ok();
+    }
+    let waiting = |run: &str| {
+        let mut command = sandbox.flow_command();
+        command.args(["wait", run, "--timeout", "60"]);
+        spawned(command)
+    };
+    let (one, two) = (waiting("r1"), waiting("r2"));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "all"]).ok();
+    sandbox.flow(["complete", "r1", "--skip-reason", "done elsewhere"]).ok();
+    assert_eq!(answered(one).ok().stdout, "completed  r1  the run is completed\n");
+    std::fs::remove_dir_all(sandbox.run_dir("r2")).unwrap();
+    answered(two).exits(3);
+}
+
+#[test]
+fn whoever_waits_for_a_need_is_told_of_the_first_and_a_program_is_called_once_for_each() {
+    let sandbox = Sandbox::new();
+    for run in ["r1", "r2"] {
+        sandbox.flow(["start", "debug", "--id", run, "--another"]).ok();
+    }
+    let mut command = sandbox.flow_command();
+    command.args(["attention", "--wait", "--json"]);
+    let waiting = spawned(command);
+    let mut command = sandbox.flow_command();
+    let script = "echo \"$FLOW_RUN $1\" >> calls";
+    command.args(["attention", "--wait", "--exec", "sh", "-c", script, "-", "a b"]).current_dir(sandbox.root());
+    let mut calling = spawned(command);
+    sandbox.flow(["block", "r1", "--reason", "which one?"]).ok();
+    let report = answered(waiting).ok().json();
+    assert_eq!(report["runs"][0]["run_id"], "r1");
+    let calls = || std::fs::read_to_string(sandbox.path("calls")).unwrap_or_default();
+    let until = |wanted: &str| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while calls() != wanted {
+            assert!(std::time::Instant::now() < deadline, "{}", calls());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until("r1 a b\n");
+    sandbox.flow(["block", "r2", "--reason", "and this?"]).ok();
+    until("r1 a b\nr2 a b\n");
+    sandbox.flow(["unblock", "r1"]).ok();
+    sandbox.flow(["block", "r1", "--reason", "again"]).ok();
+    until("r1 a b\nr2 a b\nr1 a b\n");
+    calling.kill().unwrap();
+    answered(calling);
 }

@@ -1177,3 +1177,32 @@ fn an_interview_of_a_run_is_listed_with_its_run_alone() {
     let report = sandbox.flow(["interview", "list", "--json"]).ok().json();
     assert_eq!((&report["interviews"], &report["documents"][0]["run_id"]), (&json!([]), &json!("r1")));
 }
+
+#[test]
+fn the_latest_hundred_documents_with_an_interview_are_noted() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    sandbox.flow(["interview", "start", "docs/first.md"]).ok();
+    let names: Vec<_> = (0..120).map(|n| format!("docs/{n:03}.md")).collect();
+    for name in &names {
+        fs::copy(sandbox.path("docs/first.md"), sandbox.path(name)).unwrap();
+    }
+    let note = sandbox.path(".flow/.cache/interviews.json");
+    fs::write(&note, serde_json::to_string(&names).unwrap()).unwrap();
+    sandbox.flow(["interview", "start", "docs/last.md"]).ok();
+    let noted: Vec<String> = serde_json::from_slice(&fs::read(&note).unwrap()).unwrap();
+    assert_eq!(noted, [&names[21..], &["docs/last.md".to_owned()]].concat());
+}
+
+#[test]
+fn a_document_that_is_gone_or_noted_already_takes_no_second_place() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let noted = || fs::read_to_string(sandbox.path(".flow/.cache/interviews.json")).unwrap();
+    for name in ["docs/a.md", "docs/b.md", "docs/c.md"] {
+        sandbox.flow(["interview", "start", name]).ok();
+    }
+    fs::remove_file(sandbox.path("docs/b.md")).unwrap();
+    sandbox.flow(["interview", "answer", "docs/a.md", "We build a task app."]).ok();
+    assert_eq!(noted(), r#"["docs/c.md","docs/a.md"]"#);
+}

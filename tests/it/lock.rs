@@ -3,8 +3,9 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Answer, Lack, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
 
@@ -185,4 +186,48 @@ fn none_of_many_writers_waits_much_longer_than_its_turn() {
         );
     }
     sandbox.assert_sound(&run_id);
+}
+
+/// A call of a hook by Codex.
+fn hook(sandbox: &Sandbox, event: &str, payload: &Value) -> Duration {
+    let begun = Instant::now();
+    sandbox.flow_with(["hook", "codex", event], &payload.to_string()).ok();
+    begun.elapsed()
+}
+
+#[test]
+fn a_hook_waits_for_no_writer_for_long_and_leaves_the_run_to_the_next_time() {
+    if !can_inject("a_hook_waits_for_no_writer_for_long_and_leaves_the_run_to_the_next_time") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--id", "r1", "--issue", "7", "--session", "s1"]).ok();
+    sandbox.flow(["record-activity", "--id", "begin", "--session", "s1"]).ok();
+    hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "startup" }));
+    hook(&sandbox, "session-end", &json!({ "session_id": "s1" }));
+    let stopped = Stopped::in_the_middle(&sandbox, "r1");
+    let resumed = json!({ "session_id": "s1", "source": "resume" });
+    let waited = hook(&sandbox, "session-start", &resumed);
+    assert!(waited < Duration::from_secs(15), "{waited:?}");
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
+    assert!(log.contains("session-start: run r1: "), "{log}");
+    stopped.goes_on().ok();
+    hook(&sandbox, "session-start", &resumed);
+    assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["session"], "s1");
+}
+
+#[test]
+fn the_end_of_a_session_waits_for_no_writer_for_long() {
+    for lock in [".flow/state/.lock", ".flow/runs/r1/.lock"] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r1", "--session", "s1"]).ok();
+        sandbox.flow(["record-activity", "--id", "begin", "--session", "s1"]).ok();
+        sandbox.flow(["mode", "request", "forge", "--session", "s1"]).ok();
+        let held = std::fs::File::options().write(true).open(sandbox.path(lock)).unwrap();
+        flock(&held, FlockOperation::LockExclusive).unwrap();
+        let begun = Instant::now();
+        let answer = sandbox.flow(["session-end", "--session", "s1"]).ok();
+        assert!(begun.elapsed() < Duration::from_secs(15), "{lock}: {:?}", begun.elapsed());
+        assert!(answer.stderr.contains("warning: "), "{lock}: {answer:?}");
+    }
 }

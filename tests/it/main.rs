@@ -71,6 +71,7 @@ mod seen;
 mod serve;
 mod serve_attacks;
 mod session_end;
+mod session_returns;
 mod signals;
 mod sim;
 mod storm;

@@ -542,6 +542,9 @@ fn a_large_prompt_is_read_in_a_moment() {
         command.args(["mode", "prompt", "--json"]);
         crate::support::run(command, &prompt).ok();
     }
+    let long = "$forge ".repeat((1 << 20) / 7 + 1);
+    let error = modes.0.flow_with(["mode", "prompt", "--json"], &long).exits(1).error();
+    assert_eq!(error["causes"], json!(["is larger than 1048576 bytes"]));
 }
 
 #[test]

@@ -368,3 +368,20 @@ fn a_phase_in_which_a_mode_has_ended_ends_it_anew() {
     let told = modes.0.flow(["validate", ".flow/modes.yaml"]).exits(1).stdout;
     assert!(told.contains("`Building` is a phase itself") && told.contains("`done` is there twice"), "{told}");
 }
+
+#[test]
+fn an_older_log_of_modes_put_back_leads_to_no_used_position() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    let names = ["events.jsonl", "skill-active-state.json"].map(|name| modes.0.path(".flow/state").join(name));
+    let old = names.clone().map(|name| std::fs::read(name).unwrap());
+    modes.ok(&["clear", "forge"]);
+    modes.ok(&["request", "team"]);
+    let last = || modes.0.mode_events().last().unwrap()["seq"].clone();
+    assert_eq!(last(), 3);
+    names.iter().zip(&old).for_each(|(name, bytes)| std::fs::write(name, bytes).unwrap());
+    modes.ok(&["request", "ultrawork", "--session", "s1"]);
+    assert_eq!(last(), 4);
+    modes.ok(&["clear", "ultrawork", "--session", "s1"]);
+    assert_eq!(last(), 5);
+}

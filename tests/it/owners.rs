@@ -125,6 +125,19 @@ fn a_directory_in_which_everyone_may_write_gives_no_trust() {
 }
 
 #[test]
+fn where_others_may_write_a_log_of_another_user_is_not_continued() {
+    let Some(sandbox) = repository("where_others_may_write_a_log_of_another_user_is_not_continued") else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    user(&sandbox, &["record-activity", "--id", "a"]).ok();
+    let log = sandbox.path(".flow/runs/r1/events.jsonl");
+    std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::set_permissions(sandbox.root(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    lchown(&log, Some(23456), Some(23456)).unwrap();
+    let refused = user(&sandbox, &["record-activity", "--id", "b"]).exits(77);
+    assert!(refused.stderr.contains("belongs to user 23456"), "{refused:?}");
+}
+
+#[test]
 fn the_doctor_of_hooks_says_why_they_are_silent() {
     let Some(sandbox) = repository("the_doctor_of_hooks_says_why_they_are_silent") else { return };
     user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
@@ -134,4 +147,37 @@ fn the_doctor_of_hooks_says_why_they_are_silent() {
     let report = sandbox.flow(["hooks", "doctor", "--json"]).exits(1).json();
     let found = report["findings"].as_array().unwrap().iter().find(|found| found["code"] == "project_refused");
     assert!(found.unwrap()["message"].as_str().unwrap().contains("belongs to user 12345"), "{report}");
+}
+
+#[test]
+fn a_document_whose_group_cannot_be_kept_gives_nobody_more_than_before() {
+    let test = "a_document_whose_group_cannot_be_kept_gives_nobody_more_than_before";
+    let Some(sandbox) = repository(test) else { return };
+    let settings = sandbox.path("../.claude/settings.json");
+    std::fs::create_dir(settings.parent().unwrap()).unwrap();
+    lchown(settings.parent().unwrap(), Some(USER), Some(USER)).unwrap();
+    // A group in which the user is not, and the user's own.
+    for (group, mode) in [(23456, 0o644), (USER, 0o664)] {
+        std::fs::write(&settings, "{}\n").unwrap();
+        std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o664)).unwrap();
+        lchown(&settings, Some(USER), Some(group)).unwrap();
+        user(&sandbox, &["hooks", "install", "--host", "claude-code"]).ok();
+        assert!(std::fs::read_to_string(&settings).unwrap().contains("flow hook claude-code"));
+        let meta = std::fs::metadata(&settings).unwrap();
+        assert_eq!((meta.uid(), meta.gid(), meta.mode() & 0o777), (USER, USER, mode), "group {group}");
+    }
+}
+
+#[test]
+fn a_document_of_another_user_keeps_its_group_and_mode() {
+    let Some(sandbox) = repository("a_document_of_another_user_keeps_its_group_and_mode") else { return };
+    let settings = sandbox.path("../.claude/settings.json");
+    std::fs::create_dir(settings.parent().unwrap()).unwrap();
+    lchown(settings.parent().unwrap(), Some(USER), Some(USER)).unwrap();
+    std::fs::write(&settings, "{}\n").unwrap();
+    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o664)).unwrap();
+    lchown(&settings, Some(23456), Some(USER)).unwrap();
+    user(&sandbox, &["hooks", "install", "--host", "claude-code"]).ok();
+    let meta = std::fs::metadata(&settings).unwrap();
+    assert_eq!((meta.uid(), meta.gid(), meta.mode() & 0o777), (USER, USER, 0o664));
 }

@@ -364,6 +364,26 @@ fn an_older_log_put_back_never_leads_to_a_used_position_or_number() {
 }
 
 #[test]
+fn an_older_log_put_back_after_changes_without_a_record_leads_to_no_used_number() {
+    // The lock knows the numbers, and what the repair wrote knows them when the lock is gone.
+    for loses_lock in [false, true] {
+        let past = Past::new();
+        past.sandbox.flow(["block", "--run-id", &past.run, "--reason", "wait"]).ok();
+        past.sandbox.flow(["unblock", "--run-id", &past.run]).ok();
+        past.put_back("events.jsonl", 1);
+        past.put_back("run.yaml", 1);
+        past.remove("activities/002-explore-done.yaml");
+        past.remove("activities/003-plan-done.yaml");
+        past.sandbox.flow(["doctor", &past.run, "--repair"]).ok();
+        if loses_lock {
+            past.remove(".lock");
+        }
+        let record = past.sandbox.record(&past.run, "explore", "next");
+        assert_eq!((&record["seq"], &record["number"]), (&8.into(), &"004".into()), "{loses_lock}");
+    }
+}
+
+#[test]
 fn a_retry_after_an_older_log_was_put_back_says_where_it_is_or_records_it_whole() {
     let past = Past::new();
     past.put_back("events.jsonl", 2);

@@ -29,7 +29,7 @@ use flowrun::modes::{
 };
 use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
-    AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest,
+    AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExportReport,
     HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
     NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest,
@@ -76,7 +76,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 61] = [
+const ANSWERS: [(&str, Form); 62] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -97,6 +97,7 @@ const ANSWERS: [(&str, Form); 61] = [
     ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
     ("attention", printed::<AttentionReport>),
+    ("wait", printed::<Card>),
     ("sessions", printed::<SessionsReport>),
     ("evidence", printed::<EvidenceReport>),
     ("serve", printed::<ServeReport>),
@@ -264,8 +265,18 @@ const LOOKS: [&str; 26] = [
     "workflow show nothing",
 ];
 
-const LOOKS_AT_A_RUN: [&str; 9] =
-    ["evidence", "show", "show --at 1", "log", "export --format mermaid", "next", "resume --all", "verify", "doctor"];
+const LOOKS_AT_A_RUN: [&str; 10] = [
+    "wait --timeout 0",
+    "evidence",
+    "show",
+    "show --at 1",
+    "log",
+    "export --format mermaid",
+    "next",
+    "resume --all",
+    "verify",
+    "doctor",
+];
 
 const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: broken\nphases:\n  - id: one\n    \
                       next: [two]\n";

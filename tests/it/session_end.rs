@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, spawned};
+use crate::support::{Answer, Person, Sandbox, answered, can_inject, has_terminals, injected, run, spawned};
 
 /// A project with a run that nobody holds and one that the session `s1` holds.
 fn two_runs() -> Sandbox {
@@ -207,4 +207,44 @@ fn the_documented_scripts_end_the_sessions_that_they_name() {
     let types = |event: &serde_json::Value| event["type"].as_str().unwrap().to_owned();
     let events: Vec<_> = sandbox.events("free").iter().map(types).collect();
     assert_eq!(events, ["run_started", "run_claimed", "session_end"]);
+}
+
+#[test]
+fn a_session_with_many_runs_ends_in_time_and_says_which_of_them_it_left() {
+    if !can_inject("a_session_with_many_runs_ends_in_time_and_says_which_of_them_it_left") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let runs: Vec<_> = (10..22).map(|n| format!("r{n}")).collect();
+    for run in &runs {
+        sandbox.flow(["start", "debug", "--id", run, "--another", "--session", "s1"]).ok();
+    }
+    // Each mark waits for its flush; all of them would take twice the time that a host gives.
+    let answer = injected(&sandbox, "fdatasync:delay_enter=100000", &["session-end", "--session", "s1"]).ok();
+    let mut left = 0;
+    for run in &runs {
+        let is_marked = sandbox.read(run, "run.yaml").contains("blocked_reason: session ended");
+        let is_left = answer.stderr.contains(&format!("warning: no time was left to mark run {run}\n"));
+        assert_eq!((answer.stdout.contains(&notice(run)), is_left), (is_marked, !is_marked), "{run}: {answer:?}");
+        left += usize::from(is_left);
+    }
+    assert!(left > 0, "{answer:?}");
+}
+
+#[test]
+fn a_host_that_keeps_its_pipe_open_and_writes_nothing_is_not_waited_for() {
+    let sandbox = two_runs();
+    let mut command = session_end(&sandbox, &["--unowned"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pipe = child.stdin.take();
+    let until = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("it waits");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(pipe);
+    assert_eq!(marked(&sandbox), ["free"]);
 }

@@ -444,3 +444,30 @@ fn where_no_state_directory_can_be_used_the_next_resume_removes_what_a_dead_one_
         assert!(!sandbox.path("state").exists());
     }
 }
+
+#[test]
+fn two_hundred_common_directories_are_kept_and_none_that_others_could_change_is_used() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["resume"]).ok();
+    let state = sandbox.path("../.local/state/flow");
+    let kept = || names_in(&state).into_iter().filter(|name| name.starts_with("git-")).collect::<Vec<_>>();
+    let own = kept();
+    assert_eq!(own.len(), 1, "{own:?}");
+    // What others could change is made anew.
+    let dir = state.join(&own[0]);
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o770)).unwrap();
+    sandbox.flow(["resume"]).ok();
+    assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+    if crate::support::hostile::is_root() {
+        std::os::unix::fs::lchown(&dir, Some(12345), Some(12345)).unwrap();
+        sandbox.flow(["resume"]).ok();
+        assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(&dir).unwrap()), 0);
+    }
+    for n in 0..210 {
+        fs::create_dir(state.join(format!("git-{n:016x}"))).unwrap();
+    }
+    fs::remove_dir_all(&dir).unwrap();
+    sandbox.flow(["resume"]).ok();
+    assert_eq!(kept().len(), 200);
+}

@@ -1,11 +1,12 @@
 //! Arguments of `show`, `evidence`, `log` and `export`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use crate::cli::args::RunArg;
-use crate::cli::args::values::whole;
+use crate::cli::args::values::{seconds, whole};
 use crate::model::SessionId;
 
 // Arguments of `show`.
@@ -48,6 +49,16 @@ pub(crate) struct LogArgs {
     /// At most this many events; `next` in the answer with --json says where to go on
     #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "follow")]
     pub(crate) limit: Option<u64>,
+}
+
+// Arguments of `wait`.
+#[derive(Debug, Args)]
+pub(crate) struct WaitArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// Give up after so many seconds [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 // Arguments of `export`.

@@ -1,6 +1,8 @@
 //! `attention`.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
+use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
 use crate::cli::cmd::worktrees;
@@ -9,9 +11,15 @@ use crate::cli::out::Out;
 use crate::cli::page::{CARE, FAINT, Page, age, brief};
 use crate::model::{StateName, Timestamp};
 use crate::picture::reason_now;
-use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need};
+use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, reader_left};
+
+/// How often `--wait` looks.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
+    if args.wait {
+        return wait(cx, &args.exec, out);
+    }
     let report = match runs::attention(cx, &AttentionRequest { all: args.all }) {
         Ok(report) => report,
         Err(error) => return out.error(&error),
@@ -23,6 +31,26 @@ pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
         (true, false) => "no run needs a person\n",
     });
     exit
+}
+
+/// Waits until a run needs a person, or calls a program for each that comes to need one.
+fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Exit {
+    let mut needs = Needs::default();
+    loop {
+        let (report, news) = match needs.look(cx) {
+            Ok(found) => found,
+            Err(error) => return out.error(&error),
+        };
+        if exec.is_empty() && !news.is_empty() {
+            return out.answer(&report, || page(&report, cx.now()));
+        }
+        for run in &news {
+            out.warnings(&runs::call_about(run, exec).into_iter().collect::<Vec<_>>());
+        }
+        if reader_left(PAUSE) {
+            return Exit::Done;
+        }
+    }
 }
 
 /// A table for each group.

@@ -29,6 +29,7 @@ mod status;
 mod stdin;
 mod validate;
 mod verify;
+mod wait;
 mod watch;
 mod workflow;
 mod worktrees;
@@ -77,6 +78,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Resume(args) => resume::run(cx, args, out),
         Command::Attention(args) => attention::run(cx, &args, out),
         Command::Sessions => sessions::run(cx, out),
+        Command::Wait(args) => wait::run(cx, args, out),
         Command::Evidence(args) => evidence::run(cx, args, out),
         Command::List(args) => list::run(cx, args, out),
         Command::Show(args) => show::run(cx, args, out),

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{LogRepaired, Renumbered, UnknownEvent};
+use crate::model::{LogRepaired, Number, Renumbered, SessionId, UnknownEvent};
 
 fn event(seq: u64, id: &str) -> Event {
     let kind = EventKind::Unknown(UnknownEvent { version: 1, kind: "noted".to_owned(), body: Map::new() });
@@ -119,4 +119,45 @@ fn an_end_counts_more_than_a_block_and_leaves_nothing_open() {
     let join = join(&base, &ours, &theirs, &[], None);
     assert_eq!((join.document.state.status, join.document.state.blocked_reason), (RunStatus::Completed, None));
     assert_eq!(join.settled, ["the run was completed and blocked: it is completed"]);
+}
+
+#[test]
+fn the_later_claim_stands_and_no_number_is_given_twice() {
+    let base = document();
+    let of = |session: &str, epoch, number| {
+        let mut run = base.clone();
+        run.state.session = Some(SessionId::new(session).unwrap());
+        (run.state.epoch, run.state.last_number) = (epoch, Number(number));
+        run
+    };
+    let (early, late) = (of("s1", 1, 5), of("s2", 2, 3));
+    for (ours, theirs) in [(&early, &late), (&late, &early)] {
+        let state = join(&base, ours, theirs, &[], None).document.state;
+        assert_eq!(state.session.as_ref().map(SessionId::as_str), Some("s2"));
+        assert_eq!((state.epoch, state.last_number), (2, Number(5)));
+    }
+}
+
+#[test]
+fn what_failed_in_either_history_is_told_until_one_of_them_settled_it_or_left_its_phase() {
+    let unsettled = |ids: &[(&str, &str)]| {
+        let one = |(id, phase): &(&str, &str)| Unsettled {
+            id: (*id).to_owned(),
+            phase: StateName::new(*phase).unwrap(),
+            blocked: false,
+        };
+        let mut run = document();
+        run.state.unsettled = ids.iter().map(one).collect();
+        run
+    };
+    let ids = |run: &RunDocument| run.state.unsettled.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    let base = unsettled(&[("old", "a"), ("kept", "a")]);
+    let ours = unsettled(&[("old", "a"), ("kept", "a"), ("ours", "a")]);
+    let theirs = unsettled(&[("kept", "a"), ("theirs", "a"), ("late", "z")]);
+    assert_eq!(ids(&join(&base, &ours, &theirs, &[], None).document), ["kept", "ours", "theirs", "late"]);
+    // One of them went on to another phase.
+    let mut moved = ours.clone();
+    moved.state.current_phase = Some(StateName::new("b").unwrap());
+    moved.state.unsettled.clear();
+    assert_eq!(ids(&join(&base, &moved, &theirs, &[], None).document), ["late"]);
 }

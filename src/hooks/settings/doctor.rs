@@ -205,8 +205,7 @@ impl Examined<'_> {
             if handler.call == Some(Call::SessionEnd) {
                 self.at("old_handler", here, "calls `flow session-end`, as earlier versions did", again());
             } else if !handler.has_timeout(settings.host) {
-                let message = "has another time limit than 3 seconds";
-                self.at("other_timeout", here, &message, again());
+                self.at("other_timeout", here, "has another time limit than 3 seconds", again());
             } else if !handler.is_current(settings.host) {
                 self.at("other_command", here, "has a command line of another version of flow", again());
             }

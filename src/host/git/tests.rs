@@ -253,6 +253,20 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
 }
 
 #[test]
+fn a_git_that_is_slow_or_says_nothing_more_and_stays_is_not_waited_for() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let program = sandbox.dir.path().join("slow");
+    for script in ["exec sleep 5", "exec sleep 5 >&- 2>&-"] {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let git = Git { limit: Duration::from_millis(300), ..Git::new(&program) };
+        let Err(silence) = git.ask(&sandbox.repo(), &["status"]) else { panic!("{script} ended") };
+        assert_eq!(silence.why(), "git took longer than 0.3 s", "{script}");
+    }
+}
+
+#[test]
 fn half_an_entry_is_not_taken_for_a_path() {
     let paths = |out: &[u8]| changed_paths(out, &[]).into_iter().map(|changed| changed.path).collect::<Vec<_>>();
     assert_eq!(paths(b"?? a\0R  new\0old\0 M b"), ["a", "new"]);

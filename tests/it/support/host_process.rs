@@ -1,6 +1,6 @@
 //! A process that stands for an agent's host.
 
-use std::process::Child;
+use std::process::{Child, Command};
 
 use serde_json::Value;
 
@@ -29,10 +29,16 @@ impl HostProcess {
         self.run(sandbox, &["hook", "claude-code", event], &payload.to_string());
     }
 
+    /// Lets a command be one of this host.
+    pub fn runs(&self, mut command: Command) -> Command {
+        command.env("FLOW_HOLDER_PID", self.0.id().to_string());
+        command
+    }
+
     fn run(&self, sandbox: &Sandbox, args: &[&str], input: &str) {
         let mut command = sandbox.flow_command();
-        command.args(args).env("FLOW_HOLDER_PID", self.0.id().to_string());
-        run(command, input).ok();
+        command.args(args);
+        run(self.runs(command), input).ok();
     }
 }
 

@@ -1,0 +1,57 @@
+//! `wait`.
+
+use std::time::{Duration, Instant};
+
+use crate::cli::args::WaitArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::cli::page::{brief, clean};
+use crate::model::{RunId, RunStatus};
+use crate::runs::{self, Card, Context, Error, reader_left};
+
+/// How often it looks.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Waits until the run is over or needs a person.
+pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Exit {
+    let meant = match runs::meant_run(cx, args.run.name().as_deref(), None) {
+        Ok(meant) => meant,
+        Err(error) => return out.error(&error),
+    };
+    let begun = Instant::now();
+    loop {
+        let card = match runs::card_of(cx, meant.run_id.as_str()) {
+            Ok(card) => card,
+            Err(error) => return out.error(&error),
+        };
+        if let Some(exit) = end(&card) {
+            let told = out.answer(&card, || line(&card));
+            return if told == Exit::Done { exit } else { told };
+        }
+        let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
+        if left.is_zero() {
+            return out.error(&too_late(meant.run_id, &card, begun));
+        }
+        if reader_left(left) {
+            return Exit::Done;
+        }
+    }
+}
+
+/// How the wait ends; `None` if it goes on.
+fn end(card: &Card) -> Option<Exit> {
+    match card.run.head.status {
+        RunStatus::Completed => Some(Exit::Done),
+        RunStatus::Failed | RunStatus::Cancelled => Some(Exit::Refused),
+        RunStatus::Active | RunStatus::Blocked => card.group.needs_a_person().then_some(Exit::NeedsHuman),
+    }
+}
+
+fn line(card: &Card) -> String {
+    let word = card.need.map_or_else(|| card.run.head.status.as_str(), |need| need.as_str());
+    format!("{word}  {}  {}\n", card.run.head.run_id, clean(&brief(&card.reason)))
+}
+
+fn too_late(run: RunId, card: &Card, begun: Instant) -> Error {
+    Error::TimeOver { run, seconds: begun.elapsed().as_secs(), reason: card.reason.clone() }
+}

@@ -1,0 +1,149 @@
+//! Sessions of agents' hosts that come back, or that another one follows: which runs they get, and what is noted of them.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::hooks::{begins, ends, held, hold, hook, in_use, prompted, started, works};
+use crate::support::{HostProcess, Sandbox, answered, can_inject, injecting, run};
+
+/// Starts so many runs that the session `s1` holds.
+fn many_runs(sandbox: &Sandbox, count: usize) -> Vec<String> {
+    let runs: Vec<_> = (0..count).map(|n| format!("r{}", n + 10)).collect();
+    for run in &runs {
+        sandbox.flow(["start", "debug", "--id", run, "--another", "--session", "s1"]).ok();
+    }
+    runs
+}
+
+/// The note about a session of Codex.
+fn note(sandbox: &Sandbox, session: &str) -> Value {
+    let notes = std::fs::read_dir(sandbox.path(".flow/.cache/hosts")).unwrap().map(|entry| entry.unwrap().path());
+    let notes = notes.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let mut notes = notes.map(|path| serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap());
+    notes.find(|note| note["session"] == session).unwrap()
+}
+
+#[test]
+fn a_session_that_was_resumed_passes_its_runs_to_the_one_after_it_although_it_had_ended_before() {
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    ends(&sandbox, "codex", "s1", "other");
+    begins(&sandbox, "codex", "s1", "resume");
+    assert_eq!(hold(&sandbox, &run), held("s1", 2));
+    // Codex does not report that s1 is cleared.
+    begins(&sandbox, "codex", "s2", "clear");
+    assert_eq!(hold(&sandbox, &run), held("s2", 3));
+}
+
+#[test]
+fn a_session_that_was_prompted_before_there_was_a_project_is_followed_like_any_other() {
+    let sandbox = Sandbox::new();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    prompted(&sandbox, "codex", "s1");
+    begins(&sandbox, "codex", "s2", "clear");
+    assert_eq!(hold(&sandbox, &run), held("s2", 2));
+}
+
+#[test]
+fn sessions_in_different_processes_do_not_follow_each_other() {
+    let sandbox = in_use();
+    let (one, two) = (HostProcess::new(&sandbox), HostProcess::new(&sandbox));
+    one.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "startup" }));
+    let run = started(&sandbox);
+    two.hook(&sandbox, "session-start", &json!({ "session_id": "s2", "source": "clear" }));
+    assert_eq!(hold(&sandbox, &run), held("s1", 1));
+}
+
+#[test]
+fn a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time() {
+    if !can_inject("a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time") {
+        return;
+    }
+    let sandbox = in_use();
+    let host = HostProcess::new(&sandbox);
+    let report = |mut command: Command, payload: Value| {
+        if command.get_program() != "strace" {
+            command.args(["hook", "codex", if payload["source"].is_null() { "session-end" } else { "session-start" }]);
+        }
+        run(host.runs(command), &payload.to_string()).ok();
+    };
+    report(sandbox.flow_command(), json!({ "session_id": "s1", "source": "startup" }));
+    let runs = many_runs(&sandbox, 12);
+    report(sandbox.flow_command(), json!({ "session_id": "s1", "reason": "clear" }));
+    let follow = json!({ "session_id": "s2", "source": "clear" });
+    // Each claim waits for its flush; all of them would take twice the time that a host gives.
+    let slow = injecting(&sandbox, &["fdatasync:delay_enter=100000"], &["hook", "codex", "session-start"]);
+    report(slow, follow.clone());
+    let is_followed = |run: &String| hold(&sandbox, run).0.as_deref() == Some("s2");
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
+    let told = |run: &String| log.contains(&format!("no time was left to give run {run} to session s2\n"));
+    assert!(!runs.iter().all(is_followed), "{log}");
+    for run in &runs {
+        assert_eq!(told(run), !is_followed(run), "{run}: {log}");
+    }
+    let mut tries = 0;
+    while !runs.iter().all(is_followed) {
+        tries += 1;
+        assert!(tries < 20, "some runs stay behind");
+        report(sandbox.flow_command(), follow.clone());
+    }
+    assert_eq!(note(&sandbox, "s1")["over"], "followed");
+}
+
+#[test]
+fn a_note_names_no_more_than_sixteen_runs() {
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    many_runs(&sandbox, 16);
+    prompted(&sandbox, "codex", "s1");
+    assert_eq!(note(&sandbox, "s1")["prompt"].as_object().map(serde_json::Map::len), Some(16));
+    for run in ["more", "most"] {
+        sandbox.flow(["start", "debug", "--id", run, "--another", "--session", "s1"]).ok();
+    }
+    prompted(&sandbox, "codex", "s1");
+    assert_eq!(note(&sandbox, "s1")["prompt"], Value::Null);
+    ends(&sandbox, "codex", "s1", "other");
+    let left = note(&sandbox, "s1")["left"].as_array().unwrap().len();
+    assert!(left <= 16, "{left}");
+}
+
+/// Waits until `text` is in the file.
+fn wait_for(path: &std::path::Path, text: &str) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !std::fs::read_to_string(path).is_ok_and(|found| found.contains(text)) {
+        assert!(Instant::now() < until, "there is no {text:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_session_does_not_go_on_by_itself_when_it_was_prompted_meanwhile() {
+    if !can_inject("a_session_does_not_go_on_by_itself_when_it_was_prompted_meanwhile") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let id = started(&sandbox);
+    prompted(&sandbox, "codex", "s1");
+    works(&sandbox, &id, "work");
+    // It has read its note, and stops before it takes the lock to change it.
+    let trace = sandbox.path("../trace");
+    let mut stop = sandbox.command("strace");
+    stop.args(["-q", "-o"]).arg(&trace).args(["-e", "trace=flock", "-e", "inject=flock:signal=STOP:when=1", "--"]);
+    stop.arg(env!("CARGO_BIN_EXE_flow")).args(["hook", "codex", "stop", "--continue"]);
+    let mut child = stop.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let payload = json!({ "session_id": "s1", "stop_hook_active": false }).to_string();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
+    wait_for(&trace, "stopped by SIGSTOP");
+    prompted(&sandbox, "codex", "s1");
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    kill_process(Pid::from_raw(children.trim().parse().unwrap()).unwrap(), Signal::CONT).unwrap();
+    assert_eq!(answered(child).ok().stdout, "");
+    // The turn of the new prompt has its own budget.
+    assert_eq!((&note(&sandbox, "s1")["times"], &note(&sandbox, "s1")["went_on"]), (&json!(0), &json!(false)));
+    hook(&sandbox, "codex", "session-end", &json!({ "session_id": "s1" }));
+}
