@@ -19,11 +19,21 @@ pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Exit {
         Err(error) => return out.error(&error),
     };
     let begun = Instant::now();
+    let mut was_wrong = false;
     loop {
         let card = match runs::card_of(cx, meant.run_id.as_str()) {
             Ok(card) => card,
+            // Git or a person may be in the middle of changing its files.
+            Err(_) if !was_wrong => {
+                was_wrong = true;
+                if reader_left(PAUSE) {
+                    return Exit::Done;
+                }
+                continue;
+            }
             Err(error) => return out.error(&error),
         };
+        was_wrong = false;
         if let Some(exit) = end(&card) {
             let told = out.answer(&card, || line(&card));
             return if told == Exit::Done { exit } else { told };
