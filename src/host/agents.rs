@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use crate::host::process::{Holder, ancestor_of, nearest};
+use crate::host::process::{Holder, holders_of, nearest};
 use crate::host::setting::Setting;
 use crate::model::SessionId;
 
@@ -63,6 +63,15 @@ const HOSTS: &[Host] = &[
     host("octofriend", &[], 0, &["octofriend"]),
 ];
 
+impl Host {
+    /// Its process: the one with this number, an ancestor with a name of it, or the nearest ancestor that is not a shell or
+    /// launcher.
+    fn process(&self, pid: Option<u32>) -> Option<Holder> {
+        let named = nearest(&[(pid, self.programs)]).and_then(|(_, process)| holders_of([process]).pop());
+        named.or_else(|| Holder::current(pid))
+    }
+}
+
 /// A host that flow does not know otherwise: by a convention of several hosts, or by what an editor's agent sets.
 const ANY: Host = host("agent", &["AI_AGENT", "AGENT"], 0, &[]);
 
@@ -111,15 +120,15 @@ impl Agent {
             });
         }
         let processes: Vec<_> = shown.iter().map(|agent| (agent.pid(), agent.host.programs)).collect();
-        Some(shown.swap_remove(nearest(&processes).unwrap_or(0)))
+        Some(shown.swap_remove(nearest(&processes).map_or(0, |(at, _)| at)))
     }
 
     /// The host of agents among the ancestors of this process, if there is one.
     #[must_use]
     pub fn above() -> Option<Self> {
         let processes: Vec<_> = HOSTS.iter().map(|host| (None, host.programs)).collect();
-        let host = &HOSTS[nearest(&processes)?];
-        let process = ancestor_of(None, host.programs)?;
+        let (at, process) = nearest(&processes)?;
+        let host = &HOSTS[at];
         Some(Self { host, sign: format!("{} (process {})", host.name, process.pid), session: None, pid: None })
     }
 
@@ -127,15 +136,14 @@ impl Agent {
     /// shell or launcher.
     #[must_use]
     pub fn process(&self) -> Option<Holder> {
-        ancestor_of(self.pid(), self.host.programs).or_else(|| Holder::current(self.pid()))
+        self.host.process(self.pid())
     }
 
     /// The process of the host whose program has this name: an ancestor with a name of it, or the nearest ancestor that is not
     /// a shell or launcher.
     #[must_use]
     pub fn process_of(name: &str) -> Option<Holder> {
-        let host = HOSTS.iter().find(|host| host.name == name)?;
-        ancestor_of(None, host.programs).or_else(|| Holder::current(None))
+        HOSTS.iter().find(|host| host.name == name)?.process(None)
     }
 
     fn pid(&self) -> Option<u32> {

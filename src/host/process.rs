@@ -251,24 +251,18 @@ impl Stat {
     }
 }
 
-/// Which of some programs the nearest ancestor of this process is, each given by the number of its process or by its names.
-pub(super) fn nearest(programs: &[(Option<u32>, &[&str])]) -> Option<usize> {
+/// The nearest ancestor of this process that is one of some programs, each given by the number of its process or by its names,
+/// and which of them it is.
+pub(super) fn nearest(programs: &[(Option<u32>, &[&str])]) -> Option<(usize, Stat)> {
     for stat in ancestors() {
         let names = names_of(&stat);
-        let is_it = |(pid, known): &(Option<u32>, &[&str])| {
-            *pid == Some(stat.pid) || names.iter().any(|name| known.contains(&name.as_str()))
-        };
-        if let Some(at) = programs.iter().position(is_it) {
-            return Some(at);
+        for (at, (pid, known)) in programs.iter().enumerate() {
+            if *pid == Some(stat.pid) || names.iter().any(|name| known.contains(&name.as_str())) {
+                return Some((at, stat));
+            }
         }
     }
     None
-}
-
-/// The nearest ancestor of this process with this number or one of these names.
-pub(super) fn ancestor_of(pid: Option<u32>, names: &[&str]) -> Option<Holder> {
-    let is_it = |stat: &Stat| pid == Some(stat.pid) || names_of(stat).iter().any(|name| names.contains(&name.as_str()));
-    holders_of(ancestors().find(is_it)).pop()
 }
 
 /// The names of a process: the one that the kernel knows it by, and those of the program or script in its first two arguments,

@@ -10,8 +10,7 @@ use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::HostSigns;
-use crate::runs::hosts::{bound_process, session_of_process};
+use crate::runs::hosts::{HostSigns, bound_process, session_of_process};
 use crate::runs::open::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
