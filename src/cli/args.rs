@@ -23,9 +23,12 @@ mod list;
 mod mcp;
 mod mode;
 mod serve;
+mod session;
+mod setup;
 mod show;
 mod values;
 mod watch;
+mod workflow;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,9 +47,12 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
+pub(super) use session::{HookArgs, HudArgs, SessionEndArgs};
+pub(super) use setup::SetupArgs;
 pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
+pub(super) use workflow::{WorkflowArgs, WorkflowCommand};
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -134,6 +140,8 @@ pub(super) enum Command {
     Hook(HookArgs),
     /// Show the session's run and modes in one line, for a status line
     Hud(HudArgs),
+    /// Set flow up for the agents' hosts that are here: shows every change, asks, and can take all of it out again
+    Setup(SetupArgs),
     /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
     Hooks(HooksArgs),
     /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
@@ -194,6 +202,7 @@ impl Command {
             self,
             Self::Init
                 | Self::Hook(_)
+                | Self::Setup(_)
                 | Self::Hooks(_)
                 | Self::Hud(_)
                 | Self::SessionEnd(_)
@@ -229,6 +238,7 @@ impl Command {
             Self::SessionEnd(_) => "session-end",
             Self::Hook(_) => "hook",
             Self::Hud(_) => "hud",
+            Self::Setup(_) => "setup",
             Self::Hooks(_) => "hooks",
             Self::Mcp(_) => "mcp",
             Self::Serve(_) => "serve",
@@ -445,45 +455,6 @@ pub(super) struct CallerArgs {
     pub(super) epoch: Option<u64>,
 }
 
-// Arguments of `hook`.
-#[derive(Debug, Args)]
-pub(super) struct HookArgs {
-    /// claude-code, codex, qwen, gemini-cli, copilot, opencode, or auto: the one that shows, else Codex
-    #[arg(value_name = "HOST")]
-    pub(super) host: String,
-    /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end
-    #[arg(value_name = "EVENT")]
-    pub(super) event: String,
-    /// At stop: let the session go on once after each prompt, if its run can go on
-    #[arg(long = "continue")]
-    pub(super) may_go_on: bool,
-}
-
-// Arguments of `hud`.
-#[derive(Debug, Args)]
-pub(super) struct HudArgs {
-    /// The session [default: the session_id on standard input, else FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
-    pub(super) session: Option<SessionId>,
-    /// The line, with {run}, {name}, {workflow}, {status}, {phase}, {place}, {verdict}, {modes}, {age} and {others}
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
-    pub(super) format: Option<String>,
-    /// Print the line again whenever it changes
-    #[arg(long)]
-    pub(super) watch: bool,
-}
-
-// Arguments of `session-end`.
-#[derive(Debug, Args)]
-pub(super) struct SessionEndArgs {
-    /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION or the host's variable]
-    #[arg(long, value_name = "ID")]
-    pub(super) session: Option<SessionId>,
-    /// Without a session, mark the runs that nobody holds; so does standard input from a terminal or /dev/null
-    #[arg(long)]
-    pub(super) unowned: bool,
-}
-
 // Arguments of `resume`.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
@@ -589,68 +560,6 @@ pub(super) struct DoctorArgs {
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) run: RunArg,
-}
-
-// Arguments of `workflow`.
-#[derive(Debug, Args)]
-pub(super) struct WorkflowArgs {
-    #[command(subcommand)]
-    pub(super) command: WorkflowCommand,
-}
-
-// Commands of `workflow`.
-#[derive(Debug, Subcommand)]
-pub(super) enum WorkflowCommand {
-    /// List the workflows that can be started here
-    List,
-    /// Show a workflow's phases
-    Show {
-        /// Its name
-        name: String,
-        /// Print the definition as it is written
-        #[arg(long)]
-        source: bool,
-    },
-    /// Compile a definition and show everything that is wrong with it
-    Check {
-        /// A file, or the name of a workflow
-        target: String,
-        /// A type of state that the graph in the file may use; may be repeated
-        #[arg(long = "type", value_name = "NAME")]
-        types: Vec<String>,
-    },
-    /// Draw a workflow: a picture on a terminal, a Mermaid diagram elsewhere
-    Graph {
-        /// A file, or the name of a workflow
-        target: String,
-        /// Print the Mermaid diagram on a terminal as well
-        #[arg(long)]
-        mermaid: bool,
-        /// A type of state that the graph in the file may use; may be repeated
-        #[arg(long = "type", value_name = "NAME")]
-        types: Vec<String>,
-    },
-    /// Let a run follow today's definition of its workflow
-    Adopt {
-        #[command(flatten)]
-        run: RunArg,
-        /// The file that defines it, if it is not to be found by its name
-        #[arg(long, value_name = "FILE")]
-        from: Option<String>,
-        #[command(flatten)]
-        caller: CallerArgs,
-    },
-    /// Write a workflow in another notation, and list what is lost
-    Convert {
-        /// A file, or the name of a workflow
-        target: String,
-        /// The notation
-        #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]
-        to: String,
-        /// A type of state that the graph in the file may use; may be repeated
-        #[arg(long = "type", value_name = "NAME")]
-        types: Vec<String>,
-    },
 }
 
 // Arguments of `schema`.

@@ -38,7 +38,21 @@ pub(super) fn full(args: &[OsString]) -> Vec<OsString> {
     {
         *word = (*name).into();
     }
+    if args.get(at).is_some_and(|word| word == "setup") {
+        drop_scope(&mut args, at);
+    }
     args
+}
+
+/// Drops a `--project` without a directory behind `setup`: there it names the scope, as `--user` does, and is the default.
+fn drop_scope(args: &mut Vec<OsString>, setup: usize) {
+    let is_scope = |at: &usize| {
+        let has_directory = args.get(at + 1).is_some_and(|next| !next.to_string_lossy().starts_with('-'));
+        args[*at] == "--project" && !has_directory
+    };
+    if let Some(at) = (setup + 1..args.len()).find(is_scope) {
+        args.remove(at);
+    }
 }
 
 /// Where the command stands among the arguments.

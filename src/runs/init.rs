@@ -36,3 +36,12 @@ pub fn init(cx: &Context) -> Result<InitReport> {
     let (_, done) = cx.init_project()?;
     Ok(InitReport { path: done.path, created: done.created })
 }
+
+/// Removes the project's `.flow` if nothing is in it but what [`init`] puts there. Whether it did.
+///
+/// # Errors
+/// As [`init`], and if something cannot be removed.
+pub(crate) fn remove_unused(cx: &Context) -> Result<bool> {
+    let project = cx.project()?;
+    Ok(project.remove_unused(&*cx.disk, &SCHEMAS)?)
+}

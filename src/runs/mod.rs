@@ -74,6 +74,7 @@ pub(crate) use hosts::HostSigns;
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
+pub(crate) use init::remove_unused;
 pub use init::{InitReport, init};
 pub use keeper::Keeper;
 pub use look::attention::{AttentionReport, AttentionRequest, attention};
@@ -118,6 +119,7 @@ pub use set::{SetReport, SetRequest, set};
 pub(crate) use source::read_source;
 pub use start::{StartReport, StartRequest, start};
 pub use status::{StatusReport, StatusRequest, StatusVerb, change_status};
+pub(crate) use user_state::UserNote;
 #[cfg(feature = "serve")]
 pub(crate) use user_state::make_user_state;
 pub use workflow::{

@@ -52,9 +52,9 @@ pub struct RecordRequest {
     pub exit_code: Option<i64>,
     /// When the work began.
     pub started_at: Option<String>,
-    /// Whether and where the run moves after the record.
+    /// Where the run moves then.
     pub advance: Option<Advance>,
-    /// Failed or blocked ids that this settles.
+    /// Ids that this settles.
     #[schemars(with = "Vec<String>")]
     pub settles: Vec<ActivityId>,
     /// Why a phase may be left undone.

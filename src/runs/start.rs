@@ -47,7 +47,7 @@ pub struct StartRequest {
     /// The whole run id.
     #[serde(rename = "run_id")]
     pub id: Option<RunId>,
-    /// Whether another run about it may be open.
+    /// Even if one is open.
     #[serde(default)]
     pub another: bool,
 }

@@ -4,7 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::disk::{Dir, DiskError, FileLock, Links, Taken, Trust, append_bounded};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec::digest;
+use crate::disk::{Dir, DiskError, FileLock, Links, Taken, Trust, append_bounded, replace_unflushed};
 use crate::model::Explain as _;
 use crate::runs::context::Context;
 
@@ -14,6 +18,8 @@ const LOG: &str = "hooks.log";
 const LOG_LOCK: &str = "hooks.lock";
 /// Largest log, in bytes.
 const LOG_BYTES: usize = 64 * 1024;
+/// Largest note, in bytes.
+const NOTE_BYTES: usize = 64 << 10;
 /// How long to wait for another hook that writes: the host waits too.
 const WAIT: Duration = Duration::from_millis(200);
 
@@ -68,4 +74,35 @@ fn add_once(cx: &Context, dir: &Dir, what: &str) -> Result<(), DiskError> {
         return Ok(());
     }
     append_bounded(dir, LOG, &format!("{} {what}\n", cx.now()), LOG_BYTES)
+}
+
+/// A note in the directory about a place of this machine: `<kind>-<digest of the place>.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserNote(String);
+
+impl UserNote {
+    /// The note of this kind about `place`.
+    pub(crate) fn about(kind: &str, place: &Path) -> Self {
+        Self(format!("{kind}-{}.json", digest(place.as_os_str().as_encoded_bytes())))
+    }
+
+    /// What it says; none if it is missing or cannot be read.
+    pub(crate) fn read<T: DeserializeOwned>(&self, cx: &Context) -> Option<T> {
+        let text = user_state(cx)?.read_text(&self.0, NOTE_BYTES).ok()??;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Writes it. If that fails nothing happens: a note only helps.
+    pub(crate) fn write(&self, cx: &Context, note: &impl Serialize) {
+        if let (Ok(dir), Ok(text)) = (make_user_state(cx), serde_json::to_string(note)) {
+            let _ = replace_unflushed(&dir, &self.0, &text);
+        }
+    }
+
+    /// Removes it.
+    pub(crate) fn forget(&self, cx: &Context) {
+        if let Some(dir) = user_state(cx) {
+            let _ = dir.remove(&self.0);
+        }
+    }
 }

@@ -643,7 +643,7 @@ fn blank() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["", "\n", " \r\n\t"]).prop_map(str::to_owned)
 }
 
-fn text(of_claude: bool) -> impl Strategy<Value = Option<String>> {
+pub(crate) fn text(of_claude: bool) -> impl Strategy<Value = Option<String>> {
     let written = (settings(of_claude), styles()).prop_map(move |(value, style)| style.text(&value, of_claude));
     prop_oneof![1 => Just(None), 1 => blank().prop_map(Some), 12 => written.prop_map(Some)]
 }

@@ -72,6 +72,7 @@ mod serve;
 mod serve_attacks;
 mod session_end;
 mod session_returns;
+mod setup;
 mod signals;
 mod sim;
 mod storm;

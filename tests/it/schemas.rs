@@ -10,7 +10,8 @@ use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport,
 use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
 use flowrun::hooks::settings::{
     HooksChangeReport, HooksDoctorReport, HooksDoctorRequest, HooksFilesReport, HooksInstallRequest,
-    HooksPluginRequest, HooksSkillRequest, HooksStatusReport, HooksStatusRequest, HooksUninstallRequest,
+    HooksPluginRequest, HooksSkillRequest, HooksStatusReport, HooksStatusRequest, HooksUninstallRequest, SetupReport,
+    SetupRequest,
 };
 use flowrun::hooks::{HudReport, HudRequest};
 use flowrun::interviews::{
@@ -76,7 +77,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 62] = [
+const ANSWERS: [(&str, Form); 63] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -115,6 +116,7 @@ const ANSWERS: [(&str, Form); 62] = [
     ("workflow graph", printed::<WorkflowGraphReport>),
     ("workflow adopt", printed::<WorkflowAdoptReport>),
     ("workflow convert", printed::<WorkflowConvertReport>),
+    ("setup", printed::<SetupReport>),
     ("hooks install", printed::<HooksChangeReport>),
     ("hooks uninstall", printed::<HooksChangeReport>),
     ("hooks status", printed::<HooksStatusReport>),
@@ -294,6 +296,9 @@ fn hosts(forms: &Forms) {
         &["hooks", "uninstall"],
         &["hooks", "plugin", "plugin"],
         &["hooks", "skill"],
+        &["setup", "claude-code", "gemini-cli"],
+        &["setup", "claude-code", "gemini-cli", "--yes"],
+        &["setup", "--undo", "--yes"],
     ] {
         forms.ask(&sandbox, args);
     }
@@ -556,6 +561,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
 
+    holds::<SetupRequest>(&json!({ "hosts": ["codex"], "user": true, "undo": true }));
     holds::<HooksInstallRequest>(&json!({
         "host": "codex", "scope": "project", "dry_run": true, "continue": true, "statusline": true,
     }));

@@ -60,7 +60,7 @@ fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
     })
 }
 
-fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
+pub(super) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
     match (outcome, is_planned) {
         (ChangeOutcome::Created, false) => "created",
         (ChangeOutcome::Created, true) => "would be created",

@@ -10,6 +10,7 @@ mod export;
 mod hook;
 mod hooks;
 mod hud;
+mod init;
 mod interview;
 mod list;
 mod log;
@@ -52,7 +53,7 @@ fn meant(cx: &Context, run: RunArg, out: &Out, says_which: bool) -> Result<Optio
 /// Runs one command.
 pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
     match command {
-        Command::Init => setup::init(cx, out),
+        Command::Init => init::init(cx, out),
         Command::Start(args) => start::run(cx, args, out),
         Command::RecordActivity(args) => record::run(cx, *args, out),
         Command::Emit(args) => emit::run(cx, *args, out),
@@ -71,6 +72,7 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::SessionEnd(args) => session_end::run(cx, args, out),
         Command::Hook(args) => hook::run(cx, &args, out),
         Command::Hud(args) => hud::run(cx, args, out),
+        Command::Setup(args) => setup::run(cx, &args, out),
         Command::Hooks(args) => hooks::run(cx, args, out),
         Command::Mcp(args) => mcp::run(cx, &args, out),
         Command::Serve(args) => serve::run(cx, args, out),
@@ -90,8 +92,8 @@ pub(super) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
         Command::Workflow(args) => workflow::run(cx, args.command, out),
         Command::Mode(args) => mode::run(cx, args.command, out),
         Command::Interview(args) => interview::run(cx, *args, out),
-        Command::Schema(args) => setup::schema(&args, out),
-        Command::Completions(args) => setup::completions(&args, out),
-        Command::Man => setup::man(out),
+        Command::Schema(args) => init::schema(&args, out),
+        Command::Completions(args) => init::completions(&args, out),
+        Command::Man => init::man(out),
     }
 }

@@ -1,46 +1,134 @@
-//! `init`, `schema`, `completions`, `man`.
+//! `setup`: shows the change, asks, and makes it.
 
-use clap::CommandFactory;
+use std::io::{self, BufRead, IsTerminal};
 
-use crate::cli::Cli;
-use crate::cli::args::{CompletionArgs, SchemaArgs};
-use crate::cli::complete::write_script;
+use crate::cli::args::SetupArgs;
+use crate::cli::cmd::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
-use crate::runs::{self, Context, Error, schema_text};
+use crate::cli::page::{self, CARE, FAINT, GOOD, Page};
+use crate::hooks::settings::{
+    ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
+};
+use crate::runs::{Context, Error};
 
-pub(super) fn init(cx: &Context, out: &mut Out) -> Exit {
-    match runs::init(cx) {
-        Ok(report) => out.answer(&report, || {
-            let mut page = Page::default();
-            let path = report.path.display();
-            match report.created.is_empty() {
-                true => page.line(&format!("{path} is complete already")),
-                false => page.line(&format!("{path} is ready ({} created)", report.created.join(", "))),
+pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Exit {
+    let hosts = args.hosts.iter().map(|host| (*host).into()).collect();
+    let request = SetupRequest { hosts, user: args.user, undo: args.undo };
+    let plan = match plan_setup(cx, &request) {
+        Ok(plan) => plan,
+        Err(error) => return out.error(&error),
+    };
+    if !args.yes && !plan.is_empty() {
+        let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !can_ask {
+            return shown_only(&plan, out);
+        }
+        out.aside(&change(plan.report()));
+        match confirmed(&plan, out) {
+            Ok(true) => {}
+            Ok(false) => {
+                out.aside("nothing is changed\n");
+                return Exit::Refused;
             }
-            page.finish()
-        }),
+            Err(error) => return out.error(&error),
+        }
+    }
+    match carry_out_setup(cx, plan) {
+        Ok(report) => {
+            if !report.files.is_empty() {
+                out.committed("the files are written".to_owned());
+            }
+            out.answer(&report, || done(&report))
+        }
         Err(error) => out.error(&error),
     }
 }
 
-pub(super) fn schema(args: &SchemaArgs, out: &mut Out) -> Exit {
-    out.plain(schema_text(args.document.into()))
-}
-
-pub(super) fn completions(args: &CompletionArgs, out: &mut Out) -> Exit {
-    let mut script = Vec::new();
-    match write_script(args.shell, &mut script) {
-        Ok(()) => out.plain(&String::from_utf8_lossy(&script)),
-        Err(source) => out.error(&Error::Input { origin: "the completion script".to_owned(), source }),
+/// The change, for a caller that cannot be asked.
+fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
+    match out.answer(plan.report(), || change(plan.report())) {
+        Exit::Done => {
+            out.aside("nothing is changed; the same command with --yes does it\n");
+            Exit::Usage
+        }
+        exit => exit,
     }
 }
 
-pub(super) fn man(out: &mut Out) -> Exit {
-    let mut page = Vec::new();
-    match clap_mangen::Man::new(Cli::command()).render(&mut page) {
-        Ok(()) => out.plain(&String::from_utf8_lossy(&page)),
-        Err(error) => out.error(&Error::Input { origin: "the manual page".to_owned(), source: error }),
+fn confirmed(plan: &SetupPlan, out: &Out) -> Result<bool, Error> {
+    let what = if plan.report().undo { "Take this out" } else { "Make this change" };
+    out.aside(&format!("{what}? Type yes: "));
+    let mut answer = String::new();
+    let fault = |source| Error::Input { origin: "standard input".to_owned(), source };
+    io::stdin().lock().read_line(&mut answer).map_err(fault)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+/// What would change: the diff, and below it the files, so that the last lines on the screen are the whole list.
+fn change(report: &SetupReport) -> String {
+    let mut page = Page::default();
+    heads(report, &mut page);
+    page::clean_lines(&report.diff) + &page.finish()
+}
+
+/// What was changed, and what is left to a person.
+fn done(report: &SetupReport) -> String {
+    let mut page = Page::default();
+    heads(report, &mut page);
+    for line in &report.trust {
+        page.field("trust", line);
     }
+    for finding in &report.findings {
+        page.head(CARE, "to do", &format!("{}  {}", finding.code, finding.message));
+        page.line(&format!("  help: {}", finding.help));
+    }
+    if let Some(say) = &report.say {
+        page.line(&format!("now say to your agent: {say}"));
+    }
+    page.finish()
+}
+
+fn heads(report: &SetupReport, page: &mut Page) {
+    if let Some(flow) = &report.flow {
+        page.head(
+            GOOD,
+            verb(report, if report.undo { ChangeOutcome::Removed } else { ChangeOutcome::Created }),
+            &flow.display().to_string(),
+        );
+    }
+    for file in &report.files {
+        of_file(report, file, page);
+    }
+    for skipped in &report.skipped {
+        page.head(FAINT, "left out", &format!("{}: {}", skipped.host.title(), skipped.reason));
+    }
+    if report.flow.is_none() && report.files.is_empty() {
+        page.line(if report.undo { "nothing of flow is here" } else { "everything is set up" });
+    }
+}
+
+fn of_file(report: &SetupReport, file: &SetupFile, page: &mut Page) {
+    let path = file.path.display().to_string();
+    if file.outcome != ChangeOutcome::Unchanged {
+        page.head(GOOD, verb(report, file.outcome), &format!("{path}  ({})", parts(&file.parts)));
+    }
+    if !file.kept.is_empty() {
+        let what = parts(&file.kept);
+        page.head(CARE, "kept", &format!("{path}: someone changed what flow would write there ({what})"));
+    }
+}
+
+fn verb(report: &SetupReport, outcome: ChangeOutcome) -> &'static str {
+    outcome_in_words(outcome, !report.written)
+}
+
+fn parts(parts: &[SetupPart]) -> String {
+    let words = parts.iter().map(|part| match part {
+        SetupPart::Hooks => "hooks",
+        SetupPart::Skills => "skill",
+        SetupPart::Tools => "tools",
+        SetupPart::Permissions => "permissions",
+    });
+    words.collect::<Vec<_>>().join(", ")
 }

@@ -366,7 +366,7 @@ fn out_of_event(json: &mut JsonText<'_>, event: &JsonNode, ours: &[(usize, usize
 }
 
 /// What is left when nothing but flow's handlers was there: no file if flow made it, else what it was before.
-fn without_root(mark: &str, mut json: JsonText<'_>) -> Option<String> {
+pub(super) fn without_root(mark: &str, mut json: JsonText<'_>) -> Option<String> {
     let (before, inner, after) = json.around();
     let is_made_by_flow = inner == "\n" && is_blank(before);
     match after {

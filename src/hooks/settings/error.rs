@@ -48,6 +48,12 @@ pub enum Error {
         /// The plugin's name.
         plugin: String,
     },
+    /// The file changed after the change of it was shown.
+    #[error("{} changed since its change was shown", path.display())]
+    ChangedMeanwhile {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file that is to be written exists, and has another text.
     #[error("{} exists and differs", path.display())]
     Exists {
@@ -109,6 +115,9 @@ impl Explain for Error {
                 .help("move those hooks into hooks.json, or add flow's to them by hand. Nothing was written"),
             Self::PluginPresent { .. } => new(Kind::Refused, "plugin_present")
                 .help("keep the plugin, or remove it in the host first. Nothing was written"),
+            Self::ChangedMeanwhile { .. } => {
+                new(Kind::Held, "changed_meanwhile").help("give the command again to see the change of now")
+            }
             Self::Exists { .. } => new(Kind::Refused, "file_exists")
                 .help("name another directory, or replace it with --replace. Nothing was written"),
         }

@@ -16,6 +16,7 @@ mod look;
 mod obstacle;
 mod plugin;
 mod rules;
+mod setup;
 mod status;
 
 pub use crate::runs::AgentHost;
@@ -27,6 +28,10 @@ pub use doctor::{HooksDoctorReport, HooksDoctorRequest, HooksFinding, LastCall, 
 pub use error::{Error, Result};
 pub use host::{HostChoice, SettingsScope};
 pub use plugin::{HooksFilesReport, HooksPluginRequest, HooksSkillRequest, WrittenFile, plugin, skill};
+pub use setup::{
+    SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, SkippedHost, carry_out as carry_out_setup,
+    plan as plan_setup,
+};
 pub use status::{
     HandlerStatus, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus, SettingsStatus,
     Trust, status,

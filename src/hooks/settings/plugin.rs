@@ -99,17 +99,21 @@ pub fn skill(cx: &Context, request: &HooksSkillRequest) -> Result<HooksFilesRepo
         Some(dir) => absolute(cx, dir)?,
         None => project_root(cx)?,
     };
-    let mut files = Vec::new();
-    for directory in SKILL_DIRECTORIES {
-        // Outside of a plugin, the name says whose skill it is.
-        for (name, text) in [("resume", RESUME), ("run-state", RUN_STATE)] {
-            let path = Path::new(directory).join(format!("flow-{name}")).join("SKILL.md");
-            let text = text.replacen(&format!("name: {name}\n"), &format!("name: flow-{name}\n"), 1);
-            let text = text.replace("skill `run-state`", "skill `flow-run-state`");
-            files.push((path, text.replace("`/flow:resume`", "the skill `flow-resume`")));
-        }
-    }
+    let files: Vec<_> = SKILL_DIRECTORIES.into_iter().flat_map(skills_in).collect();
     write(cx, dir, &files, request.replace, Vec::new())
+}
+
+/// The skills below the directory in which a host looks for them.
+pub(super) fn skills_in(directory: &str) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    // Outside of a plugin, the name says whose skill it is.
+    for (name, text) in [("resume", RESUME), ("run-state", RUN_STATE)] {
+        let path = Path::new(directory).join(format!("flow-{name}")).join("SKILL.md");
+        let text = text.replacen(&format!("name: {name}\n"), &format!("name: flow-{name}\n"), 1);
+        let text = text.replace("skill `run-state`", "skill `flow-run-state`");
+        files.push((path, text.replace("`/flow:resume`", "the skill `flow-resume`")));
+    }
+    files
 }
 
 fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {

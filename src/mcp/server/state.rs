@@ -63,10 +63,18 @@ struct StateCall {
 pub(super) const ROWS: [Row; 5] = [
     Row {
         needs: &["mode"],
-        ..row("state_read", "The state of a mode.", Writes::Never, &["mode", "session_id", "workingDirectory"], read)
+        ..row(
+            "state_read",
+            "Read a mode",
+            "The state of a mode.",
+            Writes::Never,
+            &["mode", "session_id", "workingDirectory"],
+            read,
+        )
     },
     Row {
         name: "state_write",
+        title: "Change a mode",
         about: "Change the state of a mode. The policy decides whether it may become active.",
         writes: Writes::Always,
         request: of::<StateCall>,
@@ -97,15 +105,24 @@ pub(super) const ROWS: [Row; 5] = [
         commands: &[("mode clear", &["mode"])],
         ..row(
             "state_clear",
+            "Clear a mode",
             "Remove the state of a mode.",
             Writes::Always,
             &["mode", "all_sessions", "session_id", "workingDirectory"],
             clear,
         )
     },
-    row("state_list_active", "The active modes.", Writes::Never, &["session_id", "workingDirectory"], list_active),
+    row(
+        "state_list_active",
+        "Active modes",
+        "The active modes.",
+        Writes::Never,
+        &["session_id", "workingDirectory"],
+        list_active,
+    ),
     row(
         "state_get_status",
+        "State of modes",
         "Phase and state of modes.",
         Writes::Never,
         &["mode", "session_id", "workingDirectory"],
@@ -115,12 +132,13 @@ pub(super) const ROWS: [Row; 5] = [
 
 const fn row(
     name: &'static str,
+    title: &'static str,
     about: &'static str,
     writes: Writes,
     arguments: &'static [&'static str],
     call: fn(Call<'_>) -> Answer,
 ) -> Row {
-    Row { name, about, writes, request: of::<StateCall>, arguments, needs: &[], verbs: &[], commands: &[], call }
+    Row { name, title, about, writes, request: of::<StateCall>, arguments, needs: &[], verbs: &[], commands: &[], call }
 }
 
 /// The arguments, in a project that is the server's own.

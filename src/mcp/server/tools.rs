@@ -20,6 +20,8 @@ use crate::runs::{
 pub(super) struct Row {
     /// The tool's name.
     pub(super) name: &'static str,
+    /// Its name for people.
+    pub(super) title: &'static str,
     /// What it does, in words for a model.
     pub(super) about: &'static str,
     /// Whether a call can change anything.
@@ -72,6 +74,7 @@ const LISTED: usize = 50;
 const ROWS: [Row; 11] = [
     Row {
         name: "flow_resume",
+        title: "Resume",
         about: "Where work stands and the next safe action. Call it first.",
         writes: Writes::With("claim"),
         request: of::<ResumeRequest>,
@@ -83,6 +86,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_list",
+        title: "List runs",
         about: "Runs, newest first: 50, or `limit`.",
         writes: Writes::Never,
         request: of::<ListFilter>,
@@ -94,6 +98,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_show",
+        title: "Show run",
         about: "One run: phases, activities, artifacts.",
         writes: Writes::Never,
         request: of::<ShowRequest>,
@@ -105,7 +110,8 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_next",
-        about: "The states that a run can go to.",
+        title: "Next states",
+        about: "The next states of a run.",
         writes: Writes::Never,
         request: of::<NextStatesRequest>,
         arguments: &["run_id", "session"],
@@ -116,6 +122,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_start",
+        title: "Start run",
         about: "Start a run of a workflow. This session holds it.",
         writes: Writes::Always,
         request: of::<StartRequest>,
@@ -127,6 +134,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_record",
+        title: "Record work",
         about: "Record a piece of work.",
         writes: Writes::Always,
         request: of::<RecordRequest>,
@@ -155,6 +163,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_emit",
+        title: "Report steps",
         about: "Report on steps of a workflow. A status_change has `data` {\"status\": \"running\"}.",
         writes: Writes::Always,
         request: of::<EmitRequest>,
@@ -166,7 +175,8 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_advance",
-        about: "Complete the current state and go to the next.",
+        title: "Advance",
+        about: "Complete this state, go to the next.",
         writes: Writes::Always,
         request: of::<AdvanceRequest>,
         arguments: &["run_id", "to", "summary", "id", "session", "epoch"],
@@ -177,6 +187,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_block",
+        title: "Block or unblock",
         about: "Mark a run as waiting for a person, or let it go on.",
         writes: Writes::Always,
         request: of::<StatusRequest>,
@@ -188,6 +199,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_finish",
+        title: "End run",
         about: "End a run: its work is done, has failed, or is given up.",
         writes: Writes::Always,
         request: of::<StatusRequest>,
@@ -199,6 +211,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_interview",
+        title: "Interview",
         about: "Questions to a person, whose answers are kept safe in the document that they produce. Ask one question at a \
                 time, in the words of `next_question`.",
         writes: Writes::Always,
@@ -276,6 +289,8 @@ impl Tool {
         };
         let is_short = client.is_some_and(|client| PREFIXING.contains(&client));
         let name = if is_short { self.short_name() } else { self.row.name };
-        rmcp::model::Tool::new(name, Cow::Borrowed(self.row.about), schema).with_annotations(hints)
+        let mut tool = rmcp::model::Tool::new(name, Cow::Borrowed(self.row.about), schema).with_annotations(hints);
+        tool.title = Some(self.row.title.to_owned());
+        tool
     }
 }

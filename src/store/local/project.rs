@@ -221,6 +221,42 @@ impl Project {
         Ok(outdated)
     }
 
+    /// Removes `.flow` if nothing is in it but what [`Self::init`] puts there, locks and caches. Whether it did.
+    ///
+    /// # Errors
+    /// When it cannot be read, or something in it cannot be removed.
+    pub fn remove_unused(&self, disk: &dyn Disk, schemas: &[(&str, &str)]) -> Result<bool, StoreError> {
+        let files = [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)];
+        for name in self.flow.names()? {
+            let is_unused = match name.as_str() {
+                RUNS | WORKFLOWS => self.flow.open_dir(&name)?.names()?.is_empty(),
+                SCHEMAS => {
+                    let dir = self.flow.open_dir(&name)?;
+                    dir.names()?
+                        .iter()
+                        .all(|name| schemas.iter().any(|(own, text)| own == name && is_text(&dir, name, text)))
+                }
+                LOCK | CACHE => true,
+                name => files.iter().any(|(own, text)| *own == name && is_text(&self.flow, name, text)),
+            };
+            if !is_unused {
+                return Ok(false);
+            }
+        }
+        // A directory with something in it is not removed: a run that begins just now keeps its place.
+        for dir in [RUNS, WORKFLOWS] {
+            if let Err(error) = self.flow.remove_dir(dir)
+                && !error.is_not_found()
+            {
+                return Ok(false);
+            }
+        }
+        remove_all(&self.flow)?;
+        let (parent, name) = split(self.path())?;
+        Dir::open_path(disk, &parent, self.trust())?.remove_dir(&name)?;
+        Ok(true)
+    }
+
     /// Completes a `.flow` without flow's `.gitignore`, as another program or a clone makes it: locks must stay out of
     /// git. Writers call this before they take a lock.
     ///
@@ -358,6 +394,25 @@ impl Project {
         // Names with a dot are runs that are being created; they are not valid ids.
         Ok(runs.names()?.into_iter().filter_map(|name| RunId::new(name).ok()).collect())
     }
+}
+
+/// Whether the file has this text.
+fn is_text(dir: &Dir, name: &str, text: &str) -> bool {
+    dir.holds(name, text.as_bytes()).unwrap_or(false)
+}
+
+/// Removes everything in `dir`.
+fn remove_all(dir: &Dir) -> Result<(), DiskError> {
+    for name in dir.names()? {
+        match dir.find_dir(&name) {
+            Ok(Some(inner)) => {
+                remove_all(&inner)?;
+                dir.remove_dir(&name)?;
+            }
+            _ => dir.remove(&name)?,
+        }
+    }
+    Ok(())
 }
 
 /// Writes a small file so that it appears whole or not at all.

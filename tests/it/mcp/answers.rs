@@ -150,6 +150,7 @@ fn tools_say_what_they_may_change() {
             false => json!({ "destructiveHint": false, "openWorldHint": false }),
         };
         assert_eq!(tool["annotations"], hints, "{name}");
+        assert!(tool["title"].as_str().is_some_and(|title| title.starts_with(char::is_uppercase)), "{name}");
         let schema = &tool["inputSchema"];
         jsonschema::draft202012::meta::validate(schema).unwrap();
         assert_eq!(schema["type"], "object");

@@ -1,0 +1,67 @@
+//! Arguments of `workflow`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::args::{CallerArgs, RunArg};
+
+// Arguments of `workflow`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowArgs {
+    #[command(subcommand)]
+    pub(crate) command: WorkflowCommand,
+}
+
+// Commands of `workflow`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkflowCommand {
+    /// List the workflows that can be started here
+    List,
+    /// Show a workflow's phases
+    Show {
+        /// Its name
+        name: String,
+        /// Print the definition as it is written
+        #[arg(long)]
+        source: bool,
+    },
+    /// Compile a definition and show everything that is wrong with it
+    Check {
+        /// A file, or the name of a workflow
+        target: String,
+        /// A type of state that the graph in the file may use; may be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
+    },
+    /// Draw a workflow: a picture on a terminal, a Mermaid diagram elsewhere
+    Graph {
+        /// A file, or the name of a workflow
+        target: String,
+        /// Print the Mermaid diagram on a terminal as well
+        #[arg(long)]
+        mermaid: bool,
+        /// A type of state that the graph in the file may use; may be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
+    },
+    /// Let a run follow today's definition of its workflow
+    Adopt {
+        #[command(flatten)]
+        run: RunArg,
+        /// The file that defines it, if it is not to be found by its name
+        #[arg(long, value_name = "FILE")]
+        from: Option<String>,
+        #[command(flatten)]
+        caller: CallerArgs,
+    },
+    /// Write a workflow in another notation, and list what is lost
+    Convert {
+        /// A file, or the name of a workflow
+        target: String,
+        /// The notation
+        #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]
+        to: String,
+        /// A type of state that the graph in the file may use; may be repeated
+        #[arg(long = "type", value_name = "NAME")]
+        types: Vec<String>,
+    },
+}

@@ -1,0 +1,98 @@
+//! Makes the change that a setup planned.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{Dir, Links, Trust};
+use crate::hooks::settings::doctor::{HooksDoctorRequest, HooksFinding, doctor};
+use crate::hooks::settings::error::{Error, Result};
+use crate::hooks::settings::host::HostChoice;
+use crate::hooks::settings::rules;
+use crate::hooks::settings::setup::plan::{Change, SetupPlan, SetupReport};
+use crate::runs::{self, Context};
+
+/// What to say to an agent that has flow.
+const SAY: &str = "start issue 42 with flow";
+
+/// Makes the change that `plan` shows.
+///
+/// # Errors
+/// If a file changed since the plan was made, or cannot be written. Then the files before it in the plan are changed, and a
+/// new plan has the rest.
+pub fn carry_out(cx: &Context, plan: SetupPlan) -> Result<SetupReport> {
+    let SetupPlan { mut report, scope, changes, mut note } = plan;
+    if report.undo {
+        for change in &changes {
+            write(change)?;
+        }
+        remove_directories(cx, &changes, &note.directories);
+        if report.flow.is_some() && !runs::remove_unused(cx)? {
+            report.flow = None;
+        }
+        note.forget(cx);
+    } else {
+        for change in &changes {
+            note.directories.extend(missing_directories(cx, &change.file.path));
+        }
+        // Noted before anything is written: what a kill leaves behind can be taken out as well.
+        note.write(cx);
+        // Also where an earlier setup was killed while it made `.flow`.
+        if note.made_flow {
+            runs::init(cx)?;
+        }
+        for change in &changes {
+            write(change)?;
+        }
+        report.trust = report.hosts.iter().map(|host| rules::trust(*host, scope)).collect();
+        report.findings = findings(cx, &report)?;
+        report.say = Some(SAY.to_owned());
+    }
+    report.written = true;
+    Ok(report)
+}
+
+/// Writes the new text of a file, if it still has the old one.
+fn write(change: &Change) -> Result<()> {
+    change.file.edit(&mut |text| {
+        if text != change.old.as_deref() && text != change.new.as_deref() {
+            return Err(Error::ChangedMeanwhile { path: change.file.path.clone() });
+        }
+        Ok(change.new.clone())
+    })
+}
+
+/// The directories on the way to `file` that do not exist.
+fn missing_directories(cx: &Context, file: &Path) -> Vec<PathBuf> {
+    let is_missing = |dir: &&Path| cx.disk.look(dir, Links::Follow).is_err();
+    file.ancestors().skip(1).take_while(is_missing).map(Path::to_owned).collect()
+}
+
+/// Removes the directories that setups made, and those of flow's skills, if nothing is in them.
+fn remove_directories(cx: &Context, changes: &[Change], made: &BTreeSet<PathBuf>) {
+    let mut directories = made.clone();
+    let removed = changes.iter().filter(|change| change.new.is_none());
+    let parents = removed.filter_map(|change| change.file.path.parent());
+    let is_of_skill = |dir: &&Path| dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with("flow-"));
+    directories.extend(parents.filter(is_of_skill).map(Path::to_owned));
+    // The inner ones first.
+    for directory in directories.iter().rev() {
+        let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { continue };
+        // One that is not empty stays, and one that cannot be removed does no harm.
+        if let Ok(parent) = Dir::open_path(&*cx.disk, parent, Trust::AnyOwner) {
+            let _ = parent.remove_dir(&name.to_string_lossy());
+        }
+    }
+}
+
+/// What the doctor finds about the hosts.
+fn findings(cx: &Context, report: &SetupReport) -> Result<Vec<HooksFinding>> {
+    let mut findings: Vec<HooksFinding> = Vec::new();
+    for host in &report.hosts {
+        for finding in doctor(cx, &HooksDoctorRequest { host: HostChoice::of(*host) })?.findings {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    Ok(findings)
+}

@@ -1,0 +1,199 @@
+//! What `flow setup` puts into a file, and how it is taken out again.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::codec::Place;
+use crate::codec::{TomlText, digest};
+use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::edit::{self, Wanted};
+use crate::hooks::settings::error::{EditFault, STRICT};
+use crate::hooks::settings::setup::entries::{Changed, Entries};
+
+/// A part of the setup of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SetupPart {
+    /// Hooks, which report to flow what the host does.
+    Hooks,
+    /// Skills, which say how an agent works with flow.
+    Skills,
+    /// The entry that makes the host start `flow mcp`.
+    Tools,
+    /// Rules by which the agent may call flow without asking.
+    Permissions,
+}
+
+/// A part of the setup in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Piece {
+    pub(super) part: SetupPart,
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Content {
+    /// The handlers of a host.
+    Handlers(AgentHost),
+    /// Entries of a JSON text.
+    Entries(Entries),
+    /// The entry of `flow mcp` in a TOML text.
+    TomlServer,
+    /// A file of flow's own.
+    File(String),
+}
+
+/// The entry of `flow mcp` in Codex's configuration.
+const TOML_SERVER: [&str; 3] = ["[mcp_servers.flow]", "command = \"flow\"", "args = [\"mcp\"]"];
+
+/// Digests of files of flow's own as earlier versions wrote them.
+const EARLIER: [&str; 0] = [];
+
+impl Piece {
+    /// `text` with this piece.
+    pub(super) fn put(&self, text: Option<&str>) -> Result<Changed, EditFault> {
+        match &self.content {
+            Content::Handlers(host) => {
+                let wanted = Wanted { host: *host, continues: false, status_line: false };
+                let edited = edit::install(text, &wanted)?;
+                Ok(Changed { text: edited.text, entries: edited.events, is_taken: false })
+            }
+            Content::Entries(entries) => entries.put(text),
+            Content::TomlServer => put_server(text),
+            Content::File(wanted) => Ok(match text {
+                Some(text) if text == wanted => Changed::not(Some(text)),
+                Some(text) if !is_earlier(text) => Changed { is_taken: true, ..Changed::not(Some(text)) },
+                _ => Changed { text: Some(wanted.clone()), entries: Vec::new(), is_taken: false },
+            }),
+        }
+    }
+
+    /// Whether its entries have to be noted to be told from those that others wrote.
+    pub(super) fn is_noted(&self) -> bool {
+        matches!(self.content, Content::Entries(_) | Content::TomlServer)
+    }
+
+    /// `text` without this piece. `known` names the entries that were put in; without it all that look like flow's go.
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Changed, EditFault> {
+        let Some(there) = text else { return Ok(Changed::not(None)) };
+        match &self.content {
+            Content::Handlers(host) => {
+                let edited = edit::uninstall(*host, there)?;
+                Ok(Changed { text: edited.text, entries: edited.events, is_taken: false })
+            }
+            Content::Entries(entries) => entries.take(text, known),
+            Content::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(Changed::not(text)),
+            Content::TomlServer => Ok(take_server(there)),
+            Content::File(wanted) if there == wanted || is_earlier(there) => Ok(Changed::not(None)),
+            Content::File(_) => Ok(Changed { is_taken: true, ..Changed::not(text) }),
+        }
+    }
+}
+
+fn is_earlier(text: &str) -> bool {
+    EARLIER.contains(&digest(text.as_bytes()).as_str())
+}
+
+/// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that
+/// taking it out gives the same bytes.
+fn put_server(text: Option<&str>) -> Result<Changed, EditFault> {
+    let old = text.unwrap_or_default();
+    let broken =
+        |reason: &str| EditFault { place: Place { line: 1, column: 1 }, reason: reason.to_owned(), help: STRICT };
+    let toml = TomlText::parse(old).ok_or_else(|| broken("the file is not TOML"))?;
+    if toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow") {
+        let is_taken = !blocks(old).iter().any(|block| old.contains(block));
+        return Ok(Changed { is_taken, ..Changed::not(text) });
+    }
+    let block = &blocks(old)[0];
+    let new = match old {
+        "" if text.is_none() => block.trim_start().to_owned(),
+        "" => block.trim().to_owned(),
+        _ if old.ends_with('\n') => format!("{old}{block}"),
+        _ => format!("{old}{}{}", newline(old), block.trim_end()),
+    };
+    if TomlText::parse(&new).is_none() {
+        return Err(broken("`mcp_servers` is not a table to which one can be added"));
+    }
+    Ok(Changed { text: Some(new), entries: vec!["flow".to_owned()], is_taken: false })
+}
+
+/// The text without the entry, if it is as flow writes it.
+fn take_server(text: &str) -> Changed {
+    for block in blocks(text) {
+        let alone = block.trim_start();
+        let unended = format!("{}{}", newline(text), block.trim_end());
+        let rest = if text == alone {
+            None
+        } else if text == alone.trim_end() {
+            Some(String::new())
+        } else if let Some(at) = text.find(&block) {
+            Some(format!("{}{}", &text[..at], &text[at + block.len()..]))
+        } else if let Some(before) = text.strip_suffix(&unended) {
+            Some(before.to_owned())
+        } else if let Some(rest) = text.strip_prefix(alone) {
+            Some(rest.to_owned())
+        } else {
+            continue;
+        };
+        return Changed { text: rest, entries: vec!["flow".to_owned()], is_taken: false };
+    }
+    let is_taken =
+        TomlText::parse(text).is_some_and(|toml| toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow"));
+    Changed { is_taken, ..Changed::not(Some(text)) }
+}
+
+/// The entry with the blank line before it, in the line ends of `text` and in the others, which an editor may have given it.
+fn blocks(text: &str) -> [String; 2] {
+    let of = |newline: &str| format!("{newline}{}{newline}", TOML_SERVER.join(newline));
+    let [ours, other] = if newline(text) == "\n" { ["\n", "\r\n"] } else { ["\r\n", "\n"] };
+    [of(ours), of(other)]
+}
+
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_in_toml_is_put_in_and_taken_out_to_the_byte() {
+        let piece = Piece { part: SetupPart::Tools, content: Content::TomlServer };
+        for text in [
+            None,
+            Some(""),
+            Some("model = \"x\"\n"),
+            Some("model = \"x\""),
+            Some("# only a comment"),
+            Some("a = 1\r\n[mcp_servers.other]\r\ncommand = \"x\"\r\n"),
+            Some("[mcp_servers]\nother = { command = \"x\" }\n\n"),
+        ] {
+            let put = piece.put(text).unwrap();
+            assert!(put.text.as_deref().is_some_and(|new| TomlText::parse(new).is_some()), "{put:?}");
+            assert_eq!(piece.put(put.text.as_deref()).unwrap().text, put.text);
+            assert_eq!(piece.take(put.text.as_deref(), Some(&put.entries)).unwrap().text.as_deref(), text);
+            // What a person wrote behind it stays.
+            let more = format!("{}\n[more]\n", put.text.unwrap());
+            let rest = piece.take(Some(&more), None).unwrap().text.unwrap();
+            assert!(!rest.contains("mcp_servers.flow") && rest.contains("[more]"), "{rest}");
+        }
+        let own = "[mcp_servers.flow]\ncommand = \"/opt/flow\"\n";
+        assert!(piece.put(Some(own)).unwrap().is_taken);
+        assert_eq!(piece.take(Some(own), None).unwrap().text.as_deref(), Some(own));
+        assert!(piece.put(Some("mcp_servers = { a = { command = \"x\" } }\n")).is_err());
+        assert!(piece.put(Some("[")).is_err());
+    }
+
+    #[test]
+    fn a_file_of_flow_s_goes_and_one_that_was_changed_stays() {
+        let piece = Piece { part: SetupPart::Skills, content: Content::File("wanted\n".to_owned()) };
+        let put = piece.put(None).unwrap();
+        assert_eq!(put.text.as_deref(), Some("wanted\n"));
+        assert_eq!(piece.take(put.text.as_deref(), None).unwrap().text, None);
+        let changed = piece.put(Some("wanted, and more\n")).unwrap();
+        assert!(changed.is_taken && changed.text.as_deref() == Some("wanted, and more\n"));
+        assert!(piece.take(changed.text.as_deref(), None).unwrap().text.is_some());
+    }
+}
