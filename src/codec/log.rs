@@ -185,16 +185,21 @@ impl LogEnd {
 
 /// The event in a line, which is given without its line break.
 pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
-    Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if is_sealed(line)
+        && let Ok(event) = Event::of_line(line)
+    {
+        return Ok(event);
+    }
+    // What is not an event is looked at more closely.
+    Err(unseal(line).err().unwrap_or(LineFault::NotAnEvent))
 }
 
 /// The event in a line with or without its line break, if it is one. Does not look closely at what has no seal.
 pub(crate) fn sealed_event(line: &[u8]) -> Option<Event> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    if !is_sealed(line) {
-        return None;
-    }
-    event_of(line).ok()
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if is_sealed(line) { Event::of_line(line).ok() } else { None }
 }
 
 fn preview(line: &[u8]) -> String {

@@ -164,7 +164,7 @@ impl Lines {
         } else {
             let object = moved(bytes, seq, &after);
             self.bytes.extend(seal(&object).into_bytes());
-            Event::from_object(object).ok()
+            Event::from_object(&object).ok()
         };
         if is_theirs || moved_event.is_some() {
             self.renumbered.push(Renumbered {

@@ -45,7 +45,7 @@ fn log_of(happenings: &[Happening]) -> Vec<Event> {
     let events = bodies.into_iter().zip(1_u64..).map(|((at, mut body), seq)| {
         let head = [("v", json!(1)), ("seq", json!(seq)), ("id", json!(format!("e{seq}"))), ("at", json!(at))];
         head.into_iter().for_each(|(key, value)| body[key] = value);
-        Event::from_object(body.as_object().unwrap().clone()).unwrap()
+        Event::from_object(body.as_object().unwrap()).unwrap()
     });
     events.collect()
 }

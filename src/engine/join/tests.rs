@@ -13,7 +13,7 @@ fn begin() -> Event {
     let started = json!({"v": 1, "seq": 1, "id": "begin", "at": "2026-05-20T14:30:00Z", "type": "run_started",
         "run_id": "r", "workflow": "w", "workflow_version": 1, "goal": null, "context": {}, "limits": {},
         "phase": "a", "session": null, "machine": null});
-    Event::from_object(started.as_object().unwrap().clone()).unwrap()
+    Event::from_object(started.as_object().unwrap()).unwrap()
 }
 
 fn document() -> RunDocument {

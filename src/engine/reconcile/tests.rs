@@ -104,7 +104,7 @@ fn event(seq: u64, mut body: Value) -> Event {
     for (key, value) in [("v", json!(1)), ("seq", json!(seq)), ("id", json!(format!("e{seq}"))), ("at", json!(at))] {
         body[key] = value;
     }
-    Event::from_object(body.as_object().unwrap().clone()).unwrap()
+    Event::from_object(body.as_object().unwrap()).unwrap()
 }
 
 /// One of the changes that people make.

@@ -15,7 +15,7 @@ fn log(events: &[(&str, &str, Value)]) -> Vec<Event> {
         }
         let mut object = json!({"v": 1, "seq": seq, "id": format!("e{seq}"), "at": at, "type": kind});
         object.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-        Event::from_object(object.as_object().unwrap().clone()).unwrap()
+        Event::from_object(object.as_object().unwrap()).unwrap()
     });
     events.collect()
 }

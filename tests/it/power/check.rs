@@ -133,7 +133,7 @@ fn others(root: &Path, reference: &Reference) -> Result<(), String> {
 fn sealed(log: &str) -> Result<Vec<Event>, String> {
     let open = |line: &str| {
         let object = unseal(line.as_bytes()).map_err(|fault| format!("a line is {fault:?}: {line:.200}"))?;
-        Event::from_object(object).map_err(|error| format!("{error}: {line:.200}"))
+        Event::from_object(&object).map_err(|error| format!("{error}: {line:.200}"))
     };
     if !log.ends_with('\n') {
         return Err("the log ends without a line break".to_owned());

@@ -18,7 +18,7 @@ pub fn holds(bytes: &[u8]) {
 }
 
 pub(super) fn event(line: &[u8]) -> Result<Event, LineFault> {
-    Event::from_object(unseal(line)?).map_err(|_| LineFault::NotAnEvent)
+    Event::from_object(&unseal(line)?).map_err(|_| LineFault::NotAnEvent)
 }
 
 /// The object with a checksum as its last member, otherwise byte for byte.

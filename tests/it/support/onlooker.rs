@@ -35,7 +35,7 @@ fn look(dir: &Path) -> Result<(), String> {
     let mut events = Vec::new();
     for line in whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let object = unseal(line).map_err(|fault| format!("{}: {}", fault.as_str(), String::from_utf8_lossy(line)))?;
-        events.push(Event::from_object(object).map_err(|error| error.to_string())?);
+        events.push(Event::from_object(&object).map_err(|error| error.to_string())?);
     }
     let last = events.last().map(|event| event.seq).ok_or("an empty log")?;
     if seq > last {
