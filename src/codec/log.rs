@@ -155,6 +155,8 @@ pub struct LogEnd {
     /// Whether positions rise from line to line in the part that was read. After a merge of two branches they start
     /// over.
     pub ordered: bool,
+    /// Whether other lines than events were met in the part that was read.
+    pub has_others: bool,
 }
 
 impl LogEnd {
@@ -165,7 +167,7 @@ impl LogEnd {
         let at = scan.events().rfind(|event| event.seq <= since).cloned();
         let ordered =
             scan.lines.windows(2).all(|two| two[0].number < two[1].number && two[0].event.seq < two[1].event.seq);
-        Self { newer, at, last: scan.last_seq(), ordered }
+        Self { newer, at, last: scan.last_seq(), ordered, has_others: !scan.skipped.is_empty() }
     }
 
     /// Whether a `run.yaml` with this digest was written with the event at position `shown`.

@@ -1,7 +1,9 @@
 //! Limits for everything that is read or written. Exceeding a limit is an error; buffers never grow beyond it.
 
-/// Largest `run.yaml`, in bytes.
-pub const RUN_BYTES: usize = 4 << 20;
+/// Largest `run.yaml` to which work is added, in bytes.
+pub const FULL_RUN_BYTES: usize = 4 << 20;
+/// Largest `run.yaml`, in bytes. A run that is full can still be blocked, handed over, and ended.
+pub const RUN_BYTES: usize = FULL_RUN_BYTES + (64 << 10);
 /// Largest activity document, in bytes. Larger outputs belong into `evidence/`.
 pub const ACTIVITY_BYTES: usize = 1 << 20;
 /// Largest line of `events.jsonl`, in bytes. It can hold a whole escaped `run.yaml`, because a hand edit is logged with

@@ -324,10 +324,10 @@ fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, Ac
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
         return Ok(Vec::new());
     }
-    let log = tx.writer.log()?;
-    let records = log.events().rev().flat_map(|event| {
+    let mut found = Vec::new();
+    for event in tx.events_naming(id.as_str())? {
         let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
-        of_id.map(|record| (event.seq, record.clone()))
-    });
-    Ok(records.collect())
+        found.extend(of_id.map(|record| (event.seq, record.clone())));
+    }
+    Ok(found)
 }

@@ -8,6 +8,8 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::codec::{RunText, digest};
 use crate::engine::{
     Caller, Command, Decision, Fault, History, Reconciled, Refusal, Repair, RunState, Trail, asks_workflow, decide,
@@ -16,6 +18,7 @@ use crate::engine::{
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
+    limits,
 };
 use crate::runs::begun::note_workers;
 use crate::runs::claim::{claim_of_dead, claim_of_free, judge_holder};
@@ -201,7 +204,12 @@ impl<'a> Transaction<'a> {
 
     /// The event that has this id: an earlier try of the same command recorded it.
     pub(crate) fn earlier(&self, id: &EventId) -> Result<Option<Event>> {
-        Ok(self.writer.log()?.events().find(|event| event.id == *id).cloned())
+        Ok(self.events_naming(id.as_str())?.into_iter().rfind(|event| event.id == *id))
+    }
+
+    /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text.
+    pub(crate) fn events_naming(&self, id: &str) -> Result<Vec<Event>> {
+        Ok(self.writer.with_text(&Value::from(id).to_string())?)
     }
 
     /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
@@ -346,7 +354,14 @@ impl<'a> Transaction<'a> {
         let batch = Batch { events: &events, old_text: self.text.text(), new_text: text.text() };
         let before = self.text.document().state.last_seq;
         let mut merge = |saved: &str| before.and_then(|before| merge_save(saved, before, &events));
+        let grown = text.text().len();
         let committed = self.writer.commit(&batch, &mut merge)?;
+        if grown > limits::FULL_RUN_BYTES / 4 * 3 {
+            let percent = grown / (limits::FULL_RUN_BYTES / 100);
+            let warning = format!("run.yaml is {percent} % full; end this run soon and start another one");
+            self.warnings.retain(|known| *known != warning);
+            self.warnings.push(warning);
+        }
         let seq = committed.seq;
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));

@@ -1,7 +1,8 @@
 //! What one operation writes, and its result.
 
 use crate::codec::emit;
-use crate::model::{ActivityRecorded, Event, EventKind, RunId, Seq};
+use crate::model::{ActivityRecorded, Event, EventKind, RunId, Seq, limits};
+use crate::store::error::StoreError;
 
 /// An activity file.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,21 @@ pub struct Batch<'a> {
     pub old_text: &'a str,
     /// The `run.yaml` after the events.
     pub new_text: &'a str,
+}
+
+impl Batch<'_> {
+    /// Refuses to add work to a run whose `run.yaml` is as large as it may be. What ends a run always fits.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`].
+    pub fn refuse_full(&self, run: &RunId) -> Result<(), StoreError> {
+        let adds_work = |event: &Event| matches!(event.kind, EventKind::ActivityRecorded(_) | EventKind::Emitted(_));
+        let limit = if self.events.iter().any(adds_work) { limits::FULL_RUN_BYTES } else { limits::RUN_BYTES };
+        if self.new_text.len() <= limit {
+            return Ok(());
+        }
+        Err(StoreError::Full { run: run.clone(), limit })
+    }
 }
 
 /// The result of a commit: its events are on stable storage.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::disk::DiskError;
-use crate::model::{Explain, Kind, Problem, RunId};
+use crate::model::{Explain, Help, Kind, Problem, RunId, Suggestion};
 use crate::store::address::Address;
 use crate::store::request::Writer;
 
@@ -24,6 +24,14 @@ pub enum StoreError {
         path: PathBuf,
         /// A name found in it.
         evidence: String,
+    },
+    /// `run.yaml` would become too large.
+    #[error("run {run} is full: its run.yaml would be larger than {limit} bytes")]
+    Full {
+        /// The run.
+        run: RunId,
+        /// The limit in bytes.
+        limit: usize,
     },
     /// An event does not fit into one line of the log.
     #[error("the record is larger than {limit} bytes")]
@@ -125,6 +133,10 @@ impl Explain for StoreError {
             Self::Disk(error) => error.problem(),
             Self::Foreign { .. } => new(Kind::Unsafe, "foreign_flow_directory").help(
                 "make another directory with `FLOW_DIR=DIR flow init` and keep FLOW_DIR set, or move that one away; nothing was written into it",
+            ),
+            Self::Full { run, .. } => new(Kind::Refused, "run_full").help(
+                Help::from("end the run, and start another one for the rest of the work: ")
+                    + Suggestion::flow("complete").value(run),
             ),
             Self::TooLong { .. } => new(Kind::Refused, "record_too_large")
                 .help("put long texts into a file and refer to it as evidence; nothing was written"),

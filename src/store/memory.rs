@@ -271,6 +271,11 @@ impl RunWriter for MemoryWriter<'_> {
         Ok(self.seen.scan())
     }
 
+    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
+        let has_text = |event: &&Event| seal(&event.to_object()).contains(text);
+        Ok(self.seen.scan().events().rev().filter(has_text).cloned().collect())
+    }
+
     fn noted(&self) -> (Seq, Number) {
         self.seen.noted
     }
@@ -285,6 +290,7 @@ impl RunWriter for MemoryWriter<'_> {
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
         let lines = sealed(batch.events)?;
+        batch.refuse_full(self.run.id())?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         assert!(batch.events[0].seq > self.end.last, "BUG: event {} does not follow {}", last.seq, self.end.last);
         self.change(|run| {

@@ -248,6 +248,12 @@ pub trait RunWriter: fmt::Debug {
     /// As [`StoredRun::log`].
     fn log(&self) -> Result<LogScan, StoreError>;
 
+    /// The events whose lines have `text` in them, latest first. Only these lines are parsed.
+    ///
+    /// # Errors
+    /// As [`StoredRun::log`].
+    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError>;
+
     /// The highest position and activity number that any writer noted, even if the log shows lower ones.
     fn noted(&self) -> (Seq, Number);
 

@@ -173,6 +173,20 @@ pub fn the_end_of_a_log_says_what_the_whole_log_says(keeper: &dyn Keeper) {
     assert_eq!(writer.log().unwrap(), log);
 }
 
+pub fn events_in_which_a_text_stands_are_found_latest_first(keeper: &dyn Keeper) {
+    let run = three(keeper);
+    let mut writer = run.begin(&request()).unwrap();
+    commit(&mut *writer, &[record(4, 2), plain(5, "\"work-2\", again")]).unwrap();
+    let found = |text: &str| {
+        let found = writer.with_text(text).unwrap();
+        found.iter().map(|event| event.seq.0).collect::<Vec<_>>()
+    };
+    assert_eq!(found("\"work-2\""), [4], "a text in another text is written otherwise");
+    assert_eq!(found("\"event-"), [5, 4, 3, 2, 1]);
+    assert_eq!(found("\"work-1\""), [3]);
+    assert_eq!(found("\"work-3\""), [0; 0]);
+}
+
 pub fn a_follower_sees_every_event_once(keeper: &dyn Keeper) {
     let run = begun(keeper);
     let mut position = Position::default();

@@ -4,7 +4,9 @@
 //! so manieth, and in all of them in the campaign.
 
 use crate::support::cases::{CASES, case};
-use crate::support::{Lack, Scene, Tally, Trouble, can_inject, quick, run, scaled, skipped};
+use flowrun::model::limits;
+
+use crate::support::{Lack, Sandbox, Scene, Tally, Trouble, can_inject, quick, run, scaled, skipped};
 
 /// Whether this machine can do what all of this needs; says so loudly when not.
 fn can_limit(test: &str) -> bool {
@@ -95,4 +97,32 @@ fn a_record_whose_answer_cannot_be_delivered_stays_and_says_so() {
         );
         assert_eq!(again.ok().json()["repeated"], true);
     }
+}
+
+#[test]
+fn a_run_that_is_full_takes_no_more_work_and_can_be_blocked_and_ended() {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["start", "debug", "--id", "r1"]).ok();
+    let record = |id: &str| sandbox.inside(["record-activity", "--run-id", "r1", "--id", id]);
+    let grow = |to: usize| {
+        let text = sandbox.read("r1", "run.yaml");
+        let mut notes = "# a long note of a person\n".repeat((to - text.len()) / 26);
+        notes += &"\n".repeat(to - text.len() - notes.len());
+        std::fs::write(sandbox.run_dir("r1").join("run.yaml"), text + &notes).unwrap();
+    };
+    assert_eq!(record("early").ok().stderr, "");
+    grow(limits::FULL_RUN_BYTES / 100 * 80);
+    let warned = record("late").ok().stderr;
+    assert_eq!(warned, "warning: run.yaml is 79 % full; end this run soon and start another one\n");
+    grow(limits::FULL_RUN_BYTES - 20);
+    let answer = sandbox.inside(["record-activity", "--run-id", "r1", "--id", "too-late", "--json"]);
+    let error = answer.exits(1).error();
+    assert_eq!(error["code"], "run_full");
+    assert!(error["help"].as_str().unwrap().contains("flow complete r1"), "{error}");
+    sandbox.inside(["block", "r1", "--reason", &"It is full. ".repeat(300)]).ok();
+    sandbox.inside(["unblock", "r1", "--reason", "Enough."]).ok();
+    sandbox.inside(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    sandbox.inside(["cancel", "r1", "--reason", "The rest is another run.", "--session", "s1"]).ok();
+    sandbox.inside(["verify", "r1"]).ok();
+    sandbox.inside(["show", "r1"]).ok();
 }

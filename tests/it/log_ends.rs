@@ -222,3 +222,35 @@ fn a_torn_line_as_long_as_a_line_may_be_is_recovered_and_so_are_many_notes() {
         }
     }
 }
+
+#[test]
+fn a_part_of_a_log_is_what_the_whole_log_has_there() {
+    let sandbox = Sandbox::new();
+    sandbox.inside(["start", "debug", "--id", "r1"]).ok();
+    let part = |after: u64, more: &[&str]| {
+        let after = after.to_string();
+        let report = sandbox.inside([&["log", "r1", "--json", "--after", &after], more].concat()).ok().json();
+        let seqs: Vec<_> = report["events"].as_array().unwrap().iter().map(|event| event["seq"].as_u64()).collect();
+        (seqs, report["next"].as_u64(), report["skipped"].as_array().unwrap().len())
+    };
+    let write = |text: &str| {
+        let mut log = OpenOptions::new().append(true).open(sandbox.run_dir("r1").join("events.jsonl")).unwrap();
+        log.write_all(text.as_bytes()).unwrap();
+    };
+    let record = |id: &str| drop(sandbox.inside(["record-activity", "--run-id", "r1", "--id", id]).ok());
+    let seqs = |from: u64, to: u64| (from..=to).map(Some).collect::<Vec<_>>();
+    record("one");
+    write("{\"type\":\"note\"}\n");
+    record("two");
+    record("three");
+    assert_eq!(part(0, &[]), (seqs(1, 4), None, 1));
+    assert_eq!(part(1, &[]), (seqs(2, 4), None, 1));
+    assert_eq!(part(3, &[]), (seqs(4, 4), None, 0));
+    assert_eq!(part(2, &["--limit", "1"]), (seqs(3, 3), Some(3), 1));
+    assert_eq!(part(4, &[]), (Vec::new(), None, 0));
+    assert_eq!(part(99, &[]), (Vec::new(), None, 0));
+    write("torn");
+    assert_eq!(part(3, &[]).0, seqs(4, 4));
+    record("four");
+    assert_eq!(part(3, &[]).0, seqs(4, 5));
+}

@@ -176,6 +176,42 @@ fn a_worktree_and_a_subdirectory_find_their_top() {
 }
 
 #[test]
+fn the_files_of_a_repository_say_where_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sub/dir/a");
+    sandbox.commit();
+    sandbox.run(&["worktree", "add", "--quiet", "-b", "side", "../side"]);
+    sandbox.run(&["init", "--quiet", "--separate-git-dir=../apart.git", "../apart"]);
+    sandbox.run(&["init", "--quiet", "module"]);
+    let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
+    sandbox.run(&[&["-C", "module"], &identity[..], &["commit", "--quiet", "--allow-empty", "--message=x"]].concat());
+    sandbox.run(&["submodule", "--quiet", "add", "./module", "module"]);
+    sandbox.run(&["submodule", "--quiet", "absorbgitdirs"]);
+    assert!(sandbox.repo().join("module/.git").is_file());
+    std::os::unix::fs::symlink(sandbox.repo(), sandbox.dir.path().join("link")).unwrap();
+    let git = Git { environment: sandbox.git().environment, ..Git::default() };
+    for place in ["repo", "repo/sub/dir", "side/sub", "apart", "repo/module", "link/sub"] {
+        let dir = sandbox.dir.path().join(place);
+        let deadline = Instant::now() + LIMIT;
+        let told = git.places_from_git(&dir, deadline).unwrap();
+        assert_eq!(git.places(&dir).as_ref(), Some(&told), "{place}");
+    }
+    let no_repository = sandbox.dir.path().join("other");
+    fs::create_dir_all(no_repository.join(".git/refs")).unwrap();
+    assert_eq!(git.places(&no_repository), None);
+}
+
+#[test]
+fn a_working_tree_that_is_elsewhere_is_asked_of_git() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.dir.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("new"), "x").unwrap();
+    sandbox.run(&["config", "core.worktree", elsewhere.to_str().unwrap()]);
+    assert_eq!(sandbox.tree(), dirty(&["new"]));
+}
+
+#[test]
 fn only_changes_outside_flows_files_count() {
     let sandbox = Sandbox::new();
     sandbox.write("a");

@@ -4,17 +4,20 @@
 //! names: `filter.*.clean` and `filter.*.process`, `core.fsmonitor`, and the same in every submodule. To disable each
 //! by name would take two calls of git, and a command that is configured in between would run. So git never reads that
 //! configuration. It gets a common directory of flow's own (`common`), which links to the repository's objects and
-//! references, and has a `config` with only the values listed in [`VALUES`], none of which names a command. The user's own
+//! references, and has a `config` with values of the keys in [`KEYS`] only, none of which names a command. The user's own
 //! configuration applies as usual. If only the repository configures a file's filter, the file counts as changed once
 //! its timestamp has changed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
+use std::thread;
 use std::time::Instant;
 
 use super::common::Common;
+use super::worktrees::{git_dir, shared_dir};
 use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, Silence, reason};
 
 /// The maximum number of changed paths to list.
@@ -26,13 +29,16 @@ const DEPTH: usize = 4;
 /// The largest `.gitmodules` to read, in bytes.
 const MODULES_BYTES: u64 = 1 << 20;
 
-/// The keys that flow takes over from the repository's configuration: the format of the repository, and properties of
-/// its file system.
-const VALUES: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
+/// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
+/// which submodules the user wants to ignore, and where the working tree is.
+const KEYS: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
     protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
-    longpaths)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage))$";
-/// The keys that say which submodules the user wants to ignore.
-const IGNORED: &str = "^(diff\\.ignoresubmodules|submodule\\..*\\.ignore)$";
+    longpaths|worktree)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage)|\
+    diff\\.ignoresubmodules|submodule\\..*\\.ignore)$";
+/// The key that says which submodules to ignore unless a submodule's own one does.
+const IGNORED: &[u8] = b"diff.ignoresubmodules";
+/// The key that puts the working tree elsewhere than beside `.git`.
+const WORKTREE: &[u8] = b"core.worktree";
 /// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
 
@@ -57,6 +63,16 @@ struct Apart {
     /// Where the user's state directory is, for submodules.
     state: Option<PathBuf>,
     _common: Common,
+}
+
+/// Where a repository is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Places {
+    top: PathBuf,
+    /// The directory of git's files for this worktree.
+    git_dir: PathBuf,
+    /// The directory that all its worktrees share.
+    common: PathBuf,
 }
 
 /// An entry in the output of `git status`.
@@ -103,14 +119,19 @@ impl Git {
         deadline: Instant,
     ) -> Result<(Vec<String>, bool), String> {
         let apart = self.apart(dir, state, deadline)?;
-        let (mut paths, mut cut) = self.changed(&apart, own, deadline, DEPTH)?;
         // Exclude `own` in the command: listing thousands of runs would take too long. A command of its own, because
         // `git status` sees a rename only if it looks at both names.
         let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
         let left_out: Vec<_> =
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
         others.extend(left_out.iter().map(String::as_str));
-        let untracked = self.listing(&apart.variables, &apart.top, &others, deadline)?;
+        let (changed, untracked) = thread::scope(|scope| {
+            let untracked = scope.spawn(|| self.listing(&apart.variables, &apart.top, &others, deadline));
+            let changed = self.changed(&apart, own, deadline, DEPTH);
+            (changed, untracked.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let (mut paths, mut cut) = changed?;
+        let untracked = untracked?;
         cut |= is_cut(&untracked);
         let whole = untracked.iter().rposition(|&byte| byte == 0).unwrap_or(0);
         let untracked = untracked[..whole].split(|&byte| byte == 0).filter(|path| !path.is_empty());
@@ -196,20 +217,20 @@ impl Git {
 
     /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
     fn apart(&self, dir: &Path, state: Option<PathBuf>, deadline: Instant) -> Result<Apart, String> {
-        let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
-        let places = self.listing(&[], dir, &question, deadline)?;
-        let places: Vec<_> = places.strip_suffix(b"\n").unwrap_or(&places).split(|&byte| byte == b'\n').collect();
-        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_owned()));
-        let [top, git_dir, common] = places[..] else {
-            return Err("the path of the repository has a line break in it".to_owned());
+        let question = ["config", "-z", "--get-regexp", KEYS];
+        let (mut values, mut ignored, mut is_elsewhere) = (Vec::new(), BTreeMap::new(), false);
+        for (key, value) in self.settings(&[], dir, &question, deadline)? {
+            match submodule(&key) {
+                Some((name, _)) => drop(ignored.insert(name.to_owned(), value.unwrap_or_default())),
+                None if key == IGNORED => drop(ignored.insert(Vec::new(), value.unwrap_or_default())),
+                None if key == WORKTREE => is_elsewhere = true,
+                None => values.push((key, value)),
+            }
+        }
+        let Places { top, git_dir, common } = match self.places(dir).filter(|_| !is_elsewhere) {
+            Some(places) => places,
+            None => self.places_from_git(dir, deadline)?,
         };
-        let common = std::path::absolute(dir.join(path(common))).map_err(|error| error.to_string())?;
-        let (top, git_dir) = (path(top), path(git_dir));
-        let question = ["config", "-z", "--get-regexp", VALUES];
-        let values = self.settings(&[], dir, &question, deadline)?;
-        let ignored = self.settings(&[], dir, &["config", "-z", "--get-regexp", IGNORED], deadline)?;
-        let name = |key: &[u8]| submodule(key).map(|(name, _)| name.to_owned()).unwrap_or_default();
-        let ignored = ignored.into_iter().map(|(key, value)| (name(&key), value.unwrap_or_default())).collect();
         let own = Common::of(&common, &config(&values), state.as_deref());
         let own = own.map_err(|error| format!("no temporary directory: {error}"))?;
         let variables = vec![
@@ -218,6 +239,31 @@ impl Git {
             ("GIT_WORK_TREE", top.as_os_str().to_owned()),
         ];
         Ok(Apart { top, variables, ignored, state, _common: own })
+    }
+
+    /// Where the repository that contains `dir` is, from its files; `None` if they do not look as git makes them.
+    pub(super) fn places(&self, dir: &Path) -> Option<Places> {
+        let top = self.top(dir)?;
+        let git_dir = git_dir(&top.join(".git"))?.canonicalize().ok()?;
+        let common = shared_dir(&git_dir)?;
+        // By these git tells a repository from a directory of this name.
+        let is_whole = git_dir.join("HEAD").symlink_metadata().is_ok()
+            && ["objects", "refs"].iter().all(|name| common.join(name).is_dir());
+        let top = top.canonicalize().ok()?;
+        is_whole.then_some(Places { top, git_dir, common })
+    }
+
+    /// As [`Self::places`], for a repository whose files do not tell.
+    pub(super) fn places_from_git(&self, dir: &Path, deadline: Instant) -> Result<Places, String> {
+        let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+        let places = self.listing(&[], dir, &question, deadline)?;
+        let places: Vec<_> = places.strip_suffix(b"\n").unwrap_or(&places).split(|&byte| byte == b'\n').collect();
+        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_owned()));
+        let [top, git_dir, common] = places[..] else {
+            return Err("the path of the repository has a line break in it".to_owned());
+        };
+        let common = dir.join(path(common)).canonicalize().map_err(|error| error.to_string())?;
+        Ok(Places { top: path(top), git_dir: path(git_dir), common })
     }
 
     /// The output of a git command, or why it failed.

@@ -59,7 +59,17 @@ pub struct SkippedLine {
 /// # Errors
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
 pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
-    Ok(page(&logged_run(cx, request)?.log()?, request.after, request.limit))
+    let run = logged_run(cx, request)?;
+    if request.after > Seq(0)
+        && let Some(end) = run.end(request.after)?
+        && end.at.is_some()
+        && end.ordered
+        && !end.has_others
+    {
+        return Ok(part(end.newer.iter(), request.after, request.limit));
+    }
+    // Numbers of lines count from the beginning, and only all of a log tells what a merge brought.
+    Ok(page(&run.log()?, request.after, request.limit))
 }
 
 /// Starts to follow a run's log.
@@ -80,19 +90,23 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> 
 
 /// A part of a log: at most `limit` events after the position `after`.
 pub(in crate::runs) fn page(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
-    let limit = limit.unwrap_or(usize::MAX);
-    let mut newer = scan.events().filter(|event| event.seq > after);
-    let events: Vec<&Event> = newer.by_ref().take(limit).collect();
+    let skipped = scan.skipped.iter();
+    let skipped = skipped
+        .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
+        .collect();
+    let events = part(scan.events().filter(|event| event.seq > after), after, limit);
+    LogReport { skipped, more_skipped: scan.more_skipped, ..events }
+}
+
+/// At most `limit` of these events, which come after the position `after`.
+fn part<'e>(mut newer: impl Iterator<Item = &'e Event>, after: Seq, limit: Option<usize>) -> LogReport {
+    let events: Vec<&Event> = newer.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
     let last = events.last().map_or(after, |event| event.seq);
     LogReport {
         next: newer.next().map(|_| last),
         events: events.into_iter().map(Event::to_object).collect(),
-        skipped: scan
-            .skipped
-            .iter()
-            .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
-            .collect(),
-        more_skipped: scan.more_skipped,
+        skipped: Vec::new(),
+        more_skipped: 0,
     }
 }
 

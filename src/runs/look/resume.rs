@@ -1,6 +1,8 @@
 //! `resume`: finds the next safe action.
 
+use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
+use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,7 +180,13 @@ pub(in crate::runs) fn resume_here(
         Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
     };
-    let view = match for_reading(cx, &project, &*run) {
+    // git takes longer than everything else here, so it is asked while the run is read.
+    let (view, tree) = thread::scope(|scope| {
+        let tree = (look == Look::Whole).then(|| scope.spawn(|| working_tree(cx, &project)));
+        let view = for_reading(cx, &project, &*run);
+        (view, tree.map(|tree| tree.join().unwrap_or_else(|panic| resume_unwind(panic))))
+    });
+    let view = match view {
         Ok(view) => view,
         Err(error) => {
             let others = candidates(&runs, run.id().as_str());
@@ -191,7 +199,8 @@ pub(in crate::runs) fn resume_here(
         Some(_) => engine::Presence::Free,
         None => presence(cx, &project, view.history.hold(), &caller)?,
     };
-    let mut report = report_of(cx, &project, &*run, &view, presence, look, &runs);
+    let tree = tree.unwrap_or(WorkingTree::Unknown(String::new()));
+    let mut report = report_of(cx, &project, &*run, &view, presence, tree, &runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
@@ -210,17 +219,14 @@ fn report_of(
     run: &dyn StoredRun,
     view: &View,
     presence: engine::Presence,
-    look: Look,
+    tree: WorkingTree,
     runs: &Runs,
 ) -> ResumeReport {
     let outlook = outlook(cx, project, run, view, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
     let Steps { next, notes } = steps(cx, project, run, view, &outlook, &plan);
     let document = view.history.state().document();
-    let working_tree = match look {
-        Look::Whole => working_tree(cx, project, document, runs),
-        Look::Quick => WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
-    };
+    let working_tree = without_journals(cx, project, tree, document, runs);
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
     let mut other_branch = None;
     if verdict != Verdict::Done
@@ -294,23 +300,43 @@ fn other_branch_of(cx: &Context, project: &Project, run: &RunDocument) -> Option
     Some((branch.to_owned(), head.name()?))
 }
 
-/// Uncommitted changes, without flow's own files and the journals of `runs`.
-fn working_tree(cx: &Context, project: &Project, run: &RunDocument, runs: &Runs) -> WorkingTreeReport {
+/// Uncommitted changes, without the files in flow's own directories.
+fn working_tree(cx: &Context, project: &Project) -> WorkingTree {
     let root = project.root();
-    let top = cx.git.top(root);
-    let below = top.as_ref().and_then(|top| root.strip_prefix(top).ok()).unwrap_or(std::path::Path::new(""));
-    let mut own: Vec<_> = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned()).into();
-    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
-    own.extend(journals.flat_map(|journal| own_journal(project, journal, below)));
-    let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    let state = || user_state_outside(cx, top.as_deref().unwrap_or(root));
-    match cx.git.working_tree(root, &own, state) {
-        WorkingTree::Clean => WorkingTreeReport { state: TreeState::Clean, paths: Vec::new(), reason: None },
-        WorkingTree::Dirty(paths) => WorkingTreeReport { state: TreeState::Dirty, paths, reason: None },
+    let below = below_top(cx, root);
+    let own = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned());
+    let state = || user_state_outside(cx, cx.git.top(root).as_deref().unwrap_or(root));
+    cx.git.working_tree(root, &own.each_ref().map(String::as_str), state)
+}
+
+/// The report of these changes, without the journals of `runs` and of `run`.
+fn without_journals(
+    cx: &Context,
+    project: &Project,
+    tree: WorkingTree,
+    run: &RunDocument,
+    runs: &Runs,
+) -> WorkingTreeReport {
+    let mut paths = match tree {
+        WorkingTree::Clean => Vec::new(),
+        WorkingTree::Dirty(paths) => paths,
         WorkingTree::Unknown(why) => {
-            WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) }
+            let reason = (!why.is_empty()).then_some(why);
+            return WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason };
         }
-    }
+    };
+    let below = below_top(cx, project.root());
+    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
+    let own: Vec<String> = journals.flat_map(|journal| own_journal(project, journal, &below)).collect();
+    paths.retain(|path| !own.contains(path));
+    let state = if paths.is_empty() { TreeState::Clean } else { TreeState::Dirty };
+    WorkingTreeReport { state, paths, reason: None }
+}
+
+/// The project's directory, relative to the top of the checkout.
+fn below_top(cx: &Context, root: &Path) -> PathBuf {
+    let top = cx.git.top(root);
+    top.and_then(|top| root.strip_prefix(top).ok().map(Path::to_owned)).unwrap_or_default()
 }
 
 /// The journal of a run, and the lock that its writers may leave beside it, relative to the top of the checkout.

@@ -1,7 +1,7 @@
 //! The commit: appends sealed lines to the log, then updates the projections.
 
 use crate::codec::seal;
-use crate::disk::{DiskError, File, NEW_FILE, Rename};
+use crate::disk::{File, NEW_FILE, Rename};
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::error::StoreError;
@@ -13,9 +13,7 @@ impl LockedRun<'_> {
     pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
         let lines = self.sealed(batch)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
-        if batch.new_text.len() > limits::RUN_BYTES {
-            return Err(DiskError::TooLarge { path: self.run.dir.join(RUN_FILE), limit: limits::RUN_BYTES }.into());
-        }
+        batch.refuse_full(&self.run.id)?;
         self.log.check_place()?;
         if self.log.tail.end.last <= Seq(1) {
             // The process that created the run may have been killed before it flushed the run's name.

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use memchr::memmem;
+
 use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
 use crate::disk::DiskFile;
-use crate::model::{Seq, limits};
+use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{Backwards, Gap, LogFault, Read, forwards};
 use crate::store::run_store::Position;
 
@@ -72,6 +74,24 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> Read<Lo
     Ok(scan.sorted())
 }
 
+/// The events whose lines have `text` in them, latest first. The search goes over bytes, and only lines with the text are
+/// parsed.
+pub(super) fn with_text(file: &dyn DiskFile, text: &str) -> Read<Vec<Event>> {
+    let len = file.stat().map_err(io::Error::from)?.len;
+    let (mut lines, mut gap) = (Backwards::new(file, len), Gap::default());
+    let finder = memmem::Finder::new(text);
+    let mut found = Vec::new();
+    while let Some((_, line)) = lines.next(&gap)? {
+        gap.pass(line, said_position(line).is_some())?;
+        if finder.find(line).is_some() {
+            found.extend(sealed_event(line));
+        }
+    }
+    found.sort_by(|a, b| (b.seq, &b.id).cmp(&(a.seq, &a.id)));
+    found.dedup();
+    Ok(found)
+}
+
 /// The end of a log, and its place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTail {
@@ -92,7 +112,7 @@ impl LogTail {
     /// [`LogFault`]: errors of reading the file, and too much in a row without an event.
     pub(crate) fn read(file: &dyn DiskFile, since: Seq) -> Result<Self, LogFault> {
         let len = file.stat().map_err(io::Error::from)?.len;
-        let end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true };
+        let end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true, has_others: false };
         let mut tail = Self { end, whole: len, unended: false, len };
         let (mut lines, mut gap, mut order) = (Backwards::new(file, len), Gap::default(), Order::default());
         // How much of the end to look at, at least.
@@ -102,6 +122,7 @@ impl LogTail {
             is_whole = is_whole || !tail.is_torn(line);
             if !is_whole {
                 gap.pass(line, false)?;
+                tail.end.has_others = true;
                 tail.whole = place;
                 continue;
             }
@@ -118,7 +139,10 @@ impl LogTail {
             }
             let event = sealed_event(line);
             gap.pass(line, event.is_some())?;
-            let Some(event) = event else { continue };
+            let Some(event) = event else {
+                tail.end.has_others = true;
+                continue;
+            };
             tail.end.last = tail.end.last.max(event.seq);
             if event.seq > since {
                 tail.end.newer.push(event);

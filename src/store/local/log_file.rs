@@ -5,12 +5,12 @@ use std::io;
 
 use crate::codec::LogScan;
 use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Operation, Rename, read_exact_at, write_all};
-use crate::model::{Seq, Timestamp, limits};
+use crate::model::{Event, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
 use crate::store::local::lines::LogFault;
 use crate::store::local::lock::Lock;
-use crate::store::local::log::{LogTail, scan};
+use crate::store::local::log::{LogTail, scan, with_text};
 use crate::store::request::WriteRequest;
 
 /// A directory's log, and the lock under which it is written.
@@ -62,6 +62,11 @@ impl LockedLog {
     /// The whole log.
     pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
         scan(&*self.file).map_err(|fault| unread(&self.dir, fault))
+    }
+
+    /// The events whose lines have `text` in them, latest first.
+    pub(crate) fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
+        with_text(&*self.file, text).map_err(|fault| unread(&self.dir, fault))
     }
 
     /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.

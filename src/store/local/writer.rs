@@ -1,7 +1,7 @@
 //! The writer of the local store.
 
 use crate::codec::{LogEnd, LogScan};
-use crate::model::{Number, Seq, Timestamp};
+use crate::model::{Event, Number, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::error::StoreError;
 use crate::store::local::layout::RUN_FILE;
@@ -23,6 +23,10 @@ impl RunWriter for LockedRun<'_> {
 
     fn log(&self) -> Result<LogScan, StoreError> {
         self.log.read()
+    }
+
+    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
+        self.log.with_text(text)
     }
 
     fn noted(&self) -> (Seq, Number) {
