@@ -21,7 +21,7 @@ use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, Sess
 /// What a host calls a hook for, as its command line says it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// `claude-code`, `codex` or `auto`.
+    /// `auto`, or the name of a host, such as `claude-code`.
     pub host: &'a str,
     /// `session-start`, `user-prompt-submit`, `pre-compact`, `stop`, `subagent-start`, `subagent-stop` or `session-end`.
     pub event: &'a str,
@@ -50,10 +50,13 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
         }
         _ => Payload::of(given)?,
     };
-    let host = host(call.host, &cx.host_signs(), payload.session.as_ref())?;
+    let host = host(call.host, &cx.env.signs, payload.session.as_ref())?;
     // A sub-agent works under its parent's run, and never takes it over.
     if payload.is_subagent {
         return Ok(String::new());
+    }
+    if payload.session.is_none() && event == Event::SessionStart && !host.hooks().names_session {
+        return Ok(sessionless(cx, host, &payload));
     }
     let Some(session) = payload.session.as_ref() else { return Err("the payload names no session".to_owned()) };
     let cx = &cx.clone().at_work(Some(session), payload.project.as_deref(), payload.cwd.as_deref());
@@ -77,6 +80,13 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
         }
         Ok(text) => Ok(text),
     }
+}
+
+/// What a host that names no session is told: where the run stands. Nothing begins, and nothing is noted.
+fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
+    let cx = &cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
+    let brief = logged(cx, brief(cx, payload)).flatten();
+    brief.map(|brief| context(host, "SessionStart", &brief)).unwrap_or_default()
 }
 
 fn brief(cx: &Context, payload: &Payload) -> runs::Result<Option<String>> {

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
+use crate::host::HostSigns;
 use crate::model::SessionId;
-use crate::runs::{AgentHost, Beginning, HostSigns};
+use crate::runs::{AgentHost, Beginning};
 
 /// The host that calls. The settings of Claude Code are read by other hosts as well, so there and with `auto` it is the one
 /// that shows; otherwise Claude Code, and with `auto` Codex, which shows by nothing.
@@ -15,7 +16,7 @@ pub(super) fn host(name: &str, signs: &HostSigns, session: Option<&SessionId>) -
     match name {
         "auto" => Ok(shown().unwrap_or(AgentHost::Codex)),
         "claude-code" => Ok(shown().unwrap_or(AgentHost::ClaudeCode)),
-        _ => AgentHost::ALL.into_iter().find(|host| host.as_str() == name).ok_or_else(|| {
+        _ => AgentHost::named(name).ok_or_else(|| {
             let names = AgentHost::ALL.map(AgentHost::as_str).join(", ");
             format!("the host is auto or one of {names}")
         }),
@@ -69,7 +70,7 @@ impl FromStr for Event {
 pub(super) struct Payload {
     pub(super) session: Option<SessionId>,
     pub(super) cwd: Option<PathBuf>,
-    /// The directory of the project, for a status line.
+    /// The directory of the project, where the host names one.
     pub(super) project: Option<PathBuf>,
     /// How the session begins.
     pub(super) beginning: Beginning,
@@ -101,11 +102,14 @@ impl Payload {
             return Err("the payload is not a JSON object".to_owned());
         }
         let field = |key: &str| payload.get(key).and_then(Value::as_str).map(str::to_owned);
-        let session = field("session_id").and_then(|id| SessionId::new(id).ok());
+        // Cursor names its conversations so, and the directories that are open in it.
+        let session = field("session_id").or_else(|| field("conversation_id"));
+        let roots = payload.get("workspace_roots").and_then(Value::as_array);
+        let root = roots.filter(|roots| roots.len() == 1).and_then(|roots| roots[0].as_str());
         Ok(Self {
-            session,
+            session: session.and_then(|id| SessionId::new(id).ok()),
             cwd: field("cwd").map(PathBuf::from),
-            project: payload.pointer("/workspace/project_dir").and_then(Value::as_str).map(PathBuf::from),
+            project: payload.pointer("/workspace/project_dir").and_then(Value::as_str).or(root).map(PathBuf::from),
             beginning: match field("source").as_deref() {
                 Some("clear") => Beginning::Cleared,
                 Some("resume") => Beginning::Resumed,
@@ -121,7 +125,12 @@ impl Payload {
 
 fn must_stop(payload: &Value) -> bool {
     let is_busy = |key| payload.get(key).is_some_and(|tasks| tasks.as_array().is_none_or(|tasks| !tasks.is_empty()));
-    payload.get("stop_hook_active") != Some(&Value::Bool(false))
+    // Cursor counts how often it has gone on, and says how the turn ended.
+    let is_first = match payload.get("loop_count") {
+        Some(count) => *count == 0 && payload.get("status").and_then(Value::as_str) == Some("completed"),
+        None => payload.get("stop_hook_active") == Some(&Value::Bool(false)),
+    };
+    !is_first
         || payload.get("permission_mode").and_then(Value::as_str) == Some("plan")
         || ["background_tasks", "session_crons"].into_iter().any(is_busy)
 }
@@ -143,9 +152,12 @@ mod tests {
     fn the_host_is_the_one_that_names_the_session_and_copilot_where_none_does() {
         let [session, other] = ["s1", "s2"].map(|id| SessionId::new(id).unwrap());
         let none = HostSigns::default();
-        let claude = |id: &SessionId| HostSigns { claude: Some(id.clone()), ..HostSigns::default() };
-        let gemini = HostSigns { gemini: Some(session.clone()), ..claude(&other) };
-        let in_copilot = |signs: HostSigns| HostSigns { is_copilot: true, ..signs };
+        let named = |host, id: &SessionId| HostSigns { sessions: vec![(host, id.clone())], others: Vec::new() };
+        let claude = |id| named(AgentHost::ClaudeCode, id);
+        let mut gemini = named(AgentHost::GeminiCli, &session);
+        gemini.sessions.extend(claude(&other).sessions);
+        let inside = |host, signs: HostSigns| HostSigns { others: vec![host], ..signs };
+        let in_copilot = |signs| inside(AgentHost::Copilot, signs);
         for (name, signs, wanted) in [
             ("auto", &claude(&session), AgentHost::ClaudeCode),
             ("auto", &claude(&other), AgentHost::Codex),
@@ -156,6 +168,7 @@ mod tests {
             ("claude-code", &in_copilot(claude(&other)), AgentHost::Copilot),
             ("claude-code", &in_copilot(claude(&session)), AgentHost::ClaudeCode),
             ("codex", &in_copilot(none.clone()), AgentHost::Codex),
+            ("claude-code", &inside(AgentHost::Cursor, claude(&other)), AgentHost::Cursor),
             ("qwen", &none, AgentHost::Qwen),
         ] {
             assert_eq!(host(name, signs, Some(&session)), Ok(wanted), "{name} {signs:?}");
@@ -169,8 +182,12 @@ mod tests {
         let must_stop = |text: &str| Payload::read(text).unwrap().must_stop;
         assert!(!must_stop(r#"{"stop_hook_active": false}"#));
         assert!(!must_stop(r#"{"stop_hook_active": false, "background_tasks": [], "permission_mode": "default"}"#));
+        assert!(!must_stop(r#"{"status": "completed", "loop_count": 0}"#));
         for why in [
             r#"{}"#,
+            r#"{"status": "completed", "loop_count": 1}"#,
+            r#"{"status": "aborted", "loop_count": 0}"#,
+            r#"{"status": "completed"}"#,
             r#"{"stop_hook_active": true}"#,
             r#"{"stop_hook_active": "false"}"#,
             r#"{"stop_hook_active": false, "permission_mode": "plan"}"#,

@@ -5,63 +5,12 @@
 //! name of a model, and an editor's terminal with a person in it say nothing. No variable makes a caller a person.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
+use crate::host::known::{ANY, AgentHost, HOSTS, Host, Sign};
 use crate::host::process::{Holder, holders_of, nearest};
 use crate::host::setting::Setting;
 use crate::model::SessionId;
-
-/// A host of agents, and how it shows to the commands that it runs.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Host {
-    /// What ids of its sessions begin with where it names none.
-    pub name: &'static str,
-    /// Variables that only it sets, those with the id of the session first. Any value but an empty one counts.
-    variables: &'static [&'static str],
-    /// How many of them have the id of the session.
-    ids: usize,
-    /// The variable with the number of its process.
-    pid: Option<&'static str>,
-    /// The names of its program.
-    programs: &'static [&'static str],
-}
-
-const fn host(
-    name: &'static str,
-    variables: &'static [&'static str],
-    ids: usize,
-    programs: &'static [&'static str],
-) -> Host {
-    Host { name, variables, ids, pid: None, programs }
-}
-
-/// The hosts. Of several that show, because one agent started another, the one whose process is nearest counts. Where none of
-/// these processes is visible, the first of them counts: Codex runs commands in a sandbox that shows nothing outside of it.
-const HOSTS: &[Host] = &[
-    host(
-        "codex",
-        &["CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"],
-        2,
-        &["codex", "codex-linux-sandbox"],
-    ),
-    host("copilot", &["COPILOT_AGENT_SESSION_ID", "COPILOT_CLI"], 1, &["copilot"]),
-    host("qwen", &["QWEN_CODE_SESSION_ID", "QWEN_CODE"], 1, &["qwen"]),
-    host("amp", &["AMP_CURRENT_THREAD_ID"], 1, &["amp"]),
-    Host {
-        pid: Some("CLAUDE_PID"),
-        ..host("claude", &["CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_CODE"], 1, &["claude"])
-    },
-    host("gemini", &["GEMINI_CLI"], 0, &["gemini"]),
-    Host { pid: Some("OPENCODE_PID"), ..host("opencode", &["OPENCODE"], 0, &["opencode"]) },
-    host("cursor", &["CURSOR_AGENT"], 0, &["cursor-agent"]),
-    host("augment", &["AUGMENT_AGENT"], 0, &["auggie"]),
-    host("antigravity", &["ANTIGRAVITY_AGENT", "ANTIGRAVITY_PROJECT_ID"], 0, &[]),
-    host("pi", &["PI_CODING_AGENT"], 0, &[]),
-    host("crush", &["CRUSH"], 0, &["crush"]),
-    host("aider", &[], 0, &["aider"]),
-    host("droid", &[], 0, &["droid"]),
-    host("devin", &[], 0, &["devin"]),
-    host("octofriend", &[], 0, &["octofriend"]),
-];
 
 impl Host {
     /// Its process: the one with this number, an ancestor with a name of it, or the nearest ancestor that is not a shell or
@@ -71,9 +20,6 @@ impl Host {
         named.or_else(|| Holder::current(pid))
     }
 }
-
-/// A host that flow does not know otherwise: by a convention of several hosts, or by what an editor's agent sets.
-const ANY: Host = host("agent", &["AI_AGENT", "AGENT"], 0, &[]);
 
 /// Variables of flow's own: a driver's commands and sessions belong to agents.
 const OWN: &[&str] = &["FLOW_DRIVEN_RUN", "FLOW_SESSION", "FLOW_RUN_TOKEN"];
@@ -149,6 +95,57 @@ impl Agent {
     fn pid(&self) -> Option<u32> {
         self.pid.as_ref().and_then(|pid| pid.parse().ok())
     }
+}
+
+/// What hosts show to their hooks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostSigns {
+    /// The hosts that name a session.
+    pub sessions: Vec<(AgentHost, SessionId)>,
+    /// The hosts that show without one.
+    pub others: Vec<AgentHost>,
+}
+
+impl HostSigns {
+    pub(super) fn shown_by(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Self {
+        let mut signs = Self::default();
+        for hooks in HOSTS.iter().filter_map(|host| host.hooks.as_ref()) {
+            match hooks.sign {
+                Sign::Nothing => {}
+                Sign::Variable(name) => signs.others.extend(Setting::of(name, lookup).map(|_| hooks.host)),
+                Sign::Session(name) => {
+                    let session = Setting::of(name, lookup).and_then(|id| id.parse().ok());
+                    signs.sessions.extend(session.map(|session| (hooks.host, session)));
+                }
+            }
+        }
+        signs
+    }
+
+    /// The host that calls a hook about `session`, as far as it shows.
+    #[must_use]
+    pub fn host(&self, session: Option<&SessionId>) -> Option<AgentHost> {
+        let named = self.sessions.iter().find(|(_, named)| Some(named) == session);
+        named.map(|(host, _)| *host).or_else(|| self.others.first().copied())
+    }
+}
+
+/// The project that a host names to its hooks.
+pub(super) fn project_of_host(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
+    let mut variables = HOSTS.iter().filter_map(|host| host.hooks.as_ref()?.project);
+    variables.find_map(|name| Setting::of(name, lookup)).map(|dir| dir.raw.into())
+}
+
+/// The directories of settings that variables of hosts name.
+pub(super) fn homes(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Vec<(AgentHost, PathBuf)> {
+    let mut homes = Vec::new();
+    for hooks in HOSTS.iter().filter_map(|host| host.hooks.as_ref()) {
+        let Some((name, below)) = hooks.home.variable else { continue };
+        let Some(dir) = Setting::of(name, lookup) else { continue };
+        let dir = PathBuf::from(dir.raw);
+        homes.push((hooks.host, if below.is_empty() { dir } else { dir.join(below) }));
+    }
+    homes
 }
 
 /// The variable by which a process shows that an agent began it, if there is one.

@@ -6,16 +6,13 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::host::agents::{self, Agent};
+use crate::host::agents::{self, Agent, HostSigns};
+use crate::host::known::AgentHost;
 use crate::host::setting::{BadSetting, Setting};
 use crate::model::SessionId;
 
 const FLOW_SESSION: &str = "FLOW_SESSION";
 const FLOW_HOLDER_PID: &str = "FLOW_HOLDER_PID";
-
-/// Variables in which hosts name the project to their hooks.
-const PROJECT_OF_HOST: [&str; 4] =
-    ["CLAUDE_PROJECT_DIR", "COPILOT_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"];
 
 /// A snapshot of the environment. Empty variables count as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,14 +26,9 @@ pub struct Env {
     /// The agent that calls, if its host shows. An agent that another one started inherits the other's variables; then the
     /// nearer host counts.
     pub caller: Option<Agent>,
-    /// `CLAUDE_CODE_SESSION_ID`, if it is a valid session id.
-    pub claude_session: Option<Setting>,
-    /// `GEMINI_SESSION_ID`, which the Gemini CLI gives its hooks.
-    pub gemini_session: Option<Setting>,
-    /// `QWEN_CODE_SESSION_ID`.
-    pub qwen_session: Option<Setting>,
-    /// Whether `COPILOT_CLI` is set.
-    pub is_copilot: bool,
+    /// What hosts show to their hooks. Inherited by other hosts as well, which see that it is not the session of their
+    /// payload.
+    pub signs: HostSigns,
     /// `FLOW_EPOCH`: which claim of a run the caller acts under.
     pub epoch: Option<Setting>,
     /// `FLOW_RUN_TOKEN`: lets sub-agents with sessions of their own report on their units.
@@ -55,10 +47,10 @@ pub struct Env {
     pub choose_key: Option<Setting>,
     /// `HOME`: where agents' hosts have their settings.
     pub home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`: the directory of Claude Code's settings, if it is not `~/.claude`.
-    pub claude_home: Option<PathBuf>,
-    /// `CODEX_HOME`: the directory of Codex's settings, if it is not `~/.codex`.
-    pub codex_home: Option<PathBuf>,
+    /// The directories of hosts' settings that their variables name, `CLAUDE_CONFIG_DIR` for instance.
+    pub host_homes: Vec<(AgentHost, PathBuf)>,
+    /// `PATH`: where programs are.
+    pub path: Option<OsString>,
     /// The project of the session, as its host names it to hooks: `CLAUDE_PROJECT_DIR` and others.
     pub host_project: Option<PathBuf>,
     /// `XDG_STATE_HOME`, otherwise `.local/state` in `HOME`: where programs keep what they need the next time.
@@ -94,8 +86,6 @@ impl Env {
         let caller = Agent::shown_by(&lookup);
         let session = setting(FLOW_SESSION).or_else(|| caller.as_ref()?.session.clone());
         let holder_pid = setting(FLOW_HOLDER_PID).or_else(|| caller.as_ref()?.pid.clone());
-        // Inherited by other hosts as well, which see that it is not the session of their payload.
-        let claude_session = setting("CLAUDE_CODE_SESSION_ID").filter(|id| id.parse::<SessionId>().is_ok());
         let trust_owner = setting("FLOW_TRUST_OWNER");
         let home: Option<PathBuf> = setting("HOME").map(|setting| setting.raw.into());
         // Its specification has relative paths ignored.
@@ -105,10 +95,7 @@ impl Env {
             flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
             run: setting("FLOW_RUN"),
             session,
-            claude_session,
-            gemini_session: setting("GEMINI_SESSION_ID"),
-            qwen_session: setting("QWEN_CODE_SESSION_ID"),
-            is_copilot: setting("COPILOT_CLI").is_some(),
+            signs: HostSigns::shown_by(&lookup),
             epoch: setting("FLOW_EPOCH"),
             run_token: setting("FLOW_RUN_TOKEN"),
             holder_pid,
@@ -119,9 +106,9 @@ impl Env {
             trust_owner,
             state_home: state_home.or_else(|| home.as_ref().map(|home| home.join(".local/state"))),
             home,
-            claude_home: setting("CLAUDE_CONFIG_DIR").map(|setting| setting.raw.into()),
-            host_project: PROJECT_OF_HOST.iter().find_map(|name| setting(name)).map(|dir| dir.raw.into()),
-            codex_home: setting("CODEX_HOME").map(|setting| setting.raw.into()),
+            host_homes: agents::homes(&lookup),
+            path: setting("PATH").map(|setting| setting.raw),
+            host_project: agents::project_of_host(&lookup),
             shell: setting("SHELL").map(|setting| setting.raw),
             agent: agents::sign(&lookup),
             caller,
@@ -140,7 +127,7 @@ impl Env {
     pub fn of_session(&self, session: &SessionId) -> Self {
         let session = Setting { variable: FLOW_SESSION, raw: session.as_str().into() };
         let holder_pid = self.holder_pid.clone().filter(|setting| setting.variable == FLOW_HOLDER_PID);
-        Self { session: Some(session), caller: None, claude_session: None, holder_pid, ..self.clone() }
+        Self { session: Some(session), caller: None, signs: HostSigns::default(), holder_pid, ..self.clone() }
     }
 
     /// This environment for a person, who belongs to no session, even if a session started the process.
@@ -149,7 +136,7 @@ impl Env {
         Self {
             session: None,
             caller: None,
-            claude_session: None,
+            signs: HostSigns::default(),
             epoch: None,
             run_token: None,
             holder_pid: None,

@@ -14,6 +14,7 @@ mod dialog;
 mod env;
 mod git;
 mod ids;
+mod known;
 mod locks;
 mod output;
 mod process;
@@ -24,7 +25,7 @@ mod stream;
 mod watch;
 mod workers;
 
-pub use agents::Agent;
+pub use agents::{Agent, HostSigns};
 pub(crate) use call::call;
 #[doc(hidden)]
 pub use child::Job;
@@ -37,6 +38,7 @@ pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
 #[cfg(feature = "serve")]
 pub(crate) use ids::{SECRET, secret};
+pub use known::{AgentHost, Handler, Hooks, HostHome, Rules, Shape, Trust, Wire};
 pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};

@@ -10,7 +10,7 @@ use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::{HostSigns, bound_process, session_of_process};
+use crate::runs::hosts::{bound_process, session_of_process};
 use crate::runs::open::worktrees::worktree_with_flow;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
@@ -421,17 +421,6 @@ impl Context {
         let agent = self.env.caller.clone().or_else(above)?;
         let process = agent.process()?;
         Some((agent, process))
-    }
-
-    /// By what a host shows to its hooks.
-    pub(crate) fn host_signs(&self) -> HostSigns {
-        let session = |setting: &Option<Setting>| setting.as_ref().and_then(|setting| setting.parse().ok());
-        HostSigns {
-            claude: session(&self.env.claude_session),
-            gemini: session(&self.env.gemini_session),
-            qwen: session(&self.env.qwen_session),
-            is_copilot: self.env.is_copilot,
-        }
     }
 
     /// Evidence by which others can later tell whether this caller is dead.

@@ -4,11 +4,11 @@
 //! nor a compaction of the conversation renews it.
 
 use crate::engine::Verdict;
-use crate::host::Setting;
+use crate::host::{AgentHost, Setting};
 use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId, StepReport};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{AgentHost, HostNote};
+use crate::runs::hosts::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::{View, for_listing};

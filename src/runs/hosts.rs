@@ -3,11 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
-use crate::host::{Agent, Holder, Liveness};
+use crate::host::{Agent, AgentHost, Holder, Liveness};
 use crate::model::{Explain as _, RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -16,55 +15,7 @@ use crate::runs::session_end::EndedRun;
 use crate::runs::user_state::log_once;
 use crate::store::Project;
 
-/// An agent's host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgentHost {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// Qwen Code.
-    Qwen,
-    /// Gemini CLI.
-    GeminiCli,
-    /// Copilot CLI.
-    Copilot,
-    /// OpenCode.
-    Opencode,
-}
-
 impl AgentHost {
-    /// All hosts.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::ClaudeCode, Self::Codex, Self::Qwen, Self::GeminiCli, Self::Copilot, Self::Opencode];
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Qwen => "qwen",
-            Self::GeminiCli => "gemini-cli",
-            Self::Copilot => "copilot",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// The name for people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Qwen => "Qwen Code",
-            Self::GeminiCli => "Gemini CLI",
-            Self::Copilot => "Copilot CLI",
-            Self::Opencode => "OpenCode",
-        }
-    }
-
     /// The process that lives as long as the session whose hook this process is.
     fn process(self, cx: &Context) -> Result<Option<Holder>> {
         match self {
@@ -72,50 +23,11 @@ impl AgentHost {
             // A Codex that runs inside Claude Code inherits the variable that names Claude Code's process.
             Self::Codex => Ok(Holder::current(cx.holder_given_to_flow()?)),
             // The process that its commands find as well.
-            Self::Qwen | Self::GeminiCli | Self::Copilot | Self::Opencode => match cx.holder_given_to_flow()? {
+            _ => match cx.holder_given_to_flow()? {
                 Some(pid) => Ok(Holder::current(Some(pid))),
                 None => Ok(Agent::process_of(self.program())),
             },
         }
-    }
-
-    /// The name of its program, as that of a host of agents in [`crate::host`].
-    fn program(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude",
-            Self::Codex => "codex",
-            Self::Qwen => "qwen",
-            Self::GeminiCli => "gemini",
-            Self::Copilot => "copilot",
-            Self::Opencode => "opencode",
-        }
-    }
-}
-
-/// By what hosts show to their hooks. A host that another one started inherits the other's variables, so those with a session
-/// count only where it is that of the payload.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct HostSigns {
-    /// The session that Claude Code names.
-    pub(crate) claude: Option<SessionId>,
-    /// The session that the Gemini CLI names.
-    pub(crate) gemini: Option<SessionId>,
-    /// The session that Qwen Code names.
-    pub(crate) qwen: Option<SessionId>,
-    /// Whether the Copilot CLI shows.
-    pub(crate) is_copilot: bool,
-}
-
-impl HostSigns {
-    /// The host that calls a hook about `session`, as far as it shows.
-    pub(crate) fn host(&self, session: Option<&SessionId>) -> Option<AgentHost> {
-        let named = [
-            (&self.claude, AgentHost::ClaudeCode),
-            (&self.qwen, AgentHost::Qwen),
-            (&self.gemini, AgentHost::GeminiCli),
-        ];
-        let found = named.into_iter().find(|(named, _)| named.is_some() && named.as_ref() == session);
-        found.map(|(_, host)| host).or(self.is_copilot.then_some(AgentHost::Copilot))
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) mod workflow;
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
+pub use crate::host::AgentHost;
 pub(crate) use accepted::{Thing, accept, is_accepted};
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::{Alternative, Who};
@@ -69,8 +70,6 @@ pub(crate) use going_on::going_on;
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
-pub use hosts::AgentHost;
-pub(crate) use hosts::HostSigns;
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
 pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use crate::engine::{Claim, Command, Decision};
+use crate::host::AgentHost;
 use crate::model::{EventKind, Explain as _, RunId, SessionId};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{AgentHost, HostNote, Over, note_prompt, prune};
+use crate::runs::hosts::{HostNote, Over, note_prompt, prune};
 use crate::runs::open::reading::Runs;
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};

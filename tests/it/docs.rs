@@ -210,15 +210,17 @@ fn findings_are_those_of_the_program() {
 
 #[test]
 fn findings_about_hooks_are_those_of_the_program() {
-    let source = read("src/hooks/settings/doctor.rs");
-    let source = source.split("#[cfg(test)]").next().unwrap();
+    let managed = read("src/hooks/settings/managed.rs");
+    let sources = [read("src/hooks/settings/doctor.rs"), managed.clone()];
+    let source: String = sources.iter().map(|source| source.split("#[cfg(test)]").next().unwrap()).collect();
     // A code is the first argument of a call, or of a pair.
-    let first = literals(source).into_iter().filter(|(before, _)| before.trim_end().ends_with(['(', ':']));
-    let words = ["host", "scope", "install", "uninstall", "plugin", "features"];
+    let first = literals(&source).into_iter().filter(|(before, _)| before.trim_end().ends_with(['(', ':']));
+    let settings = ["disableAllHooks", "allowManagedHooksOnly", "/hooksConfig/enabled"];
+    let words = [&["host", "scope", "install", "uninstall", "plugin", "features"][..], &settings].concat();
     let known: BTreeSet<_> = first.map(|(_, code)| code.to_owned()).filter(|code| !words.contains(&&**code)).collect();
     let explained = column(&table(&read("docs/hosts.md"), "### What the doctor finds"), 0);
     assert_eq!(explained.len(), known.len(), "a code is there twice");
-    let tests = read("tests/it/host_doctor.rs");
+    let tests = read("tests/it/host_doctor.rs") + &managed;
     assert!(explained.iter().all(|code| tests.contains(&format!("\"{code} "))), "each is found by a test");
     assert_eq!(explained.into_iter().collect::<BTreeSet<_>>(), known);
 }

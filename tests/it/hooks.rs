@@ -689,7 +689,7 @@ fn trouble_is_logged_and_never_told_to_the_host() {
         [
             "codex stop: the payload is not JSON",
             "codex stop: the payload is not a JSON object",
-            "emacs stop: the host is auto or one of claude-code, codex, qwen, gemini-cli, copilot, opencode",
+            "emacs stop: the host is auto or one of claude-code, codex, qwen, gemini-cli, copilot, opencode, cursor, kiro",
             "codex tool-use: flow does not know this event",
         ]
     );

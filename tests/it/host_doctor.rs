@@ -17,6 +17,9 @@ impl Clinic {
     fn new() -> Self {
         let clinic = Self { sandbox: Sandbox::within(&quick()) };
         let program = Path::new(env!("CARGO_BIN_EXE_flow")).parent().unwrap();
+        for dir in ["../.claude", "../.codex"] {
+            fs::create_dir_all(clinic.sandbox.path(dir)).unwrap();
+        }
         clinic.write("../.profile", &format!("echo welcome\nPATH='{}':\"$PATH\"\n", program.display()));
         clinic
     }
@@ -121,6 +124,46 @@ fn handlers_that_are_old_or_wrong_are_found() {
             "invalid_settings ~/demo/.codex/hooks.json:2 ~/demo/.codex/hooks.json:2:14: Codex does not read a file with the key \"$schema\"",
             "hooks_disabled  `hooks = false` in config.toml turns all hooks off",
         ]
+    );
+}
+
+#[test]
+fn a_machine_with_one_host_is_well() {
+    let clinic = Clinic::new();
+    fs::remove_dir(clinic.sandbox.path("../.codex")).unwrap();
+    clinic.write("../.profile", "PATH=/usr/bin:/bin\n");
+    clinic.hooks(&["install"]).ok();
+    assert!(clinic.findings().is_empty(), "no login shell runs hooks of Claude Code");
+}
+
+#[test]
+fn a_script_of_another_version_and_one_that_someone_edited_are_found() {
+    let clinic = Clinic::new();
+    let file = "../.config/opencode/plugins/flow.js";
+    clinic.hooks(&["install", "--host", "opencode"]).ok();
+    assert!(clinic.findings().is_empty());
+    let rest = "export const Flow = 1;\n";
+    let sum = flowrun::codec::digest(rest.as_bytes());
+    clinic.write(file, &format!("// Written by `flow hooks install`; {sum}\n{rest}"));
+    let path = "~/.config/opencode/plugins/flow.js";
+    let told = format!("other_command {path} the script was written by another version of flow");
+    assert_eq!(clinic.findings(), [told]);
+    clinic.write(file, rest);
+    let found = clinic.findings();
+    assert!(found[0].starts_with(&format!("invalid_settings {path}:1 ")), "{found:?}");
+}
+
+#[test]
+fn a_file_that_its_host_puts_out_of_effect_is_found() {
+    let clinic = Clinic::new();
+    clinic.hooks(&["install", "--host", "claude-code"]).ok();
+    clinic.write("../.claude/settings.json", r#"{"permissions": {"allow": "Bash"}}"#);
+    let report = clinic.hooks(&["doctor", "--json"]).json();
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["code"], &finding["line"]), (&json!("invalid_settings"), &json!(1)));
+    assert_eq!(
+        finding["help"]["text"].as_str().or(finding["help"].as_str()),
+        Some("correct it; the host ignores the whole file")
     );
 }
 

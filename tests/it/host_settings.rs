@@ -91,7 +91,7 @@ fn without_settings_files_are_made_and_removed_again() {
         "Bash(flow resume --claim)"
     created  /home/.codex/hooks.json
       codex       SessionStart, UserPromptSubmit, SessionEnd
-      trust       Codex skips them until you trust them: in the dialog at its next start, or with `/hooks`
+      trust       Codex skips them until you trust them: in the dialog at its next start, or with `/hooks`; it asks again after each change of them
       may allow   to let the agent call flow without asking, add to a file in ~/.codex/rules:
         prefix_rule(pattern = ["flow", ["start", "record-activity", "emit", "next", "advance", "block", "complete", "fail", "list", "show", "log", "validate", "verify", "resume"]], decision = "allow")
     "#);
@@ -212,6 +212,161 @@ fn qwen_code_and_the_gemini_cli_get_their_events_in_their_unit_of_time_where_the
 }
 
 #[test]
+fn only_hosts_that_are_there_get_hooks_and_a_host_that_is_named_always_does() {
+    let sandbox = Sandbox::within(&quick());
+    let home = Home { sandbox };
+    let told = home.hooks("install --json").exits(2).error();
+    let all = "claude-code, codex, qwen, gemini-cli, copilot, opencode, cursor, kiro";
+    let wanted = format!("no host of agents is here, by its directory or its program; name one: {all}");
+    assert_eq!(told["message"], wanted);
+    assert!(home.hooks("status --json").ok().json()["files"].as_array().unwrap().is_empty());
+    home.hooks("uninstall").ok();
+    // By its program.
+    home.write("bin/codex", "");
+    let env = [home.env()[0].clone(), ("PATH", home.path("bin").to_str().unwrap().to_owned())];
+    let report = home.sandbox.inside_on(alone(), &env, ["hooks", "install", "--json"]).ok().json();
+    assert_eq!(report["files"].as_array().unwrap().len(), 1);
+    assert_eq!(report["files"][0]["host"], "codex");
+    for host in all.split(", ") {
+        let report = home.hooks(&format!("install --host {host} --json")).ok().json();
+        assert_ne!(report["files"][0]["outcome"], "removed", "{report}");
+        let status = home.hooks(&format!("status --host {host} --scope user --json")).ok().json();
+        assert_eq!(status["files"][0]["installed"], "yes", "{status}");
+    }
+    // Their files are what shows them now.
+    let report = home.hooks("uninstall --json").ok().json();
+    assert!(report["files"].as_array().unwrap().iter().all(|file| file["outcome"] == "removed"), "{report}");
+    assert_eq!(report["files"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn hosts_without_groups_get_a_list_of_handlers_and_lose_it_again() {
+    let guarded = |rest: &str| format!("command -v flow >/dev/null || exit 0; exec flow hook {rest}");
+    let home = Home::new();
+    home.hooks("install --host copilot --scope project").ok();
+    let copilot: Value = serde_json::from_str(&home.read(".github/hooks/flow.json")).unwrap();
+    let handler =
+        |word: &str| json!([{ "type": "command", "bash": guarded(&format!("copilot {word}")), "timeoutSec": 3 }]);
+    let wanted = json!({ "hooks": {
+        "SessionStart": handler("session-start"),
+        "UserPromptSubmit": handler("user-prompt-submit"),
+        "SessionEnd": handler("session-end"),
+    }, "version": 1 });
+    assert_eq!(copilot, wanted);
+    home.hooks("uninstall --host copilot --scope project").ok();
+    assert!(home.names(".github/hooks").is_empty());
+
+    home.hooks("install --host cursor --continue").ok();
+    let cursor: Value = serde_json::from_str(&home.read("home/.cursor/hooks.json")).unwrap();
+    let handler = |word: &str| json!([{ "command": guarded(&format!("cursor {word}")), "timeout": 3 }]);
+    let wanted = json!({ "hooks": {
+        "sessionStart": handler("session-start"),
+        "beforeSubmitPrompt": handler("user-prompt-submit"),
+        "sessionEnd": handler("session-end"),
+        "stop": handler("stop --continue"),
+    }, "version": 1 });
+    assert_eq!(cursor, wanted);
+    home.hooks("install --host kiro").ok();
+    let kiro: Value = serde_json::from_str(&home.read("home/.kiro/agents/flow.json")).unwrap();
+    let handler = json!([{ "command": guarded("kiro session-start"), "timeout_ms": 3000 }]);
+    assert_eq!((&kiro["hooks"], &kiro["tools"]), (&json!({ "agentSpawn": handler }), &json!(["*"])));
+    for host in ["cursor", "kiro"] {
+        let told = home.hooks(&format!("install --host {host} --json")).ok().json();
+        assert_eq!(told["files"][0]["outcome"], "unchanged");
+        let trust = told["files"][0]["trust"].as_str().unwrap();
+        assert!(trust.ends_with("flow has this from its documentation, and it was not tried"), "{trust}");
+        assert_eq!(
+            home.hooks(&format!("uninstall --host {host} --json")).ok().json()["files"][0]["outcome"],
+            "removed"
+        );
+    }
+    // What a person wrote beside the hooks has the same bytes afterwards.
+    for text in [
+        "{\"version\": 1}",
+        "{\n  \"version\": 1\n}\n",
+        "{}",
+        "{ }\n",
+        "",
+        "{\n  \"hooks\": {},\n  \"version\": 1\n}\n",
+        "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"mine\", \"loop_limit\": 2}], \"sessionEnd\": []}}\n",
+        "{\"hooks\": {\"sessionEnd\": [{\"command\": \"mine\"}]}, \"version\": 1}",
+    ] {
+        for more in ["", "--continue"] {
+            home.write("home/.cursor/hooks.json", text);
+            home.hooks(&format!("install --host cursor {more}")).ok();
+            let installed = home.read("home/.cursor/hooks.json");
+            let value: Value = serde_json::from_str(&installed).unwrap();
+            assert_eq!(value["version"], 1, "{installed}");
+            home.hooks(&format!("install --host cursor {more}")).ok();
+            assert_eq!(home.read("home/.cursor/hooks.json"), installed);
+            home.hooks("uninstall --host cursor").ok();
+            assert_eq!(home.read("home/.cursor/hooks.json"), text);
+        }
+    }
+}
+
+#[test]
+fn opencode_gets_a_script_that_stays_where_someone_has_edited_it() {
+    let home = Home::new();
+    let file = "home/.config/opencode/plugins/flow.js";
+    let installed = |home: &Home| {
+        let status = home.hooks("status --host opencode --scope user --json").ok().json();
+        status["files"][0]["installed"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(installed(&home), "no");
+    home.hooks("install --host opencode").ok();
+    let text = home.read(file);
+    assert_eq!(installed(&home), "yes");
+    for wanted in ["flow\", [\"hook\", \"opencode\", event]".replace('\\', ""), "FLOW_SESSION".to_owned()] {
+        assert!(text.contains(&wanted), "{wanted}");
+    }
+    assert_eq!(home.hooks("install --host opencode --json").ok().json()["files"][0]["outcome"], "unchanged");
+    // Another version wrote it: the digest in the first line is that of the rest.
+    let other = "export const Flow = 1;\n";
+    let sum = flowrun::codec::digest(other.as_bytes());
+    home.write(file, &format!("// Written by `flow hooks install`; {sum}\n{other}"));
+    assert_eq!(installed(&home), "partly");
+    assert_eq!(home.hooks("install --host opencode --json").ok().json()["files"][0]["outcome"], "changed");
+    assert_eq!(home.read(file), text);
+    home.write(file, &format!("// Written by `flow hooks install`; {sum}\n{other}"));
+    assert_eq!(home.hooks("uninstall --host opencode --json").ok().json()["files"][0]["outcome"], "removed");
+    for edited in [text.replace("3000", "9000"), "mine\n".to_owned()] {
+        home.write(file, &edited);
+        assert_eq!(installed(&home), "unknown");
+        let refused = home.hooks("install --host opencode --json").exits(1).error();
+        assert_eq!(refused["code"], "invalid_settings");
+        home.hooks("uninstall --host opencode").ok();
+        assert_eq!(home.read(file), edited);
+    }
+}
+
+#[test]
+fn what_flow_0_1_wrote_is_renewed_and_removed_for_every_host_that_it_knew() {
+    for (host, file) in [("claude-code", CLAUDE), ("codex", CODEX)] {
+        let old = |word: &str| json!([{ "hooks": [{ "type": "command", "command": format!("flow hook {host} {word}"), "timeout": 3 }] }]);
+        let text = json!({ "hooks": {
+            "SessionStart": old("session-start"),
+            "UserPromptSubmit": old("user-prompt-submit"),
+            "SessionEnd": [{ "hooks": [{ "type": "command", "command": "flow session-end" }] }],
+        } });
+        let home = Home::new();
+        home.write(file, &text.to_string());
+        let doctor = home.hooks(&format!("doctor --host {host} --json")).json();
+        let codes: Vec<_> =
+            doctor["findings"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect();
+        for code in ["other_command", "old_handler"] {
+            assert!(codes.contains(&code), "{host}: {codes:?}");
+        }
+        home.hooks(&format!("install --host {host}")).ok();
+        let status = home.hooks(&format!("status --host {host} --scope user --json")).ok().json();
+        assert_eq!(status["files"][0]["installed"], "yes", "{status}");
+        home.write(file, &text.to_string());
+        home.hooks(&format!("uninstall --host {host}")).ok();
+        assert!(!home.read(file).contains("flow"), "{}", home.read(file));
+    }
+}
+
+#[test]
 fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
     let home = Home::new();
     let text = r#"{ "hooks": {
@@ -221,7 +376,7 @@ fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
   ],
   "Stop": [ { "hooks": [ { "type": "command", "command": "flow hook claude-code stop --continue", "timeout": 60 } ] } ],
   "Other": "of a newer host"
-}, "statusLine": { "command": "/usr/bin/flow hud", "padding": 0 } }"#;
+}, "statusLine": { "type": "command", "command": "/usr/bin/flow hud", "padding": 0 } }"#;
     home.write(CLAUDE, text);
     let status = home.hooks("status --host claude-code --scope user --json").ok().json();
     assert_eq!((&status["files"][0]["installed"], &status["files"][0]["continue"]), (&json!("partly"), &json!(true)));
@@ -233,7 +388,7 @@ fn what_another_version_wrote_is_brought_up_to_date_in_its_place() {
         r#"{ "type": "command", "command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code session-end", "statusMessage": "bye", "timeout": 3 }, { "type": "command", "command": "yours" } ] }"#,
         r#""command": "command -v flow >/dev/null || exit 0; exec flow hook claude-code stop --continue", "timeout": 3 }"#,
         r#""Other": "of a newer host""#,
-        r#"{ "command": "/usr/bin/flow hud", "padding": 0 }"#,
+        r#"{ "type": "command", "command": "/usr/bin/flow hud", "padding": 0 }"#,
     ] {
         assert!(new.contains(kept), "{kept}\n{new}");
     }
@@ -345,7 +500,7 @@ fn the_status_line_of_another_program_stays() {
 }
 
 /// Files that are not edited: the host, their text, and what is said about it.
-const REFUSED: [(&str, &str, &str); 17] = [
+const REFUSED: [(&str, &str, &str); 29] = [
     ("claude-code", "{", "1:1: EOF while parsing an object"),
     ("claude-code", "{\"a\": 1}}", "1:9: trailing characters"),
     ("claude-code", "{\n  // mine\n  \"a\": 1\n}", "2:3: comments are not JSON"),
@@ -367,7 +522,48 @@ const REFUSED: [(&str, &str, &str); 17] = [
         "{\"hooks\": {\"SessionEnd\": [{\"hooks\": [\"x\"]}]}}",
         "1:38: in \"SessionEnd\", a handler is not an object",
     ),
+    // For these Claude Code puts all of the file out of effect.
+    (
+        "claude-code",
+        "{\"hooks\": {\"PreToolUse\": [{\"type\": \"command\"}]}}",
+        "1:27: in \"PreToolUse\", an item has no \"hooks\"",
+    ),
+    (
+        "claude-code",
+        "{\"hooks\": {\"PermissionRequest\": [{\"matcher\": 1, \"hooks\": []}]}}",
+        "1:46: in \"PermissionRequest\", the matcher is not a text",
+    ),
+    ("claude-code", "{\"hooks\": {\"PreToolUse\": \"x\"}}", "1:26: in \"PreToolUse\", the value is not an array"),
+    (
+        "claude-code",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\"}]}]}}",
+        "1:38: in \"PreToolUse\", a handler of the type \"command\" has no text \"command\"",
+    ),
+    ("claude-code", "{\"permissions\": {\"allow\": \"Bash\"}}", "1:27: \"permissions.allow\" is not an array"),
+    ("claude-code", "{\"env\": []}", "1:9: \"env\" is not an object"),
+    ("claude-code", "{\"disableAllHooks\": \"false\"}", "1:21: \"disableAllHooks\" is not true or false"),
+    (
+        "claude-code",
+        "{\"statusLine\": {\"command\": \"x\"}}",
+        "1:16: \"statusLine\" has not the type \"command\" and a command",
+    ),
+    (
+        "claude-code",
+        "{\"enabledPlugins\": {\"a@b\": \"yes\"}}",
+        "1:28: the plugin \"a@b\" is not true, false or an array of texts",
+    ),
     ("codex", "{\"$schema\": \"x\", \"hooks\": {}}", "1:13: Codex does not read a file with the key \"$schema\""),
+    ("codex", "{\"hooks\": {\"Stop\": null}}", "1:20: in \"Stop\", the value is not an array"),
+    (
+        "codex",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"command\": \"x\"}]}]}}",
+        "1:38: in \"PreToolUse\", a handler has none of the types command, prompt, agent, mcp_tool",
+    ),
+    (
+        "codex",
+        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": 1.5}]}]}}",
+        "1:79: in \"Stop\", \"timeout\" of a handler is not a whole number from 0 on",
+    ),
     ("codex", "\u{feff}{}", "1:1: Codex does not read a file that begins with a byte order mark"),
     ("codex", "{'a': 1}", "1:2: key must be a string"),
     ("codex", "{\"description\": \"x\", \"hooks\": null}", "1:31: \"hooks\" is not an object"),
@@ -418,6 +614,12 @@ fn hooks_that_would_run_twice_are_refused() {
         );
         assert_eq!((&error["code"], &error["message"]), (&json!("plugin_present"), &json!(told)));
     }
+    // Of several hosts, those are left out that have the plugin.
+    let report = home.hooks("install --json").ok().json();
+    assert_eq!((report["files"].as_array().unwrap().len(), report["skipped"].as_array().unwrap().len()), (0, 2));
+    assert_eq!(report["skipped"][0], json!({ "host": "claude-code", "plugin": "flow@flow" }));
+    let told = home.hooks("install").ok().stdout;
+    assert!(told.starts_with("skipped  Claude Code: the plugin `flow@flow` brings its hooks\n"), "{told}");
     let plugins = home.hooks("status --json").ok().json()["plugins"].clone();
     assert_eq!(plugins.as_array().unwrap().len(), 2);
     home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": false}}");
@@ -481,9 +683,11 @@ fn the_directories_that_hosts_name_themselves_count() {
     let home = Home::new();
     let dir = |name: &str| home.path(name).to_str().unwrap().to_owned();
     let env = [("CLAUDE_CONFIG_DIR", dir("c")), ("CODEX_HOME", dir("x"))];
+    fs::create_dir(home.path("c")).unwrap();
+    fs::create_dir(home.path("x")).unwrap();
     home.sandbox.inside_on(alone(), &env, ["hooks", "install"]).ok();
     assert_eq!((home.names("c"), home.names("x")), (vec!["settings.json".into()], vec!["hooks.json".into()]));
-    let error = home.sandbox.inside_on(alone(), &[], ["hooks", "status", "--json"]).exits(2).error();
+    let error = home.sandbox.inside_on(alone(), &[], ["hooks", "status", "--host", "codex", "--json"]).exits(2).error();
     assert_eq!(error["message"], "HOME is not set, so the user's settings cannot be found");
 }
 
@@ -594,9 +798,8 @@ fn handler() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         json!({ "type": "command", "command": "jq -r '.prompt' | tee \"a\\b\"", "timeout": 60 }),
         json!({ "type": "command", "command": "true", "async": true, "statusMessage": "…" }),
-        json!({ "type": "http", "url": "http://localhost:1/{}[]" }),
-        json!({ "command": "overflow hook codex stop" }),
-        json!({}),
+        json!({ "type": "prompt", "prompt": "{}[]" }),
+        json!({ "type": "command", "command": "overflow hook codex stop" }),
     ])
 }
 

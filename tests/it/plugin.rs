@@ -42,6 +42,9 @@ fn the_plugin_that_is_written_is_the_one_of_the_repository() {
         "claude plugin install flow@flow".to_owned(),
         format!("codex plugin marketplace add '{place}'"),
         "codex plugin add flow@flow".to_owned(),
+        format!("copilot plugin marketplace add '{place}'"),
+        "copilot plugin install flow@flow".to_owned(),
+        format!("qwen extensions install '{place}:flow'"),
     ] {
         assert!(told.contains(&line), "{line}\n{told}");
     }
@@ -70,8 +73,9 @@ fn the_manifests_say_what_hosts_read() {
     assert_eq!((&market["name"], &plugin["name"]), (&json!("flow"), &json!("flow")));
     assert_eq!(market["plugins"][0]["source"], "./plugins/flow");
     assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
-    let server = json_of("plugins/flow/.mcp.json");
-    assert_eq!(server, json!({ "mcpServers": { "flow": { "command": "flow", "args": ["mcp"] } } }));
+    // Qwen Code reads the server here only, and the others here as well.
+    assert_eq!(plugin["mcpServers"], json!({ "flow": { "command": "flow", "args": ["mcp"] } }));
+    assert!(!repository().join("plugins/flow/.mcp.json").exists(), "one place for the server");
     let hooks = json_of("plugins/flow/hooks/hooks.json");
     // Codex refuses a file with other keys.
     assert_eq!(hooks.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);

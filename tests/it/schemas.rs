@@ -286,6 +286,9 @@ const BROKEN: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetada
 /// Hooks of every kind in the settings of hosts, the plugin and the skills.
 fn hosts(forms: &Forms) {
     let sandbox = Sandbox::within(&quick());
+    for dir in ["../.claude", "../.codex"] {
+        std::fs::create_dir(sandbox.path(dir)).unwrap();
+    }
     for args in [
         &["hooks", "doctor"][..],
         &["hooks", "install", "--scope", "project", "--dry-run", "--continue", "--statusline"],

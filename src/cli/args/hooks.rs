@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::hooks::settings;
@@ -40,20 +41,20 @@ pub(crate) enum HooksCommand {
     },
     /// Show which hooks are installed where
     Status {
-        /// Claude Code, Codex, or both
-        #[arg(long, value_name = "HOST", default_value = "all")]
-        host: HostArg,
+        /// The host, or all that are there
+        #[arg(long, value_name = "HOST", default_value = "all", value_parser = host_choice())]
+        host: settings::HostChoice,
         /// Only this scope [default: all]
         #[arg(long, value_name = "SCOPE")]
         scope: Option<ScopeArg>,
     },
     /// Find out why hooks do not run, or run twice; exits 1 if anything is wrong
     Doctor {
-        /// Claude Code, Codex, or both
-        #[arg(long, value_name = "HOST", default_value = "all")]
-        host: HostArg,
+        /// The host, or all that are there
+        #[arg(long, value_name = "HOST", default_value = "all", value_parser = host_choice())]
+        host: settings::HostChoice,
     },
-    /// Write flow's plugin for both hosts: hooks, skills, tools
+    /// Write flow's plugin for Claude Code, Codex, Copilot CLI and Qwen Code: hooks, skills, tools
     Plugin {
         /// The directory
         dir: PathBuf,
@@ -74,18 +75,27 @@ pub(crate) enum HooksCommand {
 // Which settings.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
-    /// Claude Code, Codex, or both
-    #[arg(long, value_name = "HOST", default_value = "all")]
-    pub(crate) host: HostArg,
+    /// The host, or all that are there
+    #[arg(long, value_name = "HOST", default_value = "all", value_parser = host_choice())]
+    pub(crate) host: settings::HostChoice,
     /// The settings of the user, of the project, or of this checkout of the project (Claude Code only)
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub(crate) scope: ScopeArg,
 }
 
-value_enum!(
-    /// A host.
-    HostArg { ClaudeCode, Codex, Qwen, GeminiCli, All } -> settings::HostChoice
-);
+/// A host by its name.
+pub(super) fn host_of_agents() -> impl TypedValueParser<Value = settings::AgentHost> {
+    // The parser lets no other name through.
+    PossibleValuesParser::new(settings::AgentHost::names())
+        .map(|name| settings::AgentHost::named(&name).expect("one of these names"))
+}
+
+/// A host by its name, or all.
+fn host_choice() -> impl TypedValueParser<Value = settings::HostChoice> {
+    PossibleValuesParser::new(settings::AgentHost::names().chain(["all"]))
+        .map(|name| settings::AgentHost::named(&name).map_or(settings::HostChoice::All, settings::HostChoice::One))
+}
+
 value_enum!(
     /// A scope.
     ScopeArg { User, Project, Local } -> settings::SettingsScope

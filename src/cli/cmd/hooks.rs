@@ -5,30 +5,31 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, Page};
 use crate::hooks::settings::{
-    self, AgentHost, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
-    HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
-    HooksStatusRequest, HooksUninstallRequest, Installed, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
+    self, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest, HooksFilesReport,
+    HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport, HooksStatusRequest,
+    HooksUninstallRequest, Installed, Rules, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
 };
+
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
     match args.command {
         HooksCommand::Install { place, dry_run, continues, status_line } => {
-            let (host, scope) = (place.host.into(), place.scope.into());
+            let (host, scope) = (place.host, place.scope.into());
             changed(settings::install(cx, &HooksInstallRequest { host, scope, dry_run, continues, status_line }), out)
         }
         HooksCommand::Uninstall { place, dry_run } => {
-            let (host, scope) = (place.host.into(), place.scope.into());
+            let (host, scope) = (place.host, place.scope.into());
             changed(settings::uninstall(cx, &HooksUninstallRequest { host, scope, dry_run }), out)
         }
         HooksCommand::Status { host, scope } => {
-            let request = HooksStatusRequest { host: host.into(), scope: scope.map(Into::into) };
+            let request = HooksStatusRequest { host, scope: scope.map(Into::into) };
             match settings::status(cx, &request) {
                 Ok(report) => out.answer(&report, || status(&report)),
                 Err(error) => out.error(&error),
             }
         }
-        HooksCommand::Doctor { host } => match settings::doctor(cx, &HooksDoctorRequest { host: host.into() }) {
+        HooksCommand::Doctor { host } => match settings::doctor(cx, &HooksDoctorRequest { host }) {
             Ok(report) => match out.answer(&report, || findings(&report)) {
                 Exit::Done if !report.ok => Exit::Refused,
                 exit => exit,
@@ -128,16 +129,22 @@ fn change(report: &HooksChangeReport) -> String {
         text += &page.finish();
         text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
     }
+    for skipped in &report.skipped {
+        let mut page = Page::default();
+        let why = format!("{}: the plugin `{}` brings its hooks", skipped.host.title(), skipped.plugin);
+        page.head(FAINT, "skipped", &why);
+        text += &page.finish();
+    }
     text
 }
 
 /// The rules as they stand in the host's own settings.
 fn allowed(file: &SettingsChange, page: &mut Page) {
-    let (place, shown): (_, Vec<_>) = match file.host {
-        AgentHost::ClaudeCode => ("permissions.allow", file.allow.iter().map(|rule| format!("{rule:?}")).collect()),
-        _ => ("a file in ~/.codex/rules", file.allow.clone()),
+    let (place, separator, shown): (_, _, Vec<_>) = match file.host.hooks().rules {
+        Rules::List(place) => (place, ",", file.allow.iter().map(|rule| format!("{rule:?}")).collect()),
+        Rules::Beginnings(place) => (place, "", file.allow.clone()),
+        Rules::Unknown => return,
     };
-    let separator = if file.host == AgentHost::ClaudeCode { "," } else { "" };
     page.field("may allow", &format!("to let the agent call flow without asking, add to {place}:"));
     for (at, rule) in shown.iter().enumerate() {
         let end = if at + 1 < shown.len() { separator } else { "" };

@@ -13,8 +13,7 @@ use crate::hooks::settings::{
 use crate::runs::{Context, Error};
 
 pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Exit {
-    let hosts = args.hosts.iter().map(|host| (*host).into()).collect();
-    let request = SetupRequest { hosts, user: args.user, undo: args.undo };
+    let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
     let plan = match plan_setup(cx, &request) {
         Ok(plan) => plan,
         Err(error) => return out.error(&error),

@@ -14,6 +14,7 @@ use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
+use crate::hooks::settings::status::PluginStatus;
 use crate::runs::Context;
 
 /// What to install.
@@ -53,6 +54,8 @@ pub struct HooksChangeReport {
     pub dry_run: bool,
     /// The files.
     pub files: Vec<SettingsChange>,
+    /// Hosts that were left out, because flow's plugin brings their hooks; of several hosts only.
+    pub skipped: Vec<PluginStatus>,
 }
 
 /// What became of a file of settings.
@@ -107,9 +110,19 @@ pub enum StatusLineOutcome {
 /// Adds flow's handlers to the settings of hosts, or brings them up to date.
 ///
 /// # Errors
-/// If settings cannot be read or edited, or would run hooks twice. Nothing is written then.
+/// If settings cannot be read or edited, would run hooks twice, or no host is there. Nothing is written then.
 pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChangeReport> {
-    let files = files(cx, request.host, request.scope)?;
+    let mut hosts = request.host.hosts(cx)?;
+    let mut skipped = Vec::new();
+    if request.host == HostChoice::All {
+        skipped.extend(
+            hosts
+                .iter()
+                .filter_map(|host| obstacle::plugin(cx, *host).map(|plugin| PluginStatus { host: *host, plugin })),
+        );
+        hosts.retain(|host| !skipped.iter().any(|other| other.host == *host));
+    }
+    let files = files(cx, &hosts, request.scope)?;
     for file in &files {
         obstacle::refuse(cx, file)?;
     }
@@ -118,6 +131,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
         checked(file, text, edit::install(text, &wanted))
     };
     let mut report = change(&files, request.dry_run, &edit)?;
+    report.skipped = skipped;
     for file in &mut report.files {
         file.trust = Some(rules::trust(file.host, file.scope));
         file.allow = rules::allow(file.host);
@@ -130,7 +144,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
 /// # Errors
 /// If settings cannot be read or edited. Nothing is written then.
 pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksChangeReport> {
-    let files = files(cx, request.host, request.scope)?;
+    let files = files(cx, &request.host.hosts_with_files(cx), request.scope)?;
     let edit = |file: &SettingsFile, text: Option<&str>| match text {
         Some(text) => checked(file, Some(text), edit::uninstall(file.host, text)),
         None => Ok(Edited { text: None, events: Vec::new(), status_line: None }),
@@ -145,6 +159,9 @@ pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksC
 /// The edit, if its result is JSON as well.
 fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<Edited, EditFault>) -> Result<Edited> {
     let edited = edited.map_err(|fault| file.invalid(fault))?;
+    if file.host.handler().is_none() {
+        return Ok(edited);
+    }
     if let Some(text) = edited.text.as_deref().filter(|text| Some(*text) != old) {
         let (_, body) = edit::unmarked(file.host, text).map_err(|fault| file.invalid(fault))?;
         if !edit::is_blank(body) {
@@ -176,7 +193,7 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
             }
         }
     }
-    Ok(HooksChangeReport { dry_run, files: changes })
+    Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() })
 }
 
 fn shown(file: &SettingsFile, old: Option<&str>, edited: &Edited, dry_run: bool) -> SettingsChange {

@@ -125,7 +125,7 @@ mod tests {
         ] {
             assert_eq!(in_place_of(old, "flow hook codex stop"), wanted);
         }
-        let guarded = hook(AgentHost::Codex, AgentHost::Codex.stop(), false);
+        let guarded = hook(AgentHost::Codex, ("Stop", STOP), false);
         assert_eq!(in_place_of("~/bin/flow session-end", &guarded), "~/bin/flow hook codex stop");
         assert_eq!(
             in_place_of(&guarded.replace("exec flow", "exec /f/flow"), &guarded),

@@ -1,6 +1,6 @@
 //! `hooks doctor`: why a hook may not run, or run twice.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::ask::{LoginFlow, codex_hooks, login_flow};
 use crate::hooks::settings::command::{self, Call};
-use crate::hooks::settings::error::{Error, Result, suggest};
-use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::error::{Error, Result, STRICT, WHOLE, suggest};
+use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
 use crate::hooks::settings::look::{Found, FoundHandler, look};
+use crate::hooks::settings::managed;
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
+use crate::hooks::settings::script::Script;
 use crate::hooks::settings::status::all;
 use crate::model::{Explain, Help, Timestamp};
 use crate::runs::{self, Context};
@@ -73,9 +75,10 @@ pub struct LastCall {
 /// # Errors
 /// If the files cannot be found. One that cannot be read is a finding.
 pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorReport> {
-    let mut examined = Examined { cx, findings: Vec::new(), asked_codex: false, is_installed: false };
-    for host in request.host.hosts(cx) {
-        examined.host(host, all(cx, HostChoice::of(host), None)?);
+    let mut examined =
+        Examined { cx, findings: Vec::new(), asked_codex: false, is_installed: false, asks_login: false };
+    for host in request.host.hosts_with_files(cx) {
+        examined.host(host, all(cx, &[host], None)?);
     }
     if !examined.is_installed {
         examined.nothing();
@@ -92,8 +95,7 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
             help,
         });
     }
-    // Claude Code runs its hooks in a shell that is not a login shell.
-    if request.host.hosts(cx).contains(&AgentHost::Codex)
+    if examined.asks_login
         && let Some(found) = login_flow(cx, &examined.directory())
     {
         examined.login(&found);
@@ -108,6 +110,8 @@ struct Examined<'c> {
     findings: Vec<HooksFinding>,
     asked_codex: bool,
     is_installed: bool,
+    /// Whether hooks of flow run in a login shell.
+    asks_login: bool,
 }
 
 /// A file with its handlers.
@@ -145,11 +149,21 @@ impl Examined<'_> {
                 looked.push((settings, found));
             }
         }
-        let has_handlers = looked.iter().any(|(_, found)| !found.handlers.is_empty());
-        self.is_installed |= has_handlers || obstacle::plugin(self.cx, host).is_some();
+        let has_hooks = looked.iter().any(|(_, found)| found.has_hooks()) || obstacle::plugin(self.cx, host).is_some();
+        self.is_installed |= has_hooks;
+        self.asks_login |= has_hooks && host == AgentHost::Codex;
         self.turned_off(host, &looked);
+        if has_hooks {
+            self.managed(host);
+        }
         for (settings, found) in &looked {
             self.handlers(settings, found);
+            if found.script == Some(Script::Other) {
+                let message = "the script was written by another version of flow";
+                let finding =
+                    self.add("other_command", host, message, Help::from("bring it up to date: ") + install(settings));
+                finding.path = Some(settings.file.path.clone());
+            }
         }
         self.twice(host, &looked);
         if host == AgentHost::Codex {
@@ -165,7 +179,9 @@ impl Examined<'_> {
                     Ok(found) => return Some(found),
                     Err(fault) => fault,
                 };
-                let help = Help::from(format!("{}; the host ignores the whole file", fault.help));
+                let is_whole = [STRICT, WHOLE].contains(&fault.help);
+                let more = if is_whole { "; the host ignores the whole file" } else { "" };
+                let help = Help::from(format!("{}{more}", fault.help));
                 let line = Some(fault.place.line);
                 ("invalid_settings", line, settings.invalid(fault).problem().message, help)
             }
@@ -198,6 +214,17 @@ impl Examined<'_> {
         }
     }
 
+    /// What an administrator has decided about hooks.
+    fn managed(&mut self, host: AgentHost) {
+        for path in host.hooks().managed {
+            let path = Path::new(path);
+            let Some(text) = text_of(self.cx, path) else { continue };
+            let Some((code, message)) = managed::verdict(path, &text) else { continue };
+            let finding = self.add(code, host, message, "ask who administers this machine".into());
+            finding.path = Some(path.to_owned());
+        }
+    }
+
     fn handlers(&mut self, settings: &SettingsFile, found: &Found) {
         let again = || Help::from("bring it up to date: ") + install(settings);
         for handler in found.handlers.iter().filter(|handler| handler.call.is_some()) {
@@ -220,7 +247,7 @@ impl Examined<'_> {
 
     fn missing(&mut self, settings: &SettingsFile, found: &Found) {
         let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
-        let events = settings.host.events().iter().map(|event| event.0);
+        let events = settings.host.hooks().events.iter().map(|event| event.0);
         let missing = events.filter(|event| !ours().any(|handler| handler.serves(event)));
         let shown = missing.map(|event| match ours().find(|handler| handler.event == event) {
             Some(handler) => {
@@ -245,7 +272,7 @@ impl Examined<'_> {
         let plugin = obstacle::plugin(self.cx, host);
         let mut seen: Vec<&FoundHandler> = Vec::new();
         for (settings, handler) in every {
-            let by_plugin = plugin.is_some() && host.events().iter().any(|event| event.0 == handler.event);
+            let by_plugin = plugin.is_some() && host.hooks().events.iter().any(|event| event.0 == handler.event);
             let other = seen.iter().find(|other| other.meets(handler));
             if by_plugin || other.is_some() {
                 let help = keep_one(settings, handler, other.copied());
@@ -326,12 +353,15 @@ fn numbers(version: &str) -> Vec<u64> {
     release.split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
+/// The events that flow answers, as its command line names them.
+const EVENTS: [&str; 5] = ["session-start", "user-prompt-submit", "session-end", "pre-compact", "stop"];
+
 fn last_calls(cx: &Context, hosts: HostChoice) -> Vec<LastCall> {
     let mut calls = Vec::new();
-    for host in hosts.hosts(cx) {
-        for event in host.all_events() {
-            let at = runs::last_call(cx, host, event.1);
-            calls.extend(at.map(|at| LastCall { host, event: event.1.to_owned(), at }));
+    for host in hosts.hosts_with_files(cx) {
+        for event in EVENTS {
+            let at = runs::last_call(cx, host, event);
+            calls.extend(at.map(|at| LastCall { host, event: event.to_owned(), at }));
         }
     }
     calls

@@ -5,11 +5,13 @@
 
 use serde_json::{Value, json};
 
-use crate::codec::{JsonFault, JsonNode, JsonText, Layout, Place, Rest};
+use crate::codec::{JsonFault, JsonNode, JsonText, Layout, Place, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
-use crate::hooks::settings::error::{EditFault, SHAPE, STRICT};
+use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
 use crate::hooks::settings::host::{self, Event};
+use crate::hooks::settings::{script, whole};
+use crate::host as hosts;
 
 /// What the settings are to have.
 #[derive(Debug, Clone, Copy)]
@@ -71,10 +73,10 @@ pub(super) const STATUS_LINE: &str = "statusLine";
 pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), EditFault> {
     let body = text.strip_prefix(MARK).unwrap_or(text);
     let mark = &text[..text.len() - body.len()];
-    if host == AgentHost::Codex && !mark.is_empty() {
+    if host.hooks().only_keys.is_some() && !mark.is_empty() {
         return Err(EditFault {
             place: Place { line: 1, column: 1 },
-            reason: "Codex does not read a file that begins with a byte order mark".to_owned(),
+            reason: format!("{} does not read a file that begins with a byte order mark", host.title()),
             help: STRICT,
         });
     }
@@ -86,14 +88,24 @@ pub(super) fn is_blank(body: &str) -> bool {
     body.chars().all(|c| " \t\r\n".contains(c))
 }
 
-/// Refuses settings whose top their host does not read.
-pub(super) fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
+/// Refuses settings that their host does not read, although they are JSON.
+pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
+    check_keys(host, json)?;
+    json.root().get(HOOKS).map_or(Ok(()), |hooks| check_hooks(json, hooks))?;
+    match whole::fault(host, json) {
+        Some((node, reason)) => Err(EditFault { help: WHOLE, ..fault(json, node, &reason) }),
+        None => Ok(()),
+    }
+}
+
+fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
     let root = json.root();
     let members = root.members().ok_or_else(|| fault(json, root, "the settings are not an object"))?;
-    let is_known = |key: &str| host != AgentHost::Codex || ["description", HOOKS].contains(&key);
+    let is_known = |key: &str| host.hooks().only_keys.is_none_or(|known| known.contains(&key));
     match members.iter().find(|member| !is_known(&member.key)) {
         Some(other) => {
-            Err(fault(json, &other.value, &format!("Codex does not read a file with the key {:?}", other.key)))
+            let reason = format!("{} does not read a file with the key {:?}", host.title(), other.key);
+            Err(fault(json, &other.value, &reason))
         }
         None => Ok(()),
     }
@@ -101,20 +113,26 @@ pub(super) fn check_keys(host: AgentHost, json: &JsonText<'_>) -> Result<(), Edi
 
 /// The settings with flow's handlers; `text` is `None` for a missing file.
 pub(super) fn install(text: Option<&str>, wanted: &Wanted) -> Result<Edited, EditFault> {
+    let Some(handler) = wanted.host.handler() else {
+        text.map(script::judge).transpose()?;
+        return Ok(Edited { text: Some(script::text()), events: Vec::new(), status_line: None });
+    };
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
     if is_blank(body) {
-        return Ok(wanted.alone(&format!("{mark}{body}"), text.is_some()));
+        return Ok(wanted.alone(handler, &format!("{mark}{body}"), text.is_some()));
     }
     let mut json = JsonText::parse(body)?;
     let root = json.root().clone();
-    check_keys(wanted.host, &json)?;
+    check(wanted.host, &json)?;
     let layout = json.layout(&root, &Layout::Lines(String::new()));
     let mut edited = Edited { text: None, events: Vec::new(), status_line: None };
     let mut new = Vec::new();
     match root.get(HOOKS) {
-        Some(hooks) => edited.events = wanted.edit_hooks(&mut json, hooks, &layout)?,
+        Some(hooks) => edited.events = wanted.edit_hooks(&mut json, handler, hooks, &layout)?,
         None => {
-            new.push((HOOKS, wanted.hooks()));
+            new.push((HOOKS, wanted.hooks(handler)));
+            let beside = beside(handler).into_iter().filter(|(key, _)| root.get(key).is_none());
+            new.extend(beside);
             edited.events = wanted.events(|_| false).iter().map(|event| event.0.to_owned()).collect();
         }
     }
@@ -133,19 +151,24 @@ impl Wanted {
 
     /// The events that get a handler; one that has a handler of flow keeps it.
     fn events(&self, has_ours: impl Fn(&str) -> bool) -> Vec<Event> {
-        let stop = self.host.stop();
-        let stop = (self.continues || has_ours(stop.0)).then_some(stop);
-        self.host.events().iter().copied().chain(stop).collect()
+        let stop = self.host.hooks().stop.filter(|stop| self.continues || has_ours(stop.0));
+        self.host.hooks().events.iter().copied().chain(stop).collect()
     }
 
-    fn group(&self, event: Event) -> Value {
-        let command = self.command(event, self.continues);
-        json!({ "hooks": [{ "type": "command", "command": command, "timeout": self.host.timeout() }] })
+    /// What an event's list gets.
+    fn item(&self, handler: &hosts::Handler, event: Event) -> Value {
+        let mut item = serde_json::Map::new();
+        if handler.is_typed {
+            item.insert("type".to_owned(), json!("command"));
+        }
+        item.insert(handler.command.to_owned(), json!(self.command(event, self.continues)));
+        item.insert(handler.timeout.to_owned(), json!(handler.limit));
+        if self.host.is_flat() { Value::Object(item) } else { json!({ HOOKS: [item] }) }
     }
 
-    fn hooks(&self) -> Value {
-        let events = self.events(|_| false);
-        Value::Object(events.into_iter().map(|event| (event.0.to_owned(), json!([self.group(event)]))).collect())
+    fn hooks(&self, handler: &hosts::Handler) -> Value {
+        let events = self.events(|_| false).into_iter();
+        Value::Object(events.map(|event| (event.0.to_owned(), json!([self.item(handler, event)]))).collect())
     }
 
     fn status_line(&self) -> Value {
@@ -154,9 +177,12 @@ impl Wanted {
 
     /// A text with nothing but flow's handlers. A file that was there and blank gets no line break at its end, so that it
     /// stays when they are taken out.
-    fn alone(&self, blank: &str, exists: bool) -> Edited {
-        let mut whole = json!({ HOOKS: self.hooks() });
-        let status_line = (self.status_line && self.host == AgentHost::ClaudeCode).then(|| {
+    fn alone(&self, handler: &hosts::Handler, blank: &str, exists: bool) -> Edited {
+        let mut whole = json!({ HOOKS: self.hooks(handler) });
+        for (key, value) in beside(handler) {
+            whole[key] = value;
+        }
+        let status_line = (self.status_line && self.host.hooks().has_status_line).then(|| {
             whole[STATUS_LINE] = self.status_line();
             StatusLine::Ours
         });
@@ -166,19 +192,24 @@ impl Wanted {
     }
 
     /// Gives each event its handler, and says which ones changed.
-    fn edit_hooks(&self, json: &mut JsonText<'_>, hooks: &JsonNode, outer: &Layout) -> Result<Vec<String>, EditFault> {
-        check_hooks(json, hooks)?;
+    fn edit_hooks(
+        &self,
+        json: &mut JsonText<'_>,
+        handler: &hosts::Handler,
+        hooks: &JsonNode,
+        outer: &Layout,
+    ) -> Result<Vec<String>, EditFault> {
         let layout = json.layout(hooks, outer);
-        let has_ours = |name: &str| hooks.get(name).is_some_and(|event| !ours(json, event).is_empty());
+        let has_ours = |name: &str| hooks.get(name).is_some_and(|event| !ours(self.host, json, event).is_empty());
         let events = self.events(has_ours);
         let (mut new, mut changed) = (Vec::new(), Vec::new());
         for event in events {
             let is_changed = match hooks.get(event.0) {
                 None => {
-                    new.push((event.0, json!([self.group(event)])));
+                    new.push((event.0, json!([self.item(handler, event)])));
                     true
                 }
-                Some(node) => self.edit_event(json, event, node, &layout)?,
+                Some(node) => self.edit_event(json, handler, event, node, &layout)?,
             };
             changed.extend(is_changed.then(|| event.0.to_owned()));
         }
@@ -191,29 +222,23 @@ impl Wanted {
     fn edit_event(
         &self,
         json: &mut JsonText<'_>,
+        written: &hosts::Handler,
         event: Event,
         node: &JsonNode,
         outer: &Layout,
     ) -> Result<bool, EditFault> {
-        let handlers = handlers(json, event.0, node)?;
+        let handlers = handlers(self.host, json, event.0, node)?;
         let ours: Vec<_> = handlers.into_iter().filter_map(|handler| Some((handler.call()?, handler))).collect();
         let mut is_changed = ours.iter().all(|(_, handler)| handler.matcher.is_some());
         if is_changed {
             let layout = json.layout(node, outer);
-            json.append(node, &layout, &[("", self.group(event))]);
+            json.append(node, &layout, &[("", self.item(written, event))]);
         }
         for (call, handler) in ours {
             let continues = self.continues || call == Call::Hook { continues: true };
-            is_changed |= self.renew(json, &handler, &self.command(event, continues));
+            is_changed |= renew(json, written, &handler, &self.command(event, continues));
         }
         Ok(is_changed)
-    }
-
-    /// Gives a handler of flow this command and its timeout; a path to the program and everything else in it stays.
-    fn renew(&self, json: &mut JsonText<'_>, handler: &Handler<'_>, command: &str) -> bool {
-        let command = command::in_place_of(handler.command.as_deref().unwrap_or_default(), command);
-        let command = put(json, handler.node, "command", &Value::from(command));
-        put(json, handler.node, "timeout", &Value::from(self.host.timeout())) || command
     }
 
     fn edit_status_line(
@@ -222,7 +247,7 @@ impl Wanted {
         root: &JsonNode,
         new: &mut Vec<(&str, Value)>,
     ) -> Option<StatusLine> {
-        if self.host != AgentHost::ClaudeCode {
+        if !self.host.hooks().has_status_line {
             return None;
         }
         match root.get(STATUS_LINE) {
@@ -241,6 +266,19 @@ impl Wanted {
     }
 }
 
+/// What a file needs besides the hooks.
+fn beside(handler: &hosts::Handler) -> Vec<(&'static str, Value)> {
+    let parsed = |text: &str| parse_json(text).unwrap_or_default();
+    handler.beside.iter().map(|(key, text)| (*key, parsed(text))).collect()
+}
+
+/// Gives a handler of flow this command and its timeout; a path to the program and everything else in it stays.
+fn renew(json: &mut JsonText<'_>, written: &hosts::Handler, handler: &Handler<'_>, command: &str) -> bool {
+    let command = command::in_place_of(handler.command.as_deref().unwrap_or_default(), command);
+    let command = put(json, handler.node, written.command, &Value::from(command));
+    put(json, handler.node, written.timeout, &Value::from(written.limit)) || command
+}
+
 /// Gives a member of an object this value, and says whether it had another one.
 fn put(json: &mut JsonText<'_>, object: &JsonNode, key: &str, value: &Value) -> bool {
     match object.get(key) {
@@ -255,32 +293,39 @@ fn put(json: &mut JsonText<'_>, object: &JsonNode, key: &str, value: &Value) -> 
 }
 
 /// Refuses hooks that are not an object.
-pub(super) fn check_hooks(json: &JsonText<'_>, hooks: &JsonNode) -> Result<(), EditFault> {
+fn check_hooks(json: &JsonText<'_>, hooks: &JsonNode) -> Result<(), EditFault> {
     match hooks.members() {
         Some(_) => Ok(()),
         None => Err(EditFault { help: SHAPE, ..fault(json, hooks, "\"hooks\" is not an object") }),
     }
 }
 
-/// The handlers of an event.
+/// The handlers of an event. Where the host has no groups, each is alone in one.
 pub(super) fn handlers<'n>(
+    host: AgentHost,
     json: &JsonText<'_>,
     name: &str,
     event: &'n JsonNode,
 ) -> Result<Vec<Handler<'n>>, EditFault> {
     let wrong = |node, what: &str| EditFault { help: SHAPE, ..fault(json, node, &format!("in {name:?}, {what}")) };
+    let key = host.handler().map_or("command", |handler| handler.command);
     let groups = event.items().ok_or_else(|| wrong(event, "the value is not an array"))?;
     let mut found = Vec::new();
     for (group, entry) in groups.iter().enumerate() {
-        let hooks = entry.value.get(HOOKS).ok_or_else(|| wrong(&entry.value, "an item has no \"hooks\""))?;
-        let items = hooks.items().ok_or_else(|| wrong(hooks, "\"hooks\" is not an array"))?;
-        let matcher = matcher(json, name, &entry.value);
-        for (position, item) in items.iter().enumerate() {
-            let node = &item.value;
+        let mut matcher = None;
+        let items: Vec<&JsonNode> = if host.is_flat() {
+            vec![&entry.value]
+        } else {
+            let hooks = entry.value.get(HOOKS).ok_or_else(|| wrong(&entry.value, "an item has no \"hooks\""))?;
+            matcher = self::matcher(json, name, &entry.value);
+            let items = hooks.items().ok_or_else(|| wrong(hooks, "\"hooks\" is not an array"))?;
+            items.iter().map(|item| &item.value).collect()
+        };
+        for (position, node) in items.into_iter().enumerate() {
             if node.members().is_none() {
                 return Err(wrong(node, "a handler is not an object"));
             }
-            let command = node.get("command").and_then(|node| json.value(node).as_str().map(str::to_owned));
+            let command = node.get(key).and_then(|node| json.value(node).as_str().map(str::to_owned));
             found.push(Handler { group, position, node, command, matcher: matcher.clone() });
         }
     }
@@ -294,8 +339,8 @@ fn matcher(json: &JsonText<'_>, event: &str, group: &JsonNode) -> Option<String>
 }
 
 /// Group and position of flow's handlers of an event; none if the event does not have the shape that hosts read.
-fn ours(json: &JsonText<'_>, event: &JsonNode) -> Vec<(usize, usize)> {
-    let all = handlers(json, "", event).unwrap_or_default();
+fn ours(host: AgentHost, json: &JsonText<'_>, event: &JsonNode) -> Vec<(usize, usize)> {
+    let all = handlers(host, json, "", event).unwrap_or_default();
     all.iter().filter(|handler| handler.call().is_some()).map(|handler| (handler.group, handler.position)).collect()
 }
 
@@ -308,6 +353,11 @@ pub(super) fn is_our_status_line(json: &JsonText<'_>, node: &JsonNode) -> bool {
 /// The settings without flow's handlers and status line.
 pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault> {
     let same = |text: &str| Edited { text: Some(text.to_owned()), events: Vec::new(), status_line: None };
+    let Some(handler) = host.handler() else {
+        // What someone has edited stays.
+        let text = script::judge(text).is_err().then(|| text.to_owned());
+        return Ok(Edited { text, events: Vec::new(), status_line: None });
+    };
     let (mark, body) = unmarked(host, text)?;
     if is_blank(body) {
         return Ok(same(text));
@@ -317,12 +367,20 @@ pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault
     let Some(members) = root.members() else { return Ok(same(text)) };
     let mut events = Vec::new();
     let hooks = root.get(HOOKS);
-    let hooks_rest = hooks.map(|hooks| out_of_hooks(&mut json, hooks, &mut events));
+    let hooks_rest = hooks.map(|hooks| out_of_hooks(host, &mut json, hooks, &mut events));
     let status_line = root.get(STATUS_LINE).filter(|node| is_our_status_line(&json, node));
+    // flow puts these behind hooks that it adds, and nowhere else.
+    let place = members.iter().position(|member| member.key == HOOKS);
+    let beside = beside(handler);
+    let is_beside = |at: usize| {
+        let value = beside.iter().find(|(key, _)| *key == members[at].key).map(|(_, value)| value);
+        hooks_rest == Some(Rest::Nothing) && Some(at) > place && value == Some(&json.value(&members[at].value))
+    };
+    let gone: Vec<bool> = (0..members.len()).map(is_beside).collect();
     let is_gone = |at: usize| match members[at].key.as_str() {
         HOOKS => hooks_rest == Some(Rest::Nothing),
         STATUS_LINE => status_line.is_some(),
-        _ => false,
+        _ => gone[at],
     };
     let status_line = status_line.map(|_| StatusLine::Ours);
     let text = match json.take_out(&root, is_gone) {
@@ -333,28 +391,31 @@ pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault
 }
 
 /// Takes flow's handlers out of all events.
-fn out_of_hooks(json: &mut JsonText<'_>, hooks: &JsonNode, changed: &mut Vec<String>) -> Rest {
+fn out_of_hooks(host: AgentHost, json: &mut JsonText<'_>, hooks: &JsonNode, changed: &mut Vec<String>) -> Rest {
     let Some(events) = hooks.members() else { return Rest::Stays };
     let mut gone = Vec::new();
     for (at, event) in events.iter().enumerate() {
-        let ours = ours(json, &event.value);
+        let ours = ours(host, json, &event.value);
         if ours.is_empty() {
             continue;
         }
         changed.push(event.key.clone());
-        if out_of_event(json, &event.value, &ours) == Rest::Nothing {
+        if out_of_event(host, json, &event.value, &ours) == Rest::Nothing {
             gone.push(at);
         }
     }
     if gone.is_empty() { Rest::Stays } else { json.take_out(hooks, |at| gone.contains(&at)) }
 }
 
-fn out_of_event(json: &mut JsonText<'_>, event: &JsonNode, ours: &[(usize, usize)]) -> Rest {
+fn out_of_event(host: AgentHost, json: &mut JsonText<'_>, event: &JsonNode, ours: &[(usize, usize)]) -> Rest {
     let groups = event.items().unwrap_or_default();
     let mut gone = Vec::new();
     for (at, group) in groups.iter().enumerate() {
-        let Some(handlers) = group.value.get(HOOKS) else { continue };
         let is_ours = |position: usize| ours.contains(&(at, position));
+        let Some(handlers) = group.value.get(HOOKS).filter(|_| !host.is_flat()) else {
+            gone.extend(is_ours(0).then_some(at));
+            continue;
+        };
         let count = handlers.items().unwrap_or_default().len();
         match (0..count).filter(|position| is_ours(*position)).count() {
             0 => {}

@@ -78,6 +78,8 @@ pub(super) struct EditFault {
 pub(super) const STRICT: &str = "correct it; hosts read strict JSON without comments and repeated keys";
 /// What to do about hooks that are something else.
 pub(super) const SHAPE: &str = "correct it; an event is a list of objects with `hooks`";
+/// What to do about a value that the host does not take.
+pub(super) const WHOLE: &str = "correct it";
 /// What is wrong with a link in a project that may come from a clone.
 pub(super) const LEADS_OUT: &str = "leads out of the project";
 

@@ -11,7 +11,7 @@ use crate::disk::{
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::{Error, LEADS_OUT, Result};
-use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
+use crate::hooks::settings::host::{SettingsScope, project_root};
 use crate::model::limits;
 use crate::runs::{self, Context};
 
@@ -35,16 +35,15 @@ pub(super) struct SettingsFile {
 }
 
 /// The files of `hosts` for `scope`.
-pub(super) fn files(cx: &Context, hosts: HostChoice, scope: SettingsScope) -> Result<Vec<SettingsFile>> {
+pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> Result<Vec<SettingsFile>> {
     let mut files = Vec::new();
-    for host in hosts.hosts(cx) {
-        if let Some(name) = host.file(scope) {
-            let path = host.directory(cx, scope)?.join(name);
+    for &host in hosts {
+        if let Some(path) = host.path(cx, scope)? {
             let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
             files.push(SettingsFile { host, scope, file: UserFile::at(cx, path, within)? });
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && !hosts.is_empty() {
         return Err(runs::Error::Usage(
             "only Claude Code has local settings; use the scope user or project".to_owned(),
         )

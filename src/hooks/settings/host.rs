@@ -1,27 +1,24 @@
-//! The hosts, and where they have their settings.
+//! Which hosts are meant, and where they have their settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::runs::{AgentHost, Context, Error, Result};
+use crate::hooks::settings::AgentHost;
+use crate::host::{Handler, Shape};
+use crate::runs::{Context, Error, Result};
 
 /// Which hosts a command is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostChoice {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// Qwen Code.
-    Qwen,
-    /// Gemini CLI.
-    GeminiCli,
-    /// Claude Code and Codex, and the others that are there.
+    /// Those that are there: the user has their directory, or their program is in `PATH`.
     #[default]
     All,
+    /// This one.
+    #[serde(untagged)]
+    One(AgentHost),
 }
 
 /// Where settings apply.
@@ -38,36 +35,31 @@ pub enum SettingsScope {
 }
 
 impl HostChoice {
-    /// The hosts. A host that flow has known for long may be installed after flow; the others are taken if the user has their
-    /// directory.
-    pub(super) fn hosts(self, cx: &Context) -> Vec<AgentHost> {
-        let is_there = |host: &AgentHost| match host {
-            AgentHost::ClaudeCode | AgentHost::Codex => true,
-            _ => host.directory(cx, SettingsScope::User).is_ok_and(|dir| cx.disk.is_dir(&dir)),
-        };
-        match self {
-            Self::ClaudeCode => vec![AgentHost::ClaudeCode],
-            Self::Codex => vec![AgentHost::Codex],
-            Self::Qwen => vec![AgentHost::Qwen],
-            Self::GeminiCli => vec![AgentHost::GeminiCli],
-            Self::All => WITH_SETTINGS.into_iter().filter(is_there).collect(),
+    /// The hosts in whose settings something may be installed.
+    ///
+    /// # Errors
+    /// If none is there.
+    pub(super) fn hosts(self, cx: &Context) -> Result<Vec<AgentHost>> {
+        if let Self::One(host) = self {
+            return Ok(vec![host]);
         }
+        let there: Vec<_> = AgentHost::ALL.into_iter().filter(|host| host.is_there(cx)).collect();
+        if there.is_empty() {
+            let names = AgentHost::ALL.map(AgentHost::as_str).join(", ");
+            let why = format!("no host of agents is here, by its directory or its program; name one: {names}");
+            return Err(Error::Usage(why));
+        }
+        Ok(there)
     }
 
-    /// The choice of one host.
-    pub(super) fn of(host: AgentHost) -> Self {
-        match host {
-            AgentHost::Codex => Self::Codex,
-            AgentHost::Qwen => Self::Qwen,
-            AgentHost::GeminiCli => Self::GeminiCli,
-            AgentHost::ClaudeCode | AgentHost::Copilot | AgentHost::Opencode => Self::ClaudeCode,
+    /// The hosts in whose settings something may have been installed: a host may have gone since then.
+    pub(super) fn hosts_with_files(self, cx: &Context) -> Vec<AgentHost> {
+        match self {
+            Self::One(host) => vec![host],
+            Self::All => AgentHost::ALL.into_iter().filter(|host| host.is_there(cx) || host.has_file(cx)).collect(),
         }
     }
 }
-
-/// The hosts in whose settings flow puts its hooks.
-pub(super) const WITH_SETTINGS: [AgentHost; 4] =
-    [AgentHost::ClaudeCode, AgentHost::Codex, AgentHost::Qwen, AgentHost::GeminiCli];
 
 impl SettingsScope {
     /// All scopes, the widest first.
@@ -95,69 +87,68 @@ pub(super) fn has_matcher(event: &str) -> bool {
     !["UserPromptSubmit", "Stop", "BeforeAgent", "AfterAgent"].contains(&event)
 }
 
-const START: Event = ("SessionStart", "session-start");
-const PROMPT: Event = ("UserPromptSubmit", "user-prompt-submit");
-const END: Event = ("SessionEnd", "session-end");
-const COMPACT: Event = ("PreCompact", "pre-compact");
-
 impl AgentHost {
-    /// The events that flow answers.
-    pub(super) fn events(self) -> &'static [Event] {
-        match self {
-            Self::ClaudeCode => &[START, PROMPT, END, COMPACT],
-            // Codex and Qwen Code read nothing before a compaction, and Gemini CLI reports one before every request.
-            Self::Codex | Self::Qwen => &[START, PROMPT, END],
-            Self::GeminiCli => &[START, ("BeforeAgent", "user-prompt-submit"), END],
-            Self::Copilot | Self::Opencode => &[],
-        }
-    }
-
-    /// The event at which a run is continued when that is turned on.
-    pub(super) fn stop(self) -> Event {
-        if self == Self::GeminiCli { ("AfterAgent", STOP) } else { ("Stop", STOP) }
-    }
-
-    /// Those that flow answers, and the one at which a run is continued.
+    /// Those events that flow answers, and the one at which a run is continued.
     pub(super) fn all_events(self) -> Vec<Event> {
-        self.events().iter().copied().chain([self.stop()]).collect()
+        self.hooks().events.iter().copied().chain(self.hooks().stop).collect()
     }
 
-    /// How long the host waits for flow, in its unit. Three seconds are what Codex allows at most at the end of a session.
-    pub(super) fn timeout(self) -> u32 {
-        if self == Self::GeminiCli { 3000 } else { 3 }
-    }
-
-    /// The file of the settings below [`Self::directory`]; `None` if the host has no settings of this scope.
-    pub(super) fn file(self, scope: SettingsScope) -> Option<&'static str> {
-        match (self, scope) {
-            (Self::ClaudeCode | Self::Qwen | Self::GeminiCli, SettingsScope::User | SettingsScope::Project) => {
-                Some("settings.json")
-            }
-            (Self::ClaudeCode, SettingsScope::Local) => Some("settings.local.json"),
-            (Self::Codex, SettingsScope::User | SettingsScope::Project) => Some("hooks.json"),
-            (Self::Codex | Self::Qwen | Self::GeminiCli, SettingsScope::Local)
-            | (Self::Copilot | Self::Opencode, _) => None,
+    /// How a handler is written in its file; `None` if the file is a script.
+    pub(super) fn handler(self) -> Option<&'static Handler> {
+        match &self.hooks().shape {
+            Shape::Groups(handler) | Shape::Flat(handler) => Some(handler),
+            Shape::Script => None,
         }
     }
 
-    /// The directory of the settings.
+    /// Whether an event has a list of handlers, without groups.
+    pub(super) fn is_flat(self) -> bool {
+        matches!(self.hooks().shape, Shape::Flat(_))
+    }
+
+    /// Whether it is on this machine: the user has its directory, or its program is in `PATH`.
+    pub(super) fn is_there(self, cx: &Context) -> bool {
+        if self.home(cx).is_ok_and(|dir| cx.disk.is_dir(&dir)) {
+            return true;
+        }
+        let Some(path) = &cx.env.path else { return false };
+        let dirs = std::env::split_paths(path).filter(|dir| dir.is_absolute());
+        let mut files = dirs.flat_map(|dir| self.programs().iter().map(move |name| dir.join(name)));
+        files.any(|file| cx.disk.is_file(&file))
+    }
+
+    fn has_file(self, cx: &Context) -> bool {
+        let paths = SettingsScope::ALL.into_iter().filter_map(|scope| self.path(cx, scope).ok()?);
+        paths.into_iter().any(|path| cx.disk.is_file(&path))
+    }
+
+    /// The directory of the user's settings.
+    pub(super) fn home(self, cx: &Context) -> Result<PathBuf> {
+        let named = cx.env.host_homes.iter().find(|(host, _)| *host == self);
+        match (named, &cx.env.home) {
+            (Some((_, dir)), _) => Ok(dir.clone()),
+            (None, Some(home)) => Ok(home.join(self.hooks().home.directory)),
+            (None, None) => Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned())),
+        }
+    }
+
+    /// The directory of what the host reads in this scope.
     pub(super) fn directory(self, cx: &Context, scope: SettingsScope) -> Result<PathBuf> {
-        let (own, name) = match self {
-            Self::ClaudeCode => (&cx.env.claude_home, ".claude"),
-            Self::Codex => (&cx.env.codex_home, ".codex"),
-            Self::Qwen => (&None, ".qwen"),
-            Self::GeminiCli => (&None, ".gemini"),
-            Self::Copilot => (&None, ".copilot"),
-            Self::Opencode => (&None, ".opencode"),
-        };
-        match (scope, own, &cx.env.home) {
-            (SettingsScope::Project | SettingsScope::Local, ..) => Ok(project_root(cx)?.join(name)),
-            (SettingsScope::User, Some(own), _) => Ok(own.clone()),
-            (SettingsScope::User, None, Some(home)) => Ok(home.join(name)),
-            (SettingsScope::User, None, None) => {
-                Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned()))
-            }
+        if scope == SettingsScope::User {
+            return self.home(cx);
         }
+        let first = Path::new(self.hooks().project_file).iter().next().unwrap_or_default();
+        Ok(project_root(cx)?.join(first))
+    }
+
+    /// The file of the settings; `None` if the host has no settings of this scope.
+    pub(super) fn path(self, cx: &Context, scope: SettingsScope) -> Result<Option<PathBuf>> {
+        let in_project = match scope {
+            SettingsScope::User => return Ok(Some(self.home(cx)?.join(self.hooks().user_file))),
+            SettingsScope::Project => Some(self.hooks().project_file),
+            SettingsScope::Local => self.hooks().local_file,
+        };
+        in_project.map(|file| Ok(project_root(cx)?.join(file))).transpose()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::edit::{self, HOOKS, STATUS_LINE};
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::script::{self, Script};
 
 /// What a file of settings has of flow.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(super) struct Found {
     pub(super) status_line: bool,
     /// Whether all hooks are turned off here.
     pub(super) all_off: bool,
+    /// Whose script it is, where the file is one.
+    pub(super) script: Option<Script>,
 }
 
 /// A handler that calls flow.
@@ -35,6 +38,13 @@ pub(super) struct FoundHandler {
     /// Whether handlers of others stand behind it.
     pub(super) is_before_others: bool,
     pub(super) place: Place,
+}
+
+impl Found {
+    /// Whether flow has put anything here.
+    pub(super) fn has_hooks(&self) -> bool {
+        self.script.is_some() || !self.handlers.is_empty()
+    }
 }
 
 impl FoundHandler {
@@ -64,29 +74,32 @@ impl FoundHandler {
 
     /// Whether it has flow's time limit.
     pub(super) fn has_timeout(&self, host: AgentHost) -> bool {
-        self.timeout == Some(f64::from(host.timeout()))
+        host.handler().is_some_and(|handler| self.timeout == Some(f64::from(handler.limit)))
     }
 }
 
 /// Looks into `text`.
 pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFault> {
+    let Some(written) = settings.host.handler() else {
+        let script = if text.is_empty() { None } else { Some(script::judge(text)?) };
+        return Ok(Found { script, ..Found::default() });
+    };
     let (_, body) = edit::unmarked(settings.host, text)?;
     if edit::is_blank(body) {
         return Ok(Found::default());
     }
     let json = JsonText::parse(body)?;
-    edit::check_keys(settings.host, &json)?;
+    edit::check(settings.host, &json)?;
     let root = json.root();
     let mut found = Found {
         all_off: root.get("disableAllHooks").is_some_and(|node| json.value(node) == Value::Bool(true)),
         status_line: root.get(STATUS_LINE).is_some_and(|node| edit::is_our_status_line(&json, node)),
         ..Found::default()
     };
-    let is_answered = |name: &str| settings.host.events().iter().any(|event| event.0 == name);
+    let is_answered = |name: &str| settings.host.hooks().events.iter().any(|event| event.0 == name);
     let hooks = root.get(HOOKS);
-    hooks.map_or(Ok(()), |hooks| edit::check_hooks(&json, hooks))?;
     for event in hooks.and_then(|hooks| hooks.members()).unwrap_or_default() {
-        let all = match edit::handlers(&json, &event.key, &event.value) {
+        let all = match edit::handlers(settings.host, &json, &event.key, &event.value) {
             Ok(all) => all,
             Err(fault) if is_answered(&event.key) => return Err(fault),
             Err(_) => continue,
@@ -103,7 +116,7 @@ pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFau
                 command: handler.command.clone().unwrap_or_default(),
                 call: handler.call(),
                 matcher: handler.matcher.clone(),
-                timeout: handler.node.get("timeout").and_then(|node| json.value(node).as_f64()),
+                timeout: handler.node.get(written.timeout).and_then(|node| json.value(node).as_f64()),
                 is_before_others: last_other.is_some_and(|last| at < last),
                 place: json.place(handler.node),
             });

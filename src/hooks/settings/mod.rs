@@ -13,13 +13,16 @@ mod error;
 mod file;
 mod host;
 mod look;
+mod managed;
 mod obstacle;
 mod plugin;
 mod rules;
+mod script;
 mod setup;
 mod status;
+mod whole;
 
-pub use crate::runs::AgentHost;
+pub use crate::host::{AgentHost, Rules};
 pub use change::{
     ChangeOutcome, HooksChangeReport, HooksInstallRequest, HooksUninstallRequest, SettingsChange, StatusLineOutcome,
     install, uninstall,

@@ -47,20 +47,20 @@ pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
             let is_there = config.keys(&["plugins"]).iter().any(|name| name == PLUGIN);
             is_there && config.flag(&["plugins", PLUGIN, "enabled"]) != Some(false)
         }
-        AgentHost::Qwen | AgentHost::GeminiCli | AgentHost::Copilot | AgentHost::Opencode => false,
+        _ => false,
     };
     is_on.then(|| PLUGIN.to_owned())
 }
 
 /// The user's configuration of Codex.
 pub(super) fn codex_config(cx: &Context) -> Option<TomlText> {
-    let path = AgentHost::Codex.directory(cx, SettingsScope::User).ok()?.join(CONFIG);
+    let path = AgentHost::Codex.home(cx).ok()?.join(CONFIG);
     TomlText::parse(&text_of(cx, &path)?)
 }
 
 /// What the settings of a scope say; `None` if they cannot be read.
 pub(super) fn settings(cx: &Context, host: AgentHost, scope: SettingsScope) -> Option<Value> {
-    let path = host.directory(cx, scope).ok()?.join(host.file(scope)?);
+    let path = host.path(cx, scope).ok()??;
     let text = text_of(cx, &path)?;
     parse_json(text.trim_start_matches('\u{feff}')).ok()
 }

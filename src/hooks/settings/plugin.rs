@@ -17,12 +17,11 @@ use crate::runs::Context;
 const RESUME: &str = include_str!("../../../plugins/flow/skills/resume/SKILL.md");
 const RUN_STATE: &str = include_str!("../../../plugins/flow/skills/run-state/SKILL.md");
 
-/// The plugin, which both hosts read.
-const PLUGIN: [(&str, &str); 7] = [
+/// The plugin, which Claude Code, Codex, Copilot CLI and Qwen Code read.
+const PLUGIN: [(&str, &str); 6] = [
     (".claude-plugin/marketplace.json", include_str!("../../../.claude-plugin/marketplace.json")),
     ("plugins/flow/.claude-plugin/plugin.json", include_str!("../../../plugins/flow/.claude-plugin/plugin.json")),
     ("plugins/flow/README.md", include_str!("../../../plugins/flow/README.md")),
-    ("plugins/flow/.mcp.json", include_str!("../../../plugins/flow/.mcp.json")),
     ("plugins/flow/hooks/hooks.json", include_str!("../../../plugins/flow/hooks/hooks.json")),
     ("plugins/flow/skills/resume/SKILL.md", RESUME),
     ("plugins/flow/skills/run-state/SKILL.md", RUN_STATE),
@@ -72,7 +71,7 @@ pub struct WrittenFile {
     pub outcome: ChangeOutcome,
 }
 
-/// Writes the plugin for both hosts: hooks, skills, and the server for tools.
+/// Writes the plugin for Claude Code, Codex, Copilot CLI and Qwen Code: hooks, skills, and the server for tools.
 ///
 /// # Errors
 /// If a file exists with another text and is not to be replaced, or cannot be written, or if a link in the project leads
@@ -86,6 +85,9 @@ pub fn plugin(cx: &Context, request: &HooksPluginRequest) -> Result<HooksFilesRe
         "claude plugin install flow@flow".to_owned(),
         format!("codex plugin marketplace add {place}"),
         "codex plugin add flow@flow".to_owned(),
+        format!("copilot plugin marketplace add {place}"),
+        "copilot plugin install flow@flow".to_owned(),
+        format!("qwen extensions install {}", quoted(&format!("{}:flow", dir.display()))),
     ];
     write(cx, dir, &files, request.replace, next)
 }

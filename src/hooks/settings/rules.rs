@@ -2,6 +2,7 @@
 
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::host::SettingsScope;
+use crate::host::{Rules, Trust};
 
 /// Commands that an agent may call without asking, and `resume` besides. `drive` and `interview` run other commands, `hooks` changes settings,
 /// and the rest undoes decisions of people.
@@ -26,34 +27,39 @@ const RESUME: [&str; 2] = ["flow resume", "flow resume --claim"];
 
 /// What a person has to do before the host runs the hooks.
 pub(super) fn trust(host: AgentHost, scope: SettingsScope) -> String {
-    match (host, scope) {
-        (AgentHost::ClaudeCode, SettingsScope::User) => {
-            "Claude Code runs them from its next start on; `/hooks` shows them".to_owned()
+    let (title, is_project) = (host.title(), scope != SettingsScope::User);
+    let told = match host.hooks().trust {
+        Trust::Hook => {
+            let project = if is_project { ", and the project as well" } else { "" };
+            format!(
+                "{title} skips them until you trust them: in the dialog at its next start, or with `/hooks`{project}; it \
+                 asks again after each change of them"
+            )
         }
-        (AgentHost::ClaudeCode, _) => {
-            "Claude Code runs them from its next start on, in a folder that you trust; `/hooks` shows them".to_owned()
+        Trust::Folder(more) => {
+            let project = if is_project { ", in a folder that you trust" } else { "" };
+            format!("{title} runs them from its next start on{project}{more}")
         }
-        (AgentHost::Codex, scope) => {
-            let project = if scope == SettingsScope::Project { ", and the project as well" } else { "" };
-            format!("Codex skips them until you trust them: in the dialog at its next start, or with `/hooks`{project}")
-        }
-        (host, SettingsScope::User) => format!("{} runs them from its next start on", host.title()),
-        (host, _) => format!("{} runs them from its next start on, in a folder that you trust", host.title()),
+    };
+    if host.hooks().is_tried {
+        told
+    } else {
+        format!("{told}; flow has this from its documentation, and it was not tried")
     }
 }
 
 /// Rules for the host's own settings.
 pub(super) fn allow(host: AgentHost) -> Vec<String> {
-    match host {
-        AgentHost::ClaudeCode => {
+    match host.hooks().rules {
+        Rules::List(_) => {
             let verbs = HARMLESS.iter().map(|verb| format!("Bash(flow {verb}:*)"));
             verbs.chain(RESUME.map(|command| format!("Bash({command})"))).collect()
         }
-        // A rule of Codex is about a beginning, so it cannot leave out an option.
-        AgentHost::Codex => {
+        // A rule about a beginning cannot leave out an option.
+        Rules::Beginnings(_) => {
             let verbs: Vec<_> = HARMLESS.into_iter().chain(["resume"]).collect();
             vec![format!("prefix_rule(pattern = [\"flow\", {verbs:?}], decision = \"allow\")")]
         }
-        AgentHost::Qwen | AgentHost::GeminiCli | AgentHost::Copilot | AgentHost::Opencode => Vec::new(),
+        Rules::Unknown => Vec::new(),
     }
 }

@@ -13,6 +13,8 @@ use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::look::{Found, FoundHandler, look};
 use crate::hooks::settings::obstacle;
+use crate::hooks::settings::script::Script;
+use crate::host as hosts;
 use crate::model::Explain;
 use crate::runs::Context;
 
@@ -129,10 +131,11 @@ pub enum Trust {
 pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusReport> {
     let config = obstacle::codex_config(cx);
     let mut report = HooksStatusReport { files: Vec::new(), plugins: Vec::new() };
-    for settings in &all(cx, request.host, request.scope)? {
+    let hosts = request.host.hosts_with_files(cx);
+    for settings in &all(cx, &hosts, request.scope)? {
         report.files.push(of_file(settings, config.as_ref()));
     }
-    for host in request.host.hosts(cx) {
+    for host in hosts {
         let plugin = obstacle::plugin(cx, host);
         report.plugins.extend(plugin.map(|plugin| PluginStatus { host, plugin }));
     }
@@ -140,17 +143,14 @@ pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusR
 }
 
 /// The files of all scopes, or of one.
-pub(super) fn all(cx: &Context, host: HostChoice, scope: Option<SettingsScope>) -> Result<Vec<SettingsFile>> {
+pub(super) fn all(cx: &Context, hosts: &[AgentHost], scope: Option<SettingsScope>) -> Result<Vec<SettingsFile>> {
     if let Some(scope) = scope {
-        return files(cx, host, scope);
+        return files(cx, hosts, scope);
     }
-    let mut found = Vec::new();
-    for scope in SettingsScope::ALL {
-        let has_any = host.hosts(cx).iter().any(|host| host.file(scope).is_some());
-        if has_any {
-            found.extend(files(cx, host, scope)?);
-        }
-    }
+    let mut found = files(cx, hosts, SettingsScope::User)?;
+    found.extend(files(cx, hosts, SettingsScope::Project)?);
+    let local: Vec<_> = hosts.iter().copied().filter(|host| host.hooks().local_file.is_some()).collect();
+    found.extend(files(cx, &local, SettingsScope::Local)?);
     found.sort_by_key(|file| (file.host, file.scope));
     Ok(found)
 }
@@ -164,10 +164,12 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
     let (host, scope) = (settings.host, settings.scope);
     let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
     let has = |event: &str| ours().any(|handler| handler.serves(event));
-    let missing: Vec<_> = host.events().iter().map(|event| event.0).filter(|event| !has(event)).collect();
-    let installed = match (&problem, ours().next()) {
-        (Some(_), _) => Installed::Unknown,
-        (None, None) => Installed::No,
+    let missing: Vec<_> = host.hooks().events.iter().map(|event| event.0).filter(|event| !has(event)).collect();
+    let installed = match (&problem, found.script, ours().next()) {
+        (Some(_), ..) => Installed::Unknown,
+        (None, Some(Script::Current), _) => Installed::Yes,
+        (None, Some(Script::Other), _) => Installed::Partly,
+        (None, None, None) => Installed::No,
         _ if missing.is_empty() && ours().all(|handler| handler.is_current(host)) => Installed::Yes,
         _ => Installed::Partly,
     };
@@ -195,10 +197,10 @@ fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlTe
             Some(_) if is_current => HandlerVersion::Current,
             Some(_) => HandlerVersion::Other,
         },
-        trust: match settings.host {
-            AgentHost::Codex if is_noted(settings, handler, config) => Trust::Noted,
-            AgentHost::Codex => Trust::NotNoted,
-            _ => Trust::NotNeeded,
+        trust: match settings.host.hooks().trust {
+            hosts::Trust::Folder(_) => Trust::NotNeeded,
+            hosts::Trust::Hook if is_noted(settings, handler, config) => Trust::Noted,
+            hosts::Trust::Hook => Trust::NotNoted,
         },
     }
 }

@@ -88,7 +88,7 @@ fn remove_directories(cx: &Context, changes: &[Change], made: &BTreeSet<PathBuf>
 fn findings(cx: &Context, report: &SetupReport) -> Result<Vec<HooksFinding>> {
     let mut findings: Vec<HooksFinding> = Vec::new();
     for host in &report.hosts {
-        for finding in doctor(cx, &HooksDoctorRequest { host: HostChoice::of(*host) })?.findings {
+        for finding in doctor(cx, &HooksDoctorRequest { host: HostChoice::One(*host) })?.findings {
             if !findings.contains(&finding) {
                 findings.push(finding);
             }

@@ -21,9 +21,9 @@ pub(super) fn pieces(cx: &Context, host: AgentHost, scope: SettingsScope) -> Res
     let top = top(cx, scope)?;
     let directory = host.directory(cx, scope)?;
     let mut pieces = Vec::new();
-    if let Some(file) = host.file(scope) {
+    if let Some(file) = host.path(cx, scope)? {
         let content = Content::Handlers(host);
-        pieces.push((directory.join(file), Piece { part: SetupPart::Hooks, content }));
+        pieces.push((file, Piece { part: SetupPart::Hooks, content }));
     }
     let (file, content) = server(host, scope, &top, &directory);
     pieces.push((file, Piece { part: SetupPart::Tools, content }));
@@ -92,5 +92,7 @@ fn server(host: AgentHost, scope: SettingsScope, top: &Path, directory: &Path) -
             let directory = if is_user { directory } else { top };
             (directory.join("opencode.json"), member(&["mcp"], entry))
         }
+        AgentHost::Cursor => (directory.join("mcp.json"), member(&["mcpServers"], entry)),
+        AgentHost::Kiro => (directory.join("settings/mcp.json"), member(&["mcpServers"], entry)),
     }
 }

@@ -159,7 +159,7 @@ fn hosts(cx: &Context, request: &SetupRequest, scope: SettingsScope) -> Result<(
     let mut chosen = match request.hosts.as_slice() {
         // A host may be gone by now, and what it was given is still there.
         _ if request.undo => AgentHost::ALL.to_vec(),
-        [] => HostChoice::All.hosts(cx),
+        [] => HostChoice::All.hosts(cx)?,
         named => named.to_vec(),
     };
     chosen.sort_unstable();
@@ -173,8 +173,7 @@ fn hosts(cx: &Context, request: &SetupRequest, scope: SettingsScope) -> Result<(
             skipped.push(SkippedHost { host, reason: format!("it has the plugin `{plugin}`, which brings all of it") });
             continue;
         }
-        if let Some(name) = host.file(scope) {
-            let path = host.directory(cx, scope)?.join(name);
+        if let Some(path) = host.path(cx, scope)? {
             obstacle::refuse(cx, &SettingsFile { host, scope, file: UserFile::at(cx, path, None)? })?;
         }
         hosts.push(host);

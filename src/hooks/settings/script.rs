@@ -1,0 +1,42 @@
+//! The file that flow writes whole, for a host that runs scripts instead of commands: OpenCode.
+//!
+//! Its first line has the digest of the rest, so what another version of flow wrote differs from what a person edited.
+
+use crate::codec::{Place, digest};
+use crate::hooks::settings::error::EditFault;
+
+const PLUGIN: &str = include_str!("opencode.js");
+const MARK: &str = "// Written by `flow hooks install`; ";
+
+/// Whose script it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Script {
+    /// This version of flow writes it.
+    Current,
+    /// Another version of flow wrote it.
+    Other,
+}
+
+/// The script.
+pub(super) fn text() -> String {
+    format!("{MARK}{}\n{PLUGIN}", digest(PLUGIN.as_bytes()))
+}
+
+/// Whose script `found` is; a fault if flow did not write it.
+pub(super) fn judge(found: &str) -> Result<Script, EditFault> {
+    if found == text() {
+        return Ok(Script::Current);
+    }
+    let is_flows = found.strip_prefix(MARK).and_then(|rest| rest.split_once('\n'));
+    match is_flows {
+        Some((sum, rest)) if sum == digest(rest.as_bytes()) => Ok(Script::Other),
+        _ => Err(EditFault {
+            place: Place { line: 1, column: 1 },
+            reason: "this is not what flow wrote: someone has edited it, or it is another's".to_owned(),
+            help: EDITED,
+        }),
+    }
+}
+
+/// What to do about a script that someone has edited.
+const EDITED: &str = "keep it under another name, or delete it to have flow write its own";
