@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{Help, ModeName, RunId, Scope, SessionId, Suggestion, mode_file};
+use crate::model::{Help, ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file};
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
 use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
-use crate::modes::state_dir::StateDir;
-use crate::modes::{definition, say};
+use crate::modes::state_dir::{LockedState, StateDir};
+use crate::modes::{definition, late, say};
 use crate::runs::context::Context;
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{self, Source, place_of_caller};
-use crate::store::Project;
+use crate::store::{Project, StoreError};
 
 /// A request for a mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -305,7 +305,14 @@ pub(super) fn change_modes<T>(
     let request = cx.write_request(now, wait);
     project.keep_out_of_git(&request)?;
     let state = project.make_state()?;
+    if let Some(session) = scope.session().filter(|_| cause != Cause::SessionEnd) {
+        // It is at work again, if it ever ended.
+        late::forget(project, session);
+    }
     let mut locked = state.lock(&request)?;
+    if cause != Cause::SessionEnd {
+        write_late_ends(cx, project, policy, &mut locked, now);
+    }
     let ends = matches!(cause, Cause::End | Cause::SessionEnd);
     let files = concerned(&locked, scope, &names(policy), ends)?;
     let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
@@ -325,7 +332,25 @@ pub(super) fn change_modes<T>(
     Ok(Done { answer, changed, warnings })
 }
 
-/// Marks the active modes of a session as belonging to a session that has ended; does nothing if there are none.
+/// Writes the ends of sessions that their modes do not say yet. What cannot be written stays noted.
+fn write_late_ends(cx: &Context, project: &Project, policy: &Policy, locked: &mut LockedState<'_>, now: Timestamp) {
+    for late in late::all(project) {
+        let scope = Scope::Session(late.session.clone());
+        let Ok(files) = concerned(locked, &scope, &names(policy), true) else { continue };
+        let mut draft = Draft::new(policy, board(policy, &files), now, Cause::SessionEnd.source());
+        draft.end_session(&scope, late.at);
+        if !draft.is_empty() {
+            let summary = summary(&draft);
+            if commit(locked, draft, &files, summary, now, &cx.ids).is_err() {
+                continue;
+            }
+        }
+        late::forget(project, &late.session);
+    }
+}
+
+/// Marks the active modes of a session as belonging to a session that has ended; does nothing if there are none. Another
+/// writer may have the modes for longer than a host waits: then the end is noted, and written later.
 pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &SessionId) -> Result<()> {
     let scope = Scope::Session(session.clone());
     let Some(state) = project.state()? else { return Ok(()) };
@@ -334,15 +359,25 @@ pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &Se
     if seen.own_active(&policy, &scope).is_empty() {
         return Ok(());
     }
+    let at = cx.now();
+    let noted = late::note(project, session, at);
     let end = |draft: &mut Draft<'_>| {
-        draft.end_session(&scope);
+        draft.end_session(&scope, at);
         Ok(())
     };
-    change_modes(cx, project, &policy, &scope, Cause::SessionEnd, end).map(drop)
+    match change_modes(cx, project, &policy, &scope, Cause::SessionEnd, end) {
+        Ok(_) => late::forget(project, session),
+        Err(Error::Run(runs::Error::Store(StoreError::Held { .. }))) if noted.is_ok() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Removes that mark if the session is active again.
 pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
+    if let Some(session) = scope.session() {
+        late::forget(project, session);
+    }
     let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
     if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
         return Ok(());

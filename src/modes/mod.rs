@@ -7,6 +7,7 @@ mod change;
 mod definition;
 mod end;
 mod error;
+mod late;
 mod load;
 #[doc(hidden)]
 pub mod policy;

@@ -11,7 +11,7 @@ use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scop
 use crate::modes::policy::{Outcome, OutcomeSource, read_outcome};
 use crate::modes::state::{Board, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
-use crate::modes::{definition, say};
+use crate::modes::{definition, late, say};
 use crate::runs;
 use crate::runs::context::Context;
 use crate::store::Project;
@@ -146,7 +146,8 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     if request.all {
         report.warnings.extend(say::closed(&state.sessions()?));
     }
-    let board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+    let mut board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+    late::show(&mut board, &policy, &late::all(&project));
     let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
     for view in &views {
         // For all scopes, list each file once, in its own scope.

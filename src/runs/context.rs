@@ -41,7 +41,8 @@ pub trait Observer: std::fmt::Debug + Send + Sync {
     /// Called when a run has ended. Gives warnings.
     fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String>;
 
-    /// Called when a session has ended. Gives warnings. A host's hook waits for this, so it must take less than 0.1 s.
+    /// Called when a session ends, before its runs are marked. Gives warnings. A host's hook waits for this, so it must not wait
+    /// longer than 0.1 s for another writer.
     fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String>;
 }
 

@@ -70,6 +70,8 @@ pub(super) enum Over {
     Followed,
 }
 
+/// What the name of a note about a session ends with.
+const ENDS: &str = ".json";
 /// The highest number of runs in a note; the file is small.
 const RUNS: usize = 16;
 /// The highest number of notes. The oldest are deleted when a session begins.
@@ -78,7 +80,7 @@ const NOTES: usize = 100;
 impl HostNote {
     /// The note about `session`; an empty one if there is none, or if it is about another session.
     pub(crate) fn of(project: &Project, host: AgentHost, session: &SessionId) -> Self {
-        let name = format!("{}-{}.json", host.as_str(), digest(session.as_str().as_bytes()));
+        let name = format!("{}-{}{ENDS}", host.as_str(), digest(session.as_str().as_bytes()));
         let kept = project.host_note(&name).and_then(|text| Self::read(&name, &text));
         let kept = kept.filter(|note| note.session == session.as_str()).unwrap_or_default();
         Self { name, session: session.to_string(), ..kept }
@@ -151,7 +153,7 @@ impl HostNote {
 pub(super) fn prune(project: &Project, now: Timestamp) {
     project.sweep_cache(now);
     // Reading all notes takes longer than all else that a hook does.
-    if project.host_note_names().len() <= NOTES {
+    if project.host_note_names(ENDS).len() <= NOTES {
         return;
     }
     let mut notes = notes(project);
@@ -168,7 +170,7 @@ fn notes(project: &Project) -> Vec<HostNote> {
 }
 
 fn notes_of(project: &Project, host: AgentHost) -> Vec<HostNote> {
-    let mut names = project.host_note_names();
+    let mut names = project.host_note_names(ENDS);
     names.retain(|name| name.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('-')));
     names.iter().filter_map(|name| HostNote::read(name, &project.host_note(name)?)).collect()
 }

@@ -108,6 +108,11 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
         report.warnings.push(NOBODY.to_owned());
         return Ok(report);
     }
+    if let Some(session) = &caller.session {
+        // Before the runs, of which there may be more than there is time for.
+        let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
+        report.warnings.extend(told);
+    }
     let runs = Runs::read_open_and_remember(cx, &project, now)?;
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
@@ -122,10 +127,6 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             Ok(None) => {}
             Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
         }
-    }
-    if let Some(session) = caller.session.as_ref().filter(|_| started.elapsed() < time) {
-        let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
-        report.warnings.extend(told);
     }
     Ok(report)
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
+
 use crate::support::{Answer, Person, Sandbox, answered, can_inject, has_terminals, injected, run, spawned};
 
 /// A project with a run that nobody holds and one that the session `s1` holds.
@@ -247,4 +249,50 @@ fn a_host_that_keeps_its_pipe_open_and_writes_nothing_is_not_waited_for() {
     }
     drop(pipe);
     assert_eq!(marked(&sandbox), ["free"]);
+}
+
+/// What flow knows of a session's modes: whether they count as those of a session that is over, and whether their files say so.
+fn over(sandbox: &Sandbox, session: &str) -> (bool, bool) {
+    let list = sandbox.inside(["mode", "list", "--all", "--json"]).ok().json();
+    let scope = format!("session {session}");
+    let own: Vec<_> = list["modes"].as_array().unwrap().iter().filter(|mode| mode["scope"] == scope.as_str()).collect();
+    assert!(!own.is_empty(), "{list}");
+    let counts = own.iter().all(|mode| mode["session_over"] == true);
+    let is_said = |mode: &&serde_json::Value| {
+        let file = format!(".flow/state/sessions/{session}/{}-state.json", mode["mode"].as_str().unwrap());
+        std::fs::read_to_string(sandbox.path(&file)).unwrap().contains("session_ended_at")
+    };
+    (counts, own.iter().all(is_said))
+}
+
+/// Ends the session while another writer has the modes.
+fn ends_beside_a_writer(sandbox: &Sandbox) {
+    sandbox.flow(["mode", "request", "forge", "--session", "s1"]).ok();
+    let lock = std::fs::File::options().write(true).open(sandbox.path(".flow/state/.lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    assert_eq!(sandbox.flow(["session-end", "--session", "s1"]).ok().stderr, "");
+}
+
+#[test]
+fn an_end_counts_while_another_writer_has_the_modes_and_the_next_one_writes_it() {
+    let sandbox = two_runs();
+    ends_beside_a_writer(&sandbox);
+    assert_eq!(over(&sandbox, "s1"), (true, false));
+    assert_eq!(marked(&sandbox), ["held"]);
+    sandbox.flow(["mode", "request", "blueprint", "--session", "s2"]).ok();
+    assert_eq!(over(&sandbox, "s1"), (true, true));
+    let left = std::fs::read_dir(sandbox.path(".flow/.cache/hosts")).unwrap().count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_session_at_work_again_has_its_modes_back_although_its_end_was_not_written_yet() {
+    for again in [&["mode", "prompt"][..], &["mode", "request", "forge"]] {
+        let sandbox = two_runs();
+        ends_beside_a_writer(&sandbox);
+        let args = again.iter().chain(&["--session", "s1"]);
+        sandbox.flow_with(args, "go on").ok();
+        sandbox.flow(["mode", "request", "blueprint", "--session", "s2"]).ok();
+        assert_eq!(over(&sandbox, "s1"), (false, false), "{again:?}");
+    }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::model::{ModeName, Scope};
+use crate::model::{ModeName, Scope, Timestamp};
 use crate::modes::policy::Policy;
 use crate::modes::state::ModeRefusal;
+use crate::modes::state::over::note_end;
 
 /// The state in a mode's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,21 @@ impl Board {
             Some(file) => drop(self.files.insert(key, file)),
             None => drop(self.files.remove(&key)),
         }
+    }
+
+    /// Marks the active modes of a session as belonging to one that ended at `at`. Gives the modes that had no such mark.
+    pub fn end_session(&mut self, policy: &Policy, scope: &Scope, at: Timestamp) -> Vec<ModeName> {
+        let mut marked = Vec::new();
+        if *scope == Scope::Root {
+            return marked;
+        }
+        for (mode, mut state) in self.own_active(policy, scope) {
+            if note_end(&mut state, at) {
+                self.set(scope, &mode, Some(ModeState::Known(state)));
+                marked.push(mode);
+            }
+        }
+        marked
     }
 
     /// The scopes with a file, the root scope first.

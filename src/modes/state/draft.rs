@@ -10,7 +10,7 @@ use crate::modes::policy::{
 };
 use crate::modes::state::ModeRefusal;
 use crate::modes::state::board::{Active, Board, ModeState};
-use crate::modes::state::over::{IsDead, note_end, note_life, session_over};
+use crate::modes::state::over::{IsDead, note_life, session_over};
 use crate::modes::state::visible::{Visible, visible_set};
 
 /// The details of a request for a mode.
@@ -122,13 +122,10 @@ impl<'a> Draft<'a> {
         self
     }
 
-    /// Marks the active modes of a session as belonging to a session that has ended.
-    pub fn end_session(&mut self, scope: &Scope) {
-        for (mode, mut state) in self.board.own_active(self.policy, scope) {
-            if *scope != Scope::Root && note_end(&mut state, self.now) {
-                self.put(scope, &mode, Some(state));
-            }
-        }
+    /// Marks the active modes of a session as belonging to a session that ended at `at`.
+    pub fn end_session(&mut self, scope: &Scope, at: Timestamp) {
+        let marked = self.board.end_session(self.policy, scope, at);
+        self.changed.extend(marked.into_iter().map(|mode| (scope.clone(), mode)));
     }
 
     /// The states after the changes so far.

@@ -24,10 +24,10 @@ impl Project {
         self.hosts()?.read_text(name, NOTE_BYTES).ok()?
     }
 
-    /// The names of all notes about sessions.
-    pub(crate) fn host_note_names(&self) -> Vec<String> {
+    /// The names of the notes that end in `end`.
+    pub(crate) fn host_note_names(&self, end: &str) -> Vec<String> {
         let mut names = self.hosts().and_then(|hosts| hosts.names().ok()).unwrap_or_default();
-        names.retain(|name| name.ends_with(".json"));
+        names.retain(|name| name.ends_with(end));
         names
     }
 

@@ -5,13 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use flowrun::disk::{Disk, Os};
+use flowrun::hooks::{Call, Given, hook};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{Explain as _, SessionId};
 use flowrun::modes::ModesObserver;
 use flowrun::runs::{self, Context, Error, Options, SessionEndRequest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::faulty::{FaultyDisk, Mistake};
 use super::shaky::Died;
@@ -44,6 +46,38 @@ impl Sandbox {
         self.inside_of(&self.root(), disk, env, args)
     }
 
+    /// Lets a host report an event, in this process; `None` if that died.
+    pub fn hooked(
+        &self,
+        disk: Arc<dyn Disk>,
+        env: &[(&'static str, String)],
+        (host, event): (&str, &str),
+        payload: &Value,
+    ) -> Option<String> {
+        let options = Options {
+            command: "flow hook".to_owned(),
+            lock_wait: Some(Duration::from_millis(1)),
+            ..Options::default()
+        };
+        let cx = self.context(&self.root(), disk, env, options).observed_by(Arc::new(ModesObserver));
+        let call = Call { host, event, may_go_on: true };
+        let given = Given::Text(payload.to_string());
+        match catch_unwind(AssertUnwindSafe(|| hook(&cx, call, &given))) {
+            Ok(answer) => Some(answer),
+            Err(died) if died.is::<Died>() => None,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    fn context(&self, cwd: &Path, disk: Arc<dyn Disk>, env: &[(&'static str, String)], options: Options) -> Context {
+        let (now, seed) = self.tick();
+        let (clock, ids) = (Clock::fixed(now.parse().unwrap()), Ids::seeded(seed.into_bytes()));
+        let lookup = |name| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        let env = Env::from_lookup(lookup, Some(cwd.to_owned()));
+        // No program has such a name, so that none is started only to find that out.
+        Context::new(clock, ids, env, Git::new("no\0git"), options).on(disk)
+    }
+
     fn inside_of<S: AsRef<OsStr>>(
         &self,
         cwd: &Path,
@@ -53,13 +87,7 @@ impl Sandbox {
     ) -> Answer {
         let mut line: Vec<OsString> = vec!["flow".into()];
         line.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
-        let (now, seed) = self.tick();
-        let (clock, ids) = (Clock::fixed(now.parse().unwrap()), Ids::seeded(seed.into_bytes()));
-        let lookup = |name| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-        let env = Env::from_lookup(lookup, Some(cwd.to_owned()));
-        // No program has such a name, so that none is started only to find that out.
-        let nobody = Git::new("no\0git");
-        let flow = |options| Context::new(clock, ids, env, nobody, options).on(disk);
+        let flow = |options| self.context(cwd, disk, env, options);
         match catch_unwind(AssertUnwindSafe(|| answer(&line, flow))) {
             Ok(answer) => answer,
             Err(died) if died.is::<Died>() => Answer { stdout: String::new(), stderr: String::new(), code: None },
