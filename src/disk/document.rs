@@ -112,6 +112,21 @@ pub fn edit_document<E: std::error::Error + 'static>(
     updated
 }
 
+/// Removes what dead writers left beside a document that stays as it is. What cannot be removed now stays for the next
+/// writer.
+pub fn sweep_document(place: &DocumentPlace<'_>) {
+    let Ok((parents, name)) = split(place.relative) else { return };
+    let Ok(Some(directory)) = Directory::open(place, &parents, false) else { return };
+    // Taking the lock may make a file.
+    if directory.left(name).is_empty() {
+        return;
+    }
+    if let Ok(lock) = directory.lock(name, place.guard, place.wait) {
+        directory.sweep(place, name);
+        directory.release(&lock);
+    }
+}
+
 /// The directories and the file name of a path that stays below its root.
 fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
     let refuse = |why| DocumentFault::Unsafe { path: relative.to_owned(), why };
@@ -331,9 +346,8 @@ impl Directory {
     /// A file to be exchanged is named after the old and the new text; if it holds another text, somebody saved that
     /// during the exchange, and it stays.
     fn sweep(&self, place: &DocumentPlace<'_>, name: &OsStr) {
-        let prefix = hidden(name);
-        for found in self.handle.names().unwrap_or_default() {
-            let Some(rest) = found.as_bytes().strip_prefix(prefix.as_bytes()) else { continue };
+        for found in self.left(name) {
+            let rest = &found.as_bytes()[hidden(name).len()..];
             let is_ours = match (rest.strip_suffix(TEMPORARY), rest.strip_suffix(SWAP)) {
                 (Some(random), _) => random.len() == 6,
                 (None, Some(texts)) => {
@@ -349,6 +363,17 @@ impl Directory {
                 self.remove(&found);
             }
         }
+    }
+
+    /// The files beside the document `name` that have names as its writers give them.
+    fn left(&self, name: &OsStr) -> Vec<OsString> {
+        let prefix = hidden(name);
+        let mut left = self.handle.names().unwrap_or_default();
+        left.retain(|found| {
+            let rest = found.as_bytes().strip_prefix(prefix.as_bytes());
+            rest.is_some_and(|rest| rest.ends_with(TEMPORARY) || rest.ends_with(SWAP))
+        });
+        left
     }
 
     /// Writes a temporary file, flushes it, renames it and flushes the directory. At every moment the new text is

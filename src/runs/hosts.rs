@@ -44,7 +44,8 @@ pub(crate) struct HostNote {
     pub(super) at: Option<Timestamp>,
     /// The runs that the session held when it ended.
     pub(super) left: Vec<RunId>,
-    /// The session whose runs this one is to get and has not got yet: itself when it is resumed, or the one before it.
+    /// Whose runs the session is to get besides those that it left, and has not got yet: those of the one before it, or only
+    /// its own when it is resumed.
     pub(super) follows: Option<String>,
     /// How it ended, if it did.
     over: Option<Over>,
@@ -111,8 +112,8 @@ impl HostNote {
         SessionId::new(self.session.as_str()).ok()
     }
 
-    /// Binds the session to the process of its host. What it left stays noted until it ends again: this process may die
-    /// before it has given everything back, and a writer may keep it from a run.
+    /// Binds the session to the process of its host. What it left and whom it follows stay noted: they are forgotten when it
+    /// has got everything.
     pub(super) fn bound(self, cx: &Context, host: AgentHost) -> Result<Self> {
         let process = host.process(cx)?.map(|holder| holder.to_string());
         Ok(Self { process, at: Some(cx.now()), over: None, ..self })
@@ -125,6 +126,12 @@ impl HostNote {
     pub(super) fn predecessor(&self, project: &Project, host: AgentHost) -> Option<Self> {
         let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
         let mut others: Vec<_> = notes(project).into_iter().filter(same).collect();
+        // One that another session has followed, or is to follow, is not the last: the clock may have been put back.
+        let mut followed = Vec::new();
+        for note in &others {
+            followed.extend(note.follows.clone().filter(|follows| *follows != note.session));
+        }
+        others.retain(|note| note.over != Some(Over::Followed) && !followed.contains(&note.session));
         if host == AgentHost::Codex {
             let is_cleared = others.iter().any(|note| note.over == Some(Over::Cleared));
             others.retain(|note| note.over == is_cleared.then_some(Over::Cleared));
@@ -221,7 +228,7 @@ pub(crate) fn note_end(
     let note = HostNote::of(&project, host, session);
     let mut left: Vec<_> = left.iter().map(|run| run.run_id.clone()).collect();
     // What it was to get back and did not get is still its own.
-    let owed = note.left.iter().filter(|_| note.follows.as_deref() == Some(session.as_str()));
+    let owed = note.left.iter().filter(|_| note.follows.is_some());
     left.extend(owed.filter(|run| !left.contains(run)).cloned().collect::<Vec<_>>());
     left.truncate(RUNS);
     let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };

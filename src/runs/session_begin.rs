@@ -42,7 +42,8 @@ pub(crate) fn begin_session(
     let mut note = HostNote::of(&project, host, session).bound(cx, host)?;
     match beginning {
         Beginning::New => (note.follows, note.left) = (None, Vec::new()),
-        Beginning::Resumed => note.follows = Some(session.to_string()),
+        // It may have followed another one, and not have got everything yet.
+        Beginning::Resumed => drop(note.follows.get_or_insert_with(|| session.to_string())),
         Beginning::Cleared => {
             let before = note.predecessor(&project, host).and_then(|before| before.session());
             note.follows = before.map(|before| before.to_string());
@@ -72,11 +73,13 @@ fn get_runs(
     session: &SessionId,
     started: Instant,
 ) -> Result<Vec<String>> {
-    let note = HostNote::of(project, host, session);
-    let Some(from) = note.follows.as_deref().and_then(|from| SessionId::new(from).ok()) else { return Ok(Vec::new()) };
-    let old = HostNote::of(project, host, &from);
+    let mut note = HostNote::of(project, host, session);
+    if note.follows.is_none() {
+        return Ok(Vec::new());
+    }
+    let from = followed(project, host, &note);
     let mut warnings = Vec::new();
-    for run in runs_of(cx, project, &from, &old.left)? {
+    for run in runs_of(cx, project, &from)? {
         if started.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
@@ -86,36 +89,58 @@ fn get_runs(
         }
     }
     if warnings.is_empty() {
-        let mut note = note;
         note.follows = None;
-        if from == *session {
-            note.left.clear();
-        } else {
+        note.left.clear();
+        note.keep(project)?;
+        for old in from.into_iter().filter(|old| old.session().as_ref() != Some(session)) {
             old.end(project, Over::Followed)?;
         }
-        note.keep(project)?;
     }
     Ok(warnings)
 }
 
-/// The runs that a session left when it ended, and those that it holds.
-fn runs_of(cx: &Context, project: &Project, session: &SessionId, left: &[RunId]) -> Result<Vec<RunId>> {
-    let open = Runs::read_open(cx, project)?;
-    let concerns = |id: &RunId, holder: Option<&SessionId>| holder == Some(session) || left.contains(id);
-    let own = open.open().filter(|run| concerns(&run.head.run_id, run.session.as_ref()));
-    Ok(own.map(|run| run.head.run_id.clone()).collect())
+/// The notes of the session itself, of the one that it follows, and of those that this one was to follow and has not.
+fn followed(project: &Project, host: AgentHost, note: &HostNote) -> Vec<HostNote> {
+    let mut notes = vec![note.clone()];
+    let mut next = note.follows.clone();
+    while let Some(id) = next.take().and_then(|id| SessionId::new(id).ok()) {
+        if notes.iter().any(|known| known.session().as_ref() == Some(&id)) {
+            break;
+        }
+        let old = HostNote::of(project, host, &id);
+        next.clone_from(&old.follows);
+        notes.push(old);
+    }
+    notes
 }
 
-/// Claims a run of the session `from` for the session `to`, unless another session has claimed it meanwhile, or it is
+/// The runs that these sessions left when they ended, and those that they hold.
+fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<Vec<RunId>> {
+    let open = Runs::read_open(cx, project)?;
+    let mut runs = Vec::new();
+    for run in open.open() {
+        let (id, holder) = (&run.head.run_id, &run.session);
+        if from.iter().any(|note| note.left.contains(id) || holder.is_some() && note.session() == *holder) {
+            runs.push(id.clone());
+        }
+    }
+    Ok(runs)
+}
+
+/// Claims a run of the sessions `from` for the session `to`, unless another session has claimed it meanwhile, or it is
 /// bound to the same process already.
-fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &SessionId, to: &SessionId) -> Result<()> {
+fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &[HostNote], to: &SessionId) -> Result<()> {
     let run = project.runs().open(id)?;
     let caller = cx.caller(Some(to.clone()), None)?;
     let holder = cx.holder_for(project, Some(to))?;
     transact(cx, project, &*run, caller, cx.now(), |tx| {
-        let is_from = last_session(tx)?.as_ref() == Some(from) && !tx.state.status().is_terminal();
+        let last = last_session(tx)?;
+        let is_from = last.is_some() && from.iter().any(|note| note.session() == last);
         let is_held = tx.state.document().state.session.as_ref() == Some(to);
-        if !is_from || is_held && holder_evidence(tx)?.map(|holder| holder.to_string()) == holder {
+        if !is_from
+            || tx.state.status().is_terminal()
+            || is_held && holder_evidence(tx)?.map(|holder| holder.to_string()) == holder
+        {
             return Ok(());
         }
         let claim = Command::Claim(Claim { holder: holder.clone(), take_over: true });

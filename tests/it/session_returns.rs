@@ -1,13 +1,18 @@
 //! Sessions of agents' hosts that come back, or that another one follows: which runs they get, and what is noted of them.
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flowrun::codec::digest;
+use flowrun::disk::Errno;
+use proptest::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::hooks::{begins, ends, held, hold, hook, in_use, prompted, started, works};
-use crate::support::{HostProcess, Sandbox, answered, can_inject, injecting, run};
+use crate::support::shaky::{Ill, Shaky};
+use crate::support::{HostProcess, Sandbox, alone, answered, can_inject, injecting, quick, run, scaled};
 
 /// Starts so many runs that the session `s1` holds.
 fn many_runs(sandbox: &Sandbox, count: usize) -> Vec<String> {
@@ -146,4 +151,157 @@ fn a_session_does_not_go_on_by_itself_when_it_was_prompted_meanwhile() {
     // The turn of the new prompt has its own budget.
     assert_eq!((&note(&sandbox, "s1")["times"], &note(&sandbox, "s1")["went_on"]), (&json!(0), &json!(false)));
     hook(&sandbox, "codex", "session-end", &json!({ "session_id": "s1" }));
+}
+
+/// What befalls a hook.
+#[derive(Debug, Clone, Copy)]
+enum Trouble {
+    None,
+    /// Other writers have all locks.
+    Busy,
+    /// It is killed before this call.
+    Killed(usize),
+}
+
+/// What a host reports of its conversation.
+#[derive(Debug, Clone, Copy)]
+enum Report {
+    Startup,
+    Resume,
+    Prompt,
+    Clear,
+    End,
+}
+
+fn reports() -> impl Strategy<Value = Vec<(usize, Report, Trouble)>> {
+    let report = prop_oneof![
+        1 => Just(Report::Startup),
+        2 => Just(Report::Resume),
+        3 => Just(Report::Prompt),
+        3 => Just(Report::Clear),
+        3 => Just(Report::End),
+    ];
+    let trouble =
+        prop_oneof![3 => Just(Trouble::None), 2 => Just(Trouble::Busy), 2 => (1..90usize).prop_map(Trouble::Killed)];
+    proptest::collection::vec((0..3usize, report, trouble), 1..14)
+}
+
+/// A host with one conversation, which holds a run and has a mode.
+struct Conversation {
+    host: HostProcess,
+    run: String,
+    /// Its session, and how many it had.
+    session: String,
+    sessions: usize,
+    /// What has to be reported once more, because the hook was killed before it could note it.
+    again: Option<&'static str>,
+    /// Whether its end was reported.
+    is_over: bool,
+}
+
+impl Conversation {
+    fn new(sandbox: &Sandbox, nth: usize) -> Self {
+        let (run, session) = (format!("r{nth}"), format!("c{nth}-0"));
+        let new = Self { host: HostProcess::new(sandbox), run, session, sessions: 1, again: None, is_over: false };
+        new.hook(sandbox, "session-start", json!({ "source": "startup" }), Trouble::None);
+        sandbox.inside(["start", "debug", "--id", &new.run, "--another", "--session", &new.session]).ok();
+        new.hook(sandbox, "user-prompt-submit", json!({ "prompt": "$forge go" }), Trouble::None);
+        new
+    }
+
+    /// Whether the hook lived to its end.
+    fn hook(&self, sandbox: &Sandbox, event: &str, mut payload: Value, trouble: Trouble) -> bool {
+        let ills = match trouble {
+            Trouble::None => vec![],
+            Trouble::Busy => vec![Ill::Failures(1, "flock", Errno::WOULDBLOCK)],
+            Trouble::Killed(at) => vec![Ill::Death(at)],
+        };
+        payload["session_id"] = self.session.as_str().into();
+        let env = [("FLOW_HOLDER_PID", self.host.id().to_string())];
+        let disk = Arc::new(Shaky::new(alone(), &ills));
+        sandbox.hooked(disk, &env, ("claude-code", event), &payload).is_some()
+    }
+
+    fn begins(&mut self, sandbox: &Sandbox, source: &'static str, trouble: Trouble) {
+        let lives = self.hook(sandbox, "session-start", json!({ "source": source }), trouble);
+        self.again = if lives { None } else { self.again.or(Some(source)) };
+        self.is_over = false;
+    }
+
+    /// Begins once more what was killed or has ended: a host does that before anybody can prompt it.
+    fn is_there(&mut self, sandbox: &Sandbox) {
+        if let Some(source) = self.again.or(self.is_over.then_some("resume")) {
+            self.begins(sandbox, source, Trouble::None);
+        }
+    }
+
+    fn report(&mut self, sandbox: &Sandbox, report: Report, trouble: Trouble) {
+        let again = self.again;
+        match report {
+            // Hosts begin a session that they had as one that is resumed.
+            Report::Startup | Report::Resume => self.begins(sandbox, again.unwrap_or("resume"), trouble),
+            Report::Prompt => {
+                self.is_there(sandbox);
+                self.hook(sandbox, "user-prompt-submit", json!({ "prompt": "go on" }), trouble);
+                self.is_over = false;
+            }
+            Report::End => {
+                let lives = self.hook(sandbox, "session-end", json!({ "reason": "other" }), trouble);
+                self.is_over = lives;
+                self.again = again.or((!lives).then_some("resume"));
+            }
+            Report::Clear => {
+                self.is_there(sandbox);
+                self.hook(sandbox, "session-end", json!({ "reason": "clear" }), trouble);
+                self.session = format!("c{}-{}", &self.run[1..], self.sessions);
+                self.sessions += 1;
+                self.begins(sandbox, "clear", trouble);
+            }
+        }
+    }
+}
+
+fn notes_are_of_their_sessions(sandbox: &Sandbox) {
+    for entry in std::fs::read_dir(sandbox.path(".flow/.cache/hosts")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".json") {
+            continue;
+        }
+        let text = std::fs::read(sandbox.path(".flow/.cache/hosts").join(&name)).unwrap();
+        let session = serde_json::from_slice::<Value>(&text).unwrap()["session"].as_str().unwrap().to_owned();
+        assert_eq!(name, format!("claude-code-{}.json", digest(session.as_bytes())));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: scaled(16, 400), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Hooks of several conversations one after the other, beside other writers and killed at any call.
+    #[test]
+    fn whatever_befalls_hooks_a_conversation_has_its_run_and_an_ended_session_no_live_mode(all in reports()) {
+        let sandbox = Sandbox::within(&quick());
+        sandbox.inside(["init"]).ok();
+        let mut conversations: Vec<_> = (0..3).map(|nth| Conversation::new(&sandbox, nth)).collect();
+        for (nth, report, trouble) in all {
+            conversations[nth].report(&sandbox, report, trouble);
+            notes_are_of_their_sessions(&sandbox);
+        }
+        let is_over = |session: &str| {
+            let list = sandbox.inside(["mode", "list", "--all", "--json"]).ok().json();
+            let scope = format!("session {session}");
+            let modes = list["modes"].as_array().unwrap();
+            modes.iter().find(|mode| mode["scope"] == scope.as_str()).map(|mode| mode["session_over"] == true)
+        };
+        for conversation in &mut conversations {
+            if conversation.is_over {
+                // Only the first session of a conversation has a mode.
+                prop_assert_ne!(is_over(&conversation.session), Some(false));
+                conversation.begins(&sandbox, "resume", Trouble::None);
+            }
+            conversation.report(&sandbox, Report::Prompt, Trouble::None);
+            prop_assert_ne!(is_over(&conversation.session), Some(true));
+            let shown = sandbox.inside(["show", &conversation.run, "--json"]).ok().json();
+            prop_assert_eq!(&shown["state"]["session"], conversation.session.as_str());
+        }
+    }
 }

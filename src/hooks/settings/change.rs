@@ -183,14 +183,16 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
     }
     if !dry_run {
         for (file, change) in files.iter().zip(&mut changes) {
-            if change.outcome != ChangeOutcome::Unchanged {
-                // The file is read again under the lock, so what is reported is what was written.
-                file.file.edit(&mut |old| {
-                    let edited = edit(file, old)?;
-                    *change = shown(file, old, &edited, false);
-                    Ok(edited.text)
-                })?;
+            if change.outcome == ChangeOutcome::Unchanged {
+                file.file.sweep();
+                continue;
             }
+            // The file is read again under the lock, so what is reported is what was written.
+            file.file.edit(&mut |old| {
+                let edited = edit(file, old)?;
+                *change = shown(file, old, &edited, false);
+                Ok(edited.text)
+            })?;
         }
     }
     Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() })

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::codec::digest;
 use crate::disk::{
     Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document, read_document,
-    read_named, root_of,
+    read_named, root_of, sweep_document,
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::{Error, LEADS_OUT, Result};
@@ -92,6 +92,13 @@ impl UserFile {
     pub(super) fn edit(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>>) -> Result<()> {
         let (root, relative) = self.followed()?;
         Ok(edit_document(&self.place(&root, &relative), edit)?)
+    }
+
+    /// Removes what killed processes left beside a file that stays as it is.
+    pub(super) fn sweep(&self) {
+        if let Ok((root, relative)) = self.followed() {
+            sweep_document(&self.place(&root, &relative));
+        }
     }
 
     fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {

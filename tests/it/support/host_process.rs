@@ -14,6 +14,10 @@ impl HostProcess {
         Self(sandbox.command("sleep").arg("60").spawn().unwrap())
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
