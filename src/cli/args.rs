@@ -47,6 +47,7 @@ pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
+use session::HOOK_TIMES;
 pub(super) use session::{HookArgs, HudArgs, SessionEndArgs};
 pub(super) use setup::SetupArgs;
 pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
@@ -137,6 +138,7 @@ pub(super) enum Command {
     /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
     SessionEnd(SessionEndArgs),
     /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
+    #[command(after_help = HOOK_TIMES)]
     Hook(HookArgs),
     /// Show the session's run and modes in one line, for a status line
     Hud(HudArgs),

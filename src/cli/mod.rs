@@ -112,6 +112,7 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
         // A driver holds its run exactly as long as its own process lives.
         holder_pid: cli.command.is_driver().then(std::process::id),
         boot: None,
+        ..Options::default()
     };
     match context(options) {
         Ok(cx) => {

@@ -121,10 +121,9 @@ pub fn sweep_document(place: &DocumentPlace<'_>) {
     if directory.left(name).is_empty() {
         return;
     }
-    if let Ok(lock) = directory.lock(name, place.guard, place.wait) {
-        directory.sweep(place, name);
-        directory.release(&lock);
-    }
+    let Ok(lock) = directory.lock(name, place.guard, place.wait) else { return };
+    directory.sweep(place, name);
+    directory.release(&lock);
 }
 
 /// The directories and the file name of a path that stays below its root.

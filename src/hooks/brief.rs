@@ -5,7 +5,7 @@
 
 use crate::engine::Completed;
 use crate::model::{RunStatus, SessionId, is_terminal_control};
-use crate::runs::{BriefReport, OtherWorktree, Overview, RunPosition};
+use crate::runs::{BriefReport, OtherWorktree, Overview, RunPosition, WorkflowEntry, passed_over_in_words};
 
 /// Longest brief, in characters.
 const LONGEST: usize = 2000;
@@ -14,9 +14,12 @@ const QUOTED: usize = 200;
 /// How many activities, and how much unfinished work, is named.
 const NAMED: usize = 8;
 
+/// How many workflows are named.
+const WORKFLOWS: usize = 24;
+
 /// The brief for `session`; `None` if there is no work that it should know of.
 pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<String> {
-    let Overview { run, unreadable, worktrees } = overview;
+    let Overview { run, unreadable, worktrees, passed_over } = overview;
     let mut around = Vec::new();
     if !unreadable.is_empty() {
         let ids = named(unreadable.iter().map(|run| run.run_id.to_string()));
@@ -25,6 +28,7 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
     for worktree in worktrees {
         around.push(elsewhere(worktree));
     }
+    around.extend(passed_over_in_words(*passed_over));
     match run {
         Some(report) => Some(of_run_and(report, session, around)),
         None if around.is_empty() => None,
@@ -34,6 +38,17 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
             Some(clipped(&around.join("\n"), LONGEST))
         }
     }
+}
+
+/// How work is begun where none is open.
+pub(super) fn how_to_begin(workflows: &[WorkflowEntry]) -> String {
+    let usable = workflows.iter().filter(|workflow| workflow.error.is_none());
+    let names: Vec<_> = usable.map(|workflow| clipped(workflow.id.as_str(), QUOTED / 4)).take(WORKFLOWS).collect();
+    let names = names.join(", ");
+    format!(
+        "flow keeps the state of long work in this project; no run is open.\n\
+         `flow start WORKFLOW --issue N` begins one; workflows: {names}; `flow workflow list` tells of all."
+    )
 }
 
 /// The open runs of another worktree.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hooks::logged;
 use crate::hooks::payload::{Given, Payload};
+use crate::hooks::{READING, logged};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
 use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition};
@@ -54,7 +54,9 @@ pub struct HudReport {
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let (project, cwd) = (request.project.as_deref(), request.cwd.as_deref());
-    let cx = &cx.clone().at_work(request.session.as_ref(), project, cwd);
+    let noted = request.session.as_ref().and_then(|session| runs::noted_project(cx, session));
+    let cx = cx.clone().at_work(noted.as_deref(), project, cwd);
+    let cx = &cx.reading_for(request.session.as_ref(), READING);
     let brief = runs::brief(cx, &BriefRequest { session: request.session.clone() })?;
     let worktrees = runs::other_worktrees(cx, runs::RUNS_NAMED);
     let Ok(project) = cx.project() else { return Ok(HudReport { worktrees, ..HudReport::default() }) };

@@ -11,12 +11,17 @@ pub mod settings;
 
 pub use hud::{HudReport, HudRequest, hud};
 
+use std::time::Duration;
+
 use crate::hooks::output::{context, go_on, plain};
 pub use crate::hooks::payload::Given;
 use crate::hooks::payload::{Event, Payload, host};
 use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
-use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, SessionEndRequest};
+use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, Overview, SessionEndRequest};
+
+/// How long a hook or a status line reads runs, however many there are.
+const READING: Duration = Duration::from_millis(500);
 
 /// What a host calls a hook for, as its command line says it.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +64,10 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
         return Ok(sessionless(cx, host, &payload));
     }
     let Some(session) = payload.session.as_ref() else { return Err("the payload names no session".to_owned()) };
-    let cx = &cx.clone().at_work(Some(session), payload.project.as_deref(), payload.cwd.as_deref());
-    runs::note_project(cx, session);
+    let noted = runs::noted_project(cx, session);
+    let cx = cx.clone().at_work(noted.as_deref(), payload.project.as_deref(), payload.cwd.as_deref());
+    let cx = &cx.reading_for(Some(session), READING);
+    runs::note_project(cx, session, noted.as_deref());
     runs::note_call(cx, host, call.event);
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
@@ -84,14 +91,24 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
 
 /// What a host that names no session is told: where the run stands. Nothing begins, and nothing is noted.
 fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
-    let cx = &cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
-    let brief = logged(cx, brief(cx, payload)).flatten();
-    brief.map(|brief| context(host, "SessionStart", &brief)).unwrap_or_default()
+    let cx = cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
+    let cx = &cx.reading_for(None, READING);
+    let text = logged(cx, brief(cx, payload)).and_then(|told| told.text);
+    text.map(|text| context(host, "SessionStart", &text)).unwrap_or_default()
 }
 
-fn brief(cx: &Context, payload: &Payload) -> runs::Result<Option<String>> {
+/// What a session is told of the work.
+struct Told {
+    text: Option<String>,
+    /// The same without what changes from call to call, for telling it once.
+    gist: Option<String>,
+}
+
+fn brief(cx: &Context, payload: &Payload) -> runs::Result<Told> {
     let overview = runs::overview(cx, &BriefRequest { session: payload.session.clone() })?;
-    Ok(brief::text(&overview, payload.session.as_ref()))
+    let text = brief::text(&overview, payload.session.as_ref());
+    let gist = brief::text(&Overview { passed_over: 0, ..overview }, payload.session.as_ref());
+    Ok(Told { text, gist })
 }
 
 /// The value, or nothing and a line in the log.
@@ -100,37 +117,54 @@ fn logged<T, E: Explain>(cx: &Context, result: Result<T, E>) -> Option<T> {
 }
 
 fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
+    let is_new =
+        payload.session.as_ref().is_some_and(|session| runs::has_begun(cx, host, session).is_ok_and(|has| !has));
     if let Some(session) = &payload.session {
         // Runs change hands before the brief says who holds them.
         for warning in logged(cx, runs::begin_session(cx, host, session, payload.beginning)).unwrap_or_default() {
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
-    let brief = brief(cx, payload)?;
+    let Told { text, gist } = brief(cx, payload)?;
     if let Some(session) = &payload.session {
         // Without the note the next prompt shows the same once more.
-        logged(cx, runs::note_shown(cx, host, session, brief.as_deref()));
+        logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
     }
-    Ok(brief.map(|brief| context(host, "SessionStart", &brief)).unwrap_or_default())
+    let text = match text {
+        None if is_new => Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows)),
+        text => text,
+    };
+    Ok(text.map(|text| context(host, "SessionStart", &text)).unwrap_or_default())
 }
+
+/// What is told once where a prompt names a mode and there is no project.
+const NO_PROJECT: &str = "There is no .flow here, so the prompt began no mode of flow: `flow init` makes one. \
+                          Only then does flow keep modes and runs in this project.";
 
 /// What the prompt did to the modes, and where the run stands if that has changed since it was told.
 fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     let mut parts = Vec::new();
-    if let Some(text) = &payload.prompt {
+    let has_project = !matches!(cx.project(), Err(Error::NoProject { .. }));
+    if let Some(text) = payload.prompt.as_ref().filter(|_| !has_project) {
+        // Hooks of a user run everywhere, and make nothing there.
+        let asks = logged(cx, modes::asks_for_modes(cx, text)) == Some(true);
+        if asks && payload.session.as_ref().is_some_and(|session| runs::note_told_of_init(cx, session)) {
+            parts.push(NO_PROJECT.to_owned());
+        }
+    } else if let Some(text) = &payload.prompt {
         let scope = ModeScope { session: payload.session.clone(), ..ModeScope::default() };
         let report = logged(cx, modes::prompt(cx, &ModePromptRequest { text: text.clone(), scope }));
         parts.extend(report.into_iter().flat_map(|report| report.messages));
     }
-    if let Some(session) = &payload.session {
+    if let Some(session) = payload.session.as_ref().filter(|_| has_project) {
         for warning in logged(cx, runs::prompt_session(cx, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
         // What the modes did is told even when the run cannot be read.
-        if let Some(Some(brief)) = logged(cx, brief(cx, payload))
-            && logged(cx, runs::note_shown(cx, host, session, Some(&brief))) == Some(true)
+        if let Some(Told { text: Some(text), gist }) = logged(cx, brief(cx, payload))
+            && logged(cx, runs::note_shown(cx, host, session, gist.as_deref())) == Some(true)
         {
-            parts.push(brief);
+            parts.push(text);
         }
     }
     Ok(if parts.is_empty() { String::new() } else { context(host, "UserPromptSubmit", &parts.join("\n\n")) })

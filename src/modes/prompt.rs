@@ -108,6 +108,15 @@ pub struct PromptError {
     pub message: String,
 }
 
+/// Whether a prompt asks for modes, by the policy that counts here. Changes nothing.
+///
+/// # Errors
+/// When the policy is invalid.
+pub(crate) fn asks_for_modes(cx: &Context, text: &str) -> Result<bool> {
+    let (policy, _) = definition::policy_of(&cx.catalog(cx.project().ok().as_ref()))?;
+    Ok(!plan(&policy, &find_skills(&policy, text, &prose(text)).asked).modes.is_empty())
+}
+
 /// Carries out the skills of a prompt.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
+use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::{bound_process, session_of_process};
 use crate::runs::open::worktrees::worktree_with_flow;
@@ -34,6 +35,10 @@ pub struct Options {
     pub boot: Option<String>,
     /// How long the caller has waited already before it asked.
     pub waited: Duration,
+    /// What may be read of the open runs.
+    pub budget: Budget,
+    /// The session whose runs come first if not all of them can be read.
+    pub wanted_by: Option<SessionId>,
 }
 
 /// A part of flow above the runs that has to act when a run or a session ends.
@@ -119,6 +124,17 @@ impl Context {
     #[must_use]
     pub fn having_waited(&self, waited: Duration) -> Self {
         Self { options: Options { waited, ..self.options.clone() }, ..self.clone() }
+    }
+
+    /// This context for a caller that waits so long for what is read, unless it has said what may be read. The runs of `session`
+    /// come first.
+    #[must_use]
+    pub fn reading_for(&self, session: Option<&SessionId>, time: Duration) -> Self {
+        let budget = match &self.options.budget {
+            Budget::Whole => Budget::lasting(time),
+            given => given.clone(),
+        };
+        Self { options: Options { budget, wanted_by: session.cloned(), ..self.options.clone() }, ..self.clone() }
     }
 
     /// This context for a process that goes on when the agent that began it is gone: it keeps in mind who that was.

@@ -22,22 +22,20 @@ const KEPT: u64 = 30 * 24 * 60 * 60 * 1000;
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     session: String,
-    project: PathBuf,
+    /// The project; none where the session called a hook without one.
+    #[serde(default)]
+    project: Option<PathBuf>,
 }
 
 impl Context {
     /// This context in the project of a conversation: the one that the caller or `FLOW_DIR` names, the host names (`named`, or
-    /// its variable), that was noted for the session, or that is found from the directory in which it works now.
-    pub(crate) fn at_work(self, session: Option<&SessionId>, named: Option<&Path>, cwd: Option<&Path>) -> Self {
+    /// its variable), that was `noted` for the session, or that is found from the directory in which it works now.
+    pub(crate) fn at_work(self, noted: Option<&Path>, named: Option<&Path>, cwd: Option<&Path>) -> Self {
         if self.options.project.is_some() || self.env.flow_dir.is_some() {
             return self;
         }
-        let of_host = named.map(Path::to_owned).or_else(|| self.env.host_project.clone());
-        let noted = || session.and_then(|session| project_of(&self, session));
-        let places: [&dyn Fn() -> Option<PathBuf>; 3] = [&|| of_host.clone(), &noted, &|| cwd.map(Path::to_owned)];
-        for place in places {
-            let Some(place) = place() else { continue };
-            let there = self.in_project(&place);
+        for place in [named.or(self.env.host_project.as_deref()), noted, cwd].into_iter().flatten() {
+            let there = self.in_project(place);
             if there.project().is_ok() {
                 return there;
             }
@@ -53,21 +51,31 @@ impl Context {
         let Some(session) = self.named_session().filter(|_| !is_named && self.finds_no_project()) else {
             return (self, None);
         };
-        match project_of(&self, &session) {
+        match noted_project(&self, &session) {
             Some(project) if self.in_project(&project).project().is_ok() => (self.in_project(&project), Some(project)),
             _ => (self, None),
         }
     }
 }
 
-/// Notes in which project the session works, unless that is noted, and forgets old notes. If it cannot be written, nothing
-/// happens: then the project is found from the working directory.
-pub(crate) fn note_project(cx: &Context, session: &SessionId) {
+/// Notes in which project the session works, unless that is what was `noted`. If it cannot be written, nothing happens: then
+/// the project is found from the working directory.
+pub(crate) fn note_project(cx: &Context, session: &SessionId, noted: Option<&Path>) {
     let Ok(project) = cx.project() else { return };
-    if project_of(cx, session).as_deref() == Some(project.root()) {
-        return;
+    if noted != Some(project.root()) {
+        keep(cx, session, Some(project.root()));
     }
-    let Ok(dir) = make_user_state(cx) else { return };
+}
+
+/// Notes that the session, which works in no project, is told of `flow init`. Returns whether it was not told before; false
+/// also when it cannot be noted, or every prompt would tell it.
+pub(crate) fn note_told_of_init(cx: &Context, session: &SessionId) -> bool {
+    note_of(cx, session).is_none() && keep(cx, session, None)
+}
+
+/// Writes the note about a session, and forgets old ones. Returns whether it was written.
+fn keep(cx: &Context, session: &SessionId, project: Option<&Path>) -> bool {
+    let Ok(dir) = make_user_state(cx) else { return false };
     let now = cx.now();
     for name in dir.names().unwrap_or_default() {
         let is_note = name.starts_with(BEGINS) && name.ends_with(ENDS);
@@ -76,17 +84,19 @@ pub(crate) fn note_project(cx: &Context, session: &SessionId) {
             let _ = dir.remove(&name);
         }
     }
-    let note = Note { session: session.to_string(), project: project.root().to_owned() };
-    if let Ok(text) = serde_json::to_string(&note) {
-        let _ = replace_unflushed(&dir, &name_of(session), &text);
-    }
+    let note = Note { session: session.to_string(), project: project.map(Path::to_owned) };
+    let text = serde_json::to_string(&note).unwrap_or_default();
+    replace_unflushed(&dir, &name_of(session), &text).is_ok()
 }
 
 /// The project that was noted for the session.
-fn project_of(cx: &Context, session: &SessionId) -> Option<PathBuf> {
+pub(crate) fn noted_project(cx: &Context, session: &SessionId) -> Option<PathBuf> {
+    note_of(cx, session)?.project.filter(|project| project.is_absolute())
+}
+
+fn note_of(cx: &Context, session: &SessionId) -> Option<Note> {
     let text = user_state(cx)?.read_text(&name_of(session), NOTE_BYTES).ok()??;
-    let note: Note = serde_json::from_str(&text).ok()?;
-    (note.session == session.as_str() && note.project.is_absolute()).then_some(note.project)
+    serde_json::from_str(&text).ok().filter(|note: &Note| note.session == session.as_str())
 }
 
 fn name_of(session: &SessionId) -> String {

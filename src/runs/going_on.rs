@@ -32,6 +32,9 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     let note = HostNote::of(&project, host, session);
     let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
     let runs = Runs::read_open(cx, &project)?;
+    if runs.passed_over > 0 {
+        return Ok(None);
+    }
     let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
     let mut active = runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };

@@ -51,6 +51,8 @@ pub(crate) struct HostNote {
     over: Option<Over>,
     /// The digest of the brief that was shown last.
     shown: Option<String>,
+    /// The runs that the session was seen to hold at its last prompt.
+    held: Vec<RunId>,
     /// The runs that the session held at its last prompt, with their positions. None before the first prompt.
     pub(super) prompt: Option<BTreeMap<RunId, Seq>>,
     /// Whether the session has gone on by itself since the last prompt.
@@ -206,11 +208,14 @@ pub(super) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) ->
     let runs = Runs::read_open(cx, &project)?;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
     let held: BTreeMap<_, _> = held.map(|run| (run.head.run_id.clone(), run.last_seq.unwrap_or_default())).collect();
+    let seen = held.keys().take(RUNS).cloned().collect();
     let note = HostNote::of(&project, host, session);
-    let prompt = Some(held).filter(|held| held.len() <= RUNS);
+    // Without all of them the session does not go on by itself.
+    let prompt = Some(held).filter(|held| held.len() <= RUNS && runs.passed_over == 0);
     // When the session began there may have been no project yet.
     let process = host.process(cx)?.map(|holder| holder.to_string());
-    HostNote { at: Some(cx.now()), process, over: None, prompt, went_on: false, ..note }.keep(&project)
+    let at = Some(cx.now());
+    HostNote { at, process, over: None, held: seen, prompt, went_on: false, ..note }.keep(&project)
 }
 
 /// Notes that `session` has ended, for a session that follows it.
@@ -227,12 +232,28 @@ pub(crate) fn note_end(
     let project = cx.project()?;
     let note = HostNote::of(&project, host, session);
     let mut left: Vec<_> = left.iter().map(|run| run.run_id.clone()).collect();
-    // What it was to get back and did not get is still its own.
-    let owed = note.left.iter().filter(|_| note.follows.is_some());
+    // What it was to get back and did not get is still its own, and so is what it left if its end is reported twice.
+    let owed = note.left.iter().filter(|_| note.follows.is_some() || note.over.is_some());
     left.extend(owed.filter(|run| !left.contains(run)).cloned().collect::<Vec<_>>());
     left.truncate(RUNS);
     let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };
     HostNote { at: Some(cx.now()), left, ..note }.end(&project, over)
+}
+
+/// The runs that the session held at its last prompt, or when it ended, as far as hooks noted them.
+pub(in crate::runs) fn noted_runs(project: &Project, session: &SessionId) -> Vec<RunId> {
+    let mut runs = Vec::new();
+    for host in AgentHost::ALL {
+        let note = HostNote::of(project, host, session);
+        runs.extend(note.held);
+        runs.extend(note.left);
+    }
+    runs
+}
+
+/// Whether a hook has noted before that `session` began.
+pub(crate) fn has_begun(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
+    Ok(HostNote::of(&cx.project()?, host, session).at.is_some())
 }
 
 /// The process to which a hook has bound `session`, unless it has ended. A session's commands may run in a sandbox from

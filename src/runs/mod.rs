@@ -7,6 +7,7 @@ pub(crate) mod advice;
 pub(crate) mod answer;
 mod approve;
 mod begun;
+mod budget;
 mod claim;
 pub(crate) mod context;
 mod conversation;
@@ -55,10 +56,11 @@ pub(crate) use accepted::{Thing, accept, is_accepted};
 pub use adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use advice::{Alternative, Who};
 pub use approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refuse_agents};
+pub use budget::Budget;
 pub use claim::{ClaimReport, ClaimRequest};
 pub(crate) use claim::{claim, presence};
 pub use context::{Context, Observer, Options};
-pub(crate) use conversation::note_project;
+pub(crate) use conversation::{note_project, note_told_of_init, noted_project};
 pub use driver::CommandSource;
 pub use emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use emit::{Reporter, emit_by};
@@ -72,7 +74,7 @@ pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 #[cfg(feature = "mcp")]
 pub(crate) use hosts::session_of_host;
-pub(crate) use hosts::{is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
+pub(crate) use hosts::{has_begun, is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
 pub(crate) use init::remove_unused;
 pub use init::{InitReport, init};
 pub use keeper::Keeper;
@@ -99,6 +101,7 @@ pub use next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesReques
 pub use observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, run_report};
 pub use open::listed::ListedRun;
 pub(crate) use open::name::short_name;
+pub(crate) use open::reading::passed_over_in_words;
 #[cfg(feature = "mcp")]
 pub(crate) use open::select::heeding_own_run_only;
 #[doc(hidden)]

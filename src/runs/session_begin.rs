@@ -9,7 +9,7 @@ use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{HostNote, Over, note_prompt, prune};
-use crate::runs::open::reading::Runs;
+use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
@@ -79,7 +79,9 @@ fn get_runs(
     }
     let from = followed(project, host, &note);
     let mut warnings = Vec::new();
-    for run in runs_of(cx, project, &from)? {
+    let (runs, passed_over) = runs_of(cx, project, &from)?;
+    warnings.extend(passed_over_in_words(passed_over));
+    for run in runs {
         if started.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
@@ -114,8 +116,8 @@ fn followed(project: &Project, host: AgentHost, note: &HostNote) -> Vec<HostNote
     notes
 }
 
-/// The runs that these sessions left when they ended, and those that they hold.
-fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<Vec<RunId>> {
+/// The runs that these sessions left when they ended, and those that they hold; and how many were not looked at.
+fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<(Vec<RunId>, usize)> {
     let open = Runs::read_open(cx, project)?;
     let mut runs = Vec::new();
     for run in open.open() {
@@ -124,7 +126,7 @@ fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<Vec<Run
             runs.push(id.clone());
         }
     }
-    Ok(runs)
+    Ok((runs, open.passed_over))
 }
 
 /// Claims a run of the sessions `from` for the session `to`, unless another session has claimed it meanwhile, or it is

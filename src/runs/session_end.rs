@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
+use crate::runs::conversation::noted_project;
 use crate::runs::error::Result;
-use crate::runs::open::reading::Runs;
+use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::transaction::transact_as;
 use crate::store::Project;
 
@@ -99,7 +100,9 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     let started = Instant::now();
     let time = TIME.min(TIME_IN_ALL.saturating_sub(cx.options.waited));
     let session = request.session.clone().or_else(|| request.hook.session.clone());
-    let cx = &cx.clone().at_work(session.as_ref(), None, request.hook.cwd.as_deref());
+    let noted = session.as_ref().and_then(|session| noted_project(cx, session));
+    let cx = cx.clone().at_work(noted.as_deref(), None, request.hook.cwd.as_deref());
+    let cx = &cx.reading_for(session.as_ref(), time);
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
     let now = cx.now();
@@ -114,6 +117,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
         report.warnings.extend(told);
     }
     let runs = Runs::read_open_and_remember(cx, &project, now)?;
+    report.warnings.extend(passed_over_in_words(runs.passed_over));
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
     }

@@ -6,7 +6,9 @@ use std::process::Stdio;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, HostProcess, Sandbox, can_inject, injecting, quick, scaled};
+use flowrun::runs::Budget;
+
+use crate::support::{Answer, HostProcess, Sandbox, alone, can_inject, injecting, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
 pub fn hook(sandbox: &Sandbox, host: &str, event: &str, payload: &Value) -> String {
@@ -126,7 +128,6 @@ fn begins_with(sandbox: &Sandbox, session: &str) -> String {
 fn a_brief_leaves_out_no_work() {
     let sandbox = in_use();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-    assert_eq!(begins(&sandbox, "claude-code", "s1", "startup"), "");
     // A run that cannot be read, alone and beside another one.
     sandbox.flow(["start", "debug", "--id", "broken"]).ok();
     std::fs::write(sandbox.path(".flow/runs/broken/run.yaml"), "").unwrap();
@@ -867,4 +868,79 @@ fn trouble_that_the_projects_log_cannot_take_is_in_the_users_log() {
         log[0].contains("codex tool-use: flow does not know this event; its own log cannot be written: "),
         "{log:?}"
     );
+}
+
+/// Calls a hook in this process that may look at the time so often.
+fn hook_with(budget: Budget, sandbox: &Sandbox, event: &str, payload: &Value) -> String {
+    let answer = sandbox.hooked_reading(budget, alone(), &[], ("codex", event), payload).unwrap();
+    let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap_or_default();
+    assert!(log.lines().all(|line| line.contains("not looked at")), "{event}: {log}");
+    answer
+}
+
+#[test]
+fn a_hook_without_time_for_all_runs_reads_those_of_its_session_and_counts_the_others() {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["init"]).ok();
+    sandbox.inside(["start", "debug", "--id", "a-own", "--session", "s1"]).ok();
+    for nth in 0..68 {
+        sandbox.inside(["start", "debug", "--id", &format!("b{nth}"), "--another"]).ok();
+    }
+    let session = json!({ "session_id": "s1", "prompt": "go on", "stop_hook_active": false });
+    let (none, enough) = (|| Budget::of_times(0), || Budget::of_times(1000));
+    let missed = "5 runs were not looked at within 0.5 s; `flow list` shows them";
+    // The run is not noted yet, and its name comes last.
+    let text = told(&hook_with(none(), &sandbox, "session-start", &session), "SessionStart");
+    assert!(text.contains(missed) && !text.contains("run a-own"), "{text}");
+    let text = told(&hook_with(enough(), &sandbox, "user-prompt-submit", &session), "UserPromptSubmit");
+    assert!(text.contains("run a-own") && !text.contains("not looked at"), "{text}");
+    let text = told(&hook_with(none(), &sandbox, "session-start", &session), "SessionStart");
+    assert!(text.contains("run a-own") && text.contains(missed), "{text}");
+    // How many were not reached is no news.
+    assert_eq!(hook_with(none(), &sandbox, "user-prompt-submit", &session), "");
+    // There may be another run of the session among those.
+    sandbox.inside(["record-activity", "--run-id", "a-own", "--id", "look", "--session", "s1"]).ok();
+    assert_eq!(hook_with(none(), &sandbox, "stop", &session), "");
+    hook_with(none(), &sandbox, "session-end", &session);
+    assert!(sandbox.read("a-own", "run.yaml").contains("session ended"));
+}
+
+#[test]
+fn where_no_run_is_open_a_new_session_is_told_once_how_to_begin() {
+    let sandbox = in_use();
+    let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.contains("`flow start WORKFLOW --issue N`") && text.contains("start-issue"), "{text}");
+    for source in ["resume", "compact", "startup"] {
+        assert_eq!(begins(&sandbox, "codex", "s1", source), "", "{source}");
+    }
+    // The conversation of a new session does not know it.
+    assert_ne!(begins(&sandbox, "codex", "s2", "clear"), "");
+    started(&sandbox);
+    let text = told(&begins(&sandbox, "codex", "s3", "startup"), "SessionStart");
+    assert!(!text.contains("WORKFLOW"), "{text}");
+}
+
+#[test]
+fn without_a_project_hooks_make_nothing_and_a_skill_is_told_of_init_once() {
+    let sandbox = Sandbox::new();
+    let prompt = |session: &str, text: &str| {
+        hook(&sandbox, "claude-code", "user-prompt-submit", &json!({ "session_id": session, "prompt": text }))
+    };
+    for event in EVENTS {
+        assert_eq!(
+            hook(&sandbox, "claude-code", event, &json!({ "session_id": "s1", "prompt": "go on" })),
+            "",
+            "{event}"
+        );
+    }
+    assert_eq!(prompt("s1", "what does $team do?") + &prompt("s1", "$cancel"), "");
+    for session in ["s1", "s2"] {
+        let text = told(&prompt(session, "$team fix it"), "UserPromptSubmit");
+        assert!(text.contains("`flow init`"), "{text}");
+        assert_eq!(prompt(session, "$forge fix it"), "");
+    }
+    assert!(!sandbox.path(".flow").exists());
+    sandbox.flow(["init"]).ok();
+    assert!(told(&prompt("s1", "$forge fix it"), "UserPromptSubmit").contains("forge activated"));
 }

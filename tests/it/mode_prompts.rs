@@ -41,6 +41,14 @@ fn check(prompts: &[Case]) {
     });
 }
 
+/// Checks that prompts begin nothing, and that nothing is told.
+fn check_silent(prompts: &[&str]) {
+    for prompt in prompts {
+        let skills = skills(prompt);
+        assert_eq!((&skills.asked[..], &skills.told[..]), (&[][..], &[][..]), "{prompt}");
+    }
+}
+
 #[test]
 fn a_skill_at_the_beginning_of_a_prompt_or_a_line_begins() {
     check(&[
@@ -251,7 +259,7 @@ fn a_denied_skill_begins_nothing() {
 
 #[test]
 fn a_skill_that_is_glued_to_code_begins_nothing() {
-    for code in [
+    check_silent(&[
         "export $team",
         "s/$team/x/",
         "$team.name",
@@ -301,15 +309,12 @@ fn a_skill_that_is_glued_to_code_begins_nothing() {
         "@$team",
         "!$team",
         "&$team",
-    ] {
-        let skills = skills(code);
-        assert_eq!((&skills.asked[..], &skills.told[..]), (&[][..], &[][..]), "{code}");
-    }
+    ]);
 }
 
 #[test]
 fn what_is_quoted_begins_nothing() {
-    for quoted in [
+    check_silent(&[
         "`$forge` is a skill name, use it?",
         "```\n$autopilot\n```\nwhat does this do?",
         "~~~\n$autopilot\n~~~",
@@ -330,10 +335,7 @@ fn what_is_quoted_begins_nothing() {
         "<!-- $team -->",
         "| skill | what |\n|---|---|\n| $team | several agents |\n| use $forge | one |",
         "skill | what\n--- | ---\n$team | several agents",
-    ] {
-        let skills = skills(quoted);
-        assert_eq!((&skills.asked[..], &skills.told[..]), (&[][..], &[][..]), "{quoted}");
-    }
+    ]);
 }
 
 #[test]

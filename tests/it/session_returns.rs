@@ -296,7 +296,6 @@ proptest! {
             if conversation.is_over {
                 // Only the first session of a conversation has a mode.
                 prop_assert_ne!(is_over(&conversation.session), Some(false));
-                conversation.begins(&sandbox, "resume", Trouble::None);
             }
             conversation.report(&sandbox, Report::Prompt, Trouble::None);
             prop_assert_ne!(is_over(&conversation.session), Some(true));

@@ -5,6 +5,11 @@ use clap::Args;
 use crate::cli::args::values::text;
 use crate::model::SessionId;
 
+/// What the help of `hook` says behind the options.
+pub(super) const HOOK_TIMES: &str = "\
+Times:
+  A hook waits 0.1 s for another writer, unless --lock-timeout says otherwise, and reads runs for 0.5 s at most.";
+
 // Arguments of `hook`.
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {

@@ -8,7 +8,7 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{HolderLife, life};
-use crate::runs::look::resume::{Look, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::look::resume::{Look, Looked, ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
@@ -78,7 +78,7 @@ pub struct BriefReport {
 }
 
 /// What an agent has to know of the work in its project and around it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Overview {
     /// Where the run stands that its session would resume.
     pub(crate) run: Option<BriefReport>,
@@ -86,6 +86,8 @@ pub(crate) struct Overview {
     pub(crate) unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub(crate) worktrees: Vec<OtherWorktree>,
+    /// How many runs were not looked at, because the caller's budget was spent.
+    pub(crate) passed_over: usize,
 }
 
 /// Looks for work that a session should know of. Without a project that can only be in other worktrees.
@@ -93,11 +95,13 @@ pub(crate) struct Overview {
 /// # Errors
 /// As [`crate::runs::resume`].
 pub(crate) fn overview(cx: &Context, request: &BriefRequest) -> Result<Overview> {
+    // Its own project first: there may not be time for all.
+    let here = look(cx, request.session.as_ref());
     let worktrees = other_worktrees(cx, RUNS_NAMED);
-    match look(cx, request.session.as_ref()) {
-        Ok((mut report, view)) => {
+    match here {
+        Ok(Looked { mut report, view, passed_over }) => {
             let unreadable = std::mem::take(&mut report.unreadable);
-            Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees })
+            Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
         }
         Err(Error::NoProject { .. }) => Ok(Overview { worktrees, ..Overview::default() }),
         Err(error) => Err(error),
@@ -117,11 +121,11 @@ pub(in crate::runs) fn brief_of(
     cx: &Context,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let (report, view) = look(cx, session)?;
+    let Looked { report, view, .. } = look(cx, session)?;
     Ok(of_run(cx, report, view.as_ref())?.map(|report| (report, view)))
 }
 
-fn look(cx: &Context, session: Option<&SessionId>) -> Result<(ResumeReport, Option<View>)> {
+fn look(cx: &Context, session: Option<&SessionId>) -> Result<Looked> {
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
     resume_here(&heeding_own_run_only(cx), &asked, Look::Quick)
 }

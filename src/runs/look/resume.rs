@@ -128,7 +128,7 @@ pub enum TreeState {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
-    let (mut report, _) = resume_here(cx, request, Look::Whole)?;
+    let Looked { mut report, .. } = resume_here(cx, request, Look::Whole)?;
     report.worktrees = other_worktrees(cx, if request.worktrees { usize::MAX } else { 0 });
     if report.verdict == Verdict::None {
         for other in report.worktrees.iter().take(WORKTREES) {
@@ -151,27 +151,39 @@ pub(in crate::runs) enum Look {
     Quick,
 }
 
-/// As [`resume`], without other worktrees. With the run as it was read, if it could be.
-pub(in crate::runs) fn resume_here(
-    cx: &Context,
-    request: &ResumeRequest,
-    look: Look,
-) -> Result<(ResumeReport, Option<View>)> {
+/// What was found here.
+pub(in crate::runs) struct Looked {
+    pub(in crate::runs) report: ResumeReport,
+    /// The run as it was read, if it could be.
+    pub(in crate::runs) view: Option<View>,
+    /// How many runs were not looked at.
+    pub(in crate::runs) passed_over: usize,
+}
+
+impl Looked {
+    fn without_run(report: ResumeReport, passed_over: usize) -> Self {
+        Self { report, view: None, passed_over }
+    }
+}
+
+/// As [`resume`], without other worktrees.
+pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<Looked> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
-            return Ok((no_project(around.as_deref()), None));
+            return Ok(Looked::without_run(no_project(around.as_deref()), 0));
         }
         Err(error) => return Err(error),
     };
     let caller = cx.caller(request.session.clone(), None)?;
     let runs = Runs::read_open(cx, &project)?;
+    let passed_over = runs.passed_over;
     let purpose = if request.claim.is_some() { Purpose::Write } else { Purpose::Read };
     let (run, doubt) = match named_run(cx, &project, request.run.as_deref(), purpose)? {
         Some(run) => (run, None),
         None => match newest_meant(cx, &project, &runs, caller.session.as_ref()) {
             Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
-            None => return Ok((nothing_readable(cx, &project, runs)?, None)),
+            None => return Ok(Looked::without_run(nothing_readable(cx, &project, runs)?, passed_over)),
         },
     };
     let claim = match request.claim {
@@ -191,7 +203,7 @@ pub(in crate::runs) fn resume_here(
         Err(error) => {
             let others = candidates(&runs, run.id().as_str());
             let report = conflict(cx, &project, &*run, error)?;
-            return Ok((ResumeReport { candidates: others, ..report }, None));
+            return Ok(Looked::without_run(ResumeReport { candidates: others, ..report }, passed_over));
         }
     };
     let presence = match claim {
@@ -209,7 +221,7 @@ pub(in crate::runs) fn resume_here(
     }
     report.claim = claim;
     report.unreadable = runs.unreadable;
-    Ok((report, Some(view)))
+    Ok(Looked { report, view: Some(view), passed_over })
 }
 
 /// The report about a run that can be read.

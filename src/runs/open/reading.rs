@@ -11,8 +11,10 @@ use serde::Serialize;
 
 use crate::disk::Processors;
 use crate::model::{Explain as _, RunId, RunSummary, SessionId, Timestamp};
+use crate::runs::budget::Budget;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::hosts::noted_runs;
 use crate::runs::open::view::{Listed, for_listing};
 use crate::store::{Project, StoredRun};
 
@@ -53,41 +55,75 @@ pub(crate) fn read_runs<T: Send>(
     ids: &[RunId],
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    let read = |ids: &[RunId]| -> Result<_> {
-        let (mut picked, mut unreadable) = (Vec::new(), Vec::new());
-        project.runs().each(ids, &mut |id, run| {
-            match run.map_err(Error::from).and_then(|run| read(&*run)) {
-                Ok(taken) => picked.extend(taken),
-                // The files are on another branch, so the run is not listed here.
-                Err(Error::Elsewhere { .. }) => {}
-                Err(error) => unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
+    let read = read_within(&Budget::Whole, project, ids, read)?;
+    Ok((read.picked, read.unreadable))
+}
+
+/// What was read, in any order, and what was not.
+struct Read<T> {
+    picked: Vec<T>,
+    unreadable: Vec<Unreadable>,
+    passed_over: usize,
+}
+
+/// As [`read_runs`], from the first run on until the budget is spent.
+fn read_within<T: Send>(
+    budget: &Budget,
+    project: &Project,
+    ids: &[RunId],
+    read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
+) -> Result<Read<T>> {
+    let read = &|ids: &[RunId]| -> Result<Read<T>> {
+        let mut all = Read { picked: Vec::new(), unreadable: Vec::new(), passed_over: 0 };
+        for (nth, some) in ids.chunks(RUNS_AT_ONCE).enumerate() {
+            // The first ones are read in any case: among them are those that the caller's session holds.
+            if nth > 0 && budget.is_spent() {
+                all.passed_over = ids.len() - nth * RUNS_AT_ONCE;
+                break;
             }
-        })?;
-        Ok((picked, unreadable))
+            project.runs().each(some, &mut |id, run| {
+                match run.map_err(Error::from).and_then(|run| read(&*run)) {
+                    Ok(taken) => all.picked.extend(taken),
+                    // The files are on another branch, so the run is not listed here.
+                    Err(Error::Elsewhere { .. }) => {}
+                    Err(error) => {
+                        all.unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() });
+                    }
+                }
+            })?;
+        }
+        Ok(all)
     };
     let useful = ids.len() / RUNS_A_THREAD;
     let threads = if useful < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(useful) };
-    let (own, others) = ids.split_at(ids.len().div_ceil(threads));
+    // Dealt one by one, so that each thread begins with the first ones.
+    let dealt = &|nth: usize| ids.iter().skip(nth).step_by(threads).cloned().collect::<Vec<_>>();
     let mut processors = Processors::default();
-    let (picked, mut unreadable) = thread::scope(|scope| {
-        let others = others.chunks(own.len().max(1)).map(|ids| scope.spawn(|| read(ids)));
+    let mut all = thread::scope(|scope| {
+        let others = (1..threads).map(|nth| scope.spawn(move || read(&dealt(nth))));
         let others: Vec<_> = others.inspect(|_| processors.leave()).collect();
-        let mut all = read(own)?;
+        let mut all = if threads == 1 { read(ids)? } else { read(&dealt(0))? };
         for other in others {
-            let (picked, unreadable) = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            all.0.extend(picked);
-            all.1.extend(unreadable);
+            let more = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            all.picked.extend(more.picked);
+            all.unreadable.extend(more.unreadable);
+            all.passed_over += more.passed_over;
         }
         Ok::<_, Error>(all)
     })?;
-    unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
-    Ok((picked, unreadable))
+    all.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
+    Ok(all)
 }
+
+/// How many runs are read before the budget is looked at again.
+const RUNS_AT_ONCE: usize = 64;
 
 /// Readable runs, newest first, and unreadable ones.
 pub(crate) struct Runs {
     pub(crate) summaries: Vec<RunSummary>,
     pub(crate) unreadable: Vec<Unreadable>,
+    /// How many runs were not looked at, because the caller's budget was spent.
+    pub(crate) passed_over: usize,
 }
 
 impl Runs {
@@ -115,17 +151,37 @@ impl Runs {
     }
 
     fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
-        let (listed, unreadable) = read_runs(project, &ids, |run| for_listing(cx, project, run).map(Some))?;
-        listed.iter().for_each(look);
-        let mut summaries: Vec<_> = listed.into_iter().map(|listed| listed.summary).collect();
+        let budget = &cx.options.budget;
+        let ids = if budget.is_whole() { ids } else { most_wanted_first(cx, project, ids) };
+        let Read { picked, unreadable, passed_over } =
+            read_within(budget, project, &ids, |run| for_listing(cx, project, run).map(Some))?;
+        picked.iter().for_each(look);
+        let mut summaries: Vec<_> = picked.into_iter().map(|listed| listed.summary).collect();
         summaries.sort_by(|a, b| (b.head.created_at, &b.head.run_id).cmp(&(a.head.created_at, &a.head.run_id)));
-        Ok(Self { summaries, unreadable })
+        Ok(Self { summaries, unreadable, passed_over })
     }
 
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
     }
+}
+
+/// The runs that the caller's session held when a hook looked last, and then the others, those with the latest names first:
+/// names begin with the time of the start unless the caller gave another one.
+fn most_wanted_first(cx: &Context, project: &Project, mut ids: Vec<RunId>) -> Vec<RunId> {
+    let own = match cx.options.wanted_by.as_ref() {
+        Some(session) if ids.len() > RUNS_AT_ONCE => noted_runs(project, session),
+        _ => Vec::new(),
+    };
+    ids.sort_by(|a, b| (own.contains(b), b).cmp(&(own.contains(a), a)));
+    ids
+}
+
+/// How many runs were not looked at, in words; `None` if all were.
+pub(crate) fn passed_over_in_words(passed_over: usize) -> Option<String> {
+    let runs = if passed_over == 1 { "run was" } else { "runs were" };
+    (passed_over > 0).then(|| format!("{passed_over} {runs} not looked at within 0.5 s; `flow list` shows them"))
 }
 
 /// A run that cannot be read.

@@ -9,7 +9,7 @@ use crate::model::{Explain as _, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::reading::{Runs, Unreadable};
+use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::store::{Presence, Project};
 
 /// Another worktree of the repository with its own `.flow`.
@@ -61,11 +61,10 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
     let mut others = Vec::new();
     for (path, cx) in in_other_worktrees(cx) {
         match open_runs(&cx) {
-            Ok((runs, unreadable)) if runs.is_empty() && unreadable.is_empty() => {}
-            Ok((mut runs, unreadable)) => {
+            Ok((runs, None)) if runs.is_empty() => {}
+            Ok((mut runs, error)) => {
                 let open_runs = runs.len();
                 runs.truncate(named);
-                let error = unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
                 others.push(OtherWorktree { path, open_runs, runs, error });
             }
             Err(error) => {
@@ -76,10 +75,13 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
     others
 }
 
-fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Vec<Unreadable>)> {
+/// The open runs of a project, and why others are missing.
+fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Option<String>)> {
     let project = cx.project()?;
     let runs = Runs::read_open(cx, &project)?;
-    Ok((runs.open().cloned().map(ListedRun::from).collect(), runs.unreadable))
+    let unreadable = runs.unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
+    let missing = unreadable.or_else(|| passed_over_in_words(runs.passed_over));
+    Ok((runs.open().cloned().map(ListedRun::from).collect(), missing))
 }
 
 /// Another worktree that has the run `id`.

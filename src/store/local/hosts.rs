@@ -10,7 +10,7 @@ use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
 
 /// Largest note about a session, in bytes.
-const NOTE_BYTES: usize = 4096;
+const NOTE_BYTES: usize = 16 << 10;
 /// Largest log of trouble, in bytes. A longer one is begun anew, with its second half.
 const LOG_BYTES: usize = 64 * 1024;
 

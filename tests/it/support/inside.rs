@@ -12,7 +12,7 @@ use flowrun::hooks::{Call, Given, hook};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{Explain as _, SessionId};
 use flowrun::modes::ModesObserver;
-use flowrun::runs::{self, Context, Error, Options, SessionEndRequest};
+use flowrun::runs::{self, Budget, Context, Error, Options, SessionEndRequest};
 use serde_json::{Value, json};
 
 use super::faulty::{FaultyDisk, Mistake};
@@ -51,12 +51,25 @@ impl Sandbox {
         &self,
         disk: Arc<dyn Disk>,
         env: &[(&'static str, String)],
+        called: (&str, &str),
+        payload: &Value,
+    ) -> Option<String> {
+        self.hooked_reading(Budget::Whole, disk, env, called, payload)
+    }
+
+    /// As [`Self::hooked`], where only so much may be read.
+    pub fn hooked_reading(
+        &self,
+        budget: Budget,
+        disk: Arc<dyn Disk>,
+        env: &[(&'static str, String)],
         (host, event): (&str, &str),
         payload: &Value,
     ) -> Option<String> {
         let options = Options {
             command: "flow hook".to_owned(),
             lock_wait: Some(Duration::from_millis(1)),
+            budget,
             ..Options::default()
         };
         let cx = self.context(&self.root(), disk, env, options).observed_by(Arc::new(ModesObserver));
