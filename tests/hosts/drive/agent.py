@@ -7,9 +7,9 @@ import re
 import signal
 import time
 
-from cases import LEAVE, RESUME, Scene
+from cases import RESUME, Scene
 from claude import Claude
-from model import Step
+from formats import Step
 from project import owned_processes, trouble_of
 from terminal import until
 
@@ -132,7 +132,7 @@ class Interrupted:
 
     def new_session(self):
         self.stop_turn()
-        self.terminal.enter(LEAVE[self.kind])
+        self.terminal.enter(self.kind.leave)
         self.terminal.is_over(10)
         self.terminal.end()
         self.terminal = self.scene.open()

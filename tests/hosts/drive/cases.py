@@ -5,7 +5,8 @@ import time
 
 from claude import Claude
 from codex import Codex
-from model import Model, Step, steps
+from formats import Step
+from model import Model, steps
 from project import Project, trouble_of
 from terminal import until
 
@@ -14,8 +15,6 @@ RECORD = Step(command="flow record-activity --id look")
 MORE = Step(command="flow record-activity --id more")
 RESUME = {Claude: ("--continue",), Codex: ("resume", "--last")}
 FORK = {Claude: ("--continue", "--fork-session"), Codex: ("fork", "--last")}
-LEAVE = {Claude: "/exit", Codex: "/quit"}
-HOST_NAMES = {Claude: "claude-code", Codex: "codex"}
 
 
 class Scene:
@@ -50,7 +49,7 @@ class Scene:
         time.sleep(0.3)
 
     def leave(self, terminal):
-        terminal.enter(LEAVE[type(self.host)])
+        terminal.enter(self.host.leave)
         terminal.is_over(10)
         terminal.end()
 
@@ -220,7 +219,7 @@ def nesting(host, programs, folder):
         scene.expect("verdict of the outer run meanwhile", scene.project.verdict(scene.run())["verdict"], "held")
         scene.expect("verdict of the inner run meanwhile", scene.project.verdict("inner")["verdict"], "continue")
         process.communicate(timeout=60)
-        for run, name in ((scene.run(), HOST_NAMES[host]), ("inner", HOST_NAMES[type(inner)])):
+        for run, name in ((scene.run(), host.flow_name), ("inner", inner.flow_name)):
             sessions = {event["session"] for event in scene.project.events(run) if event.get("session")}
             scene.expect(f"sessions of {run}", sessions, {scene.project.sessions(name)[-1]})
             scene.expect(f"verdict of {run}", scene.project.verdict(run)["verdict"], "continue")

@@ -1,20 +1,21 @@
 """Claude Code with a home of its own and flow's hooks in its settings."""
 
 import json
-import subprocess
 
+from host import Host
 from project import environment
-from terminal import Terminal, headless
+from terminal import Terminal
 
 KEY = "sk-ant-scripted-model-of-the-drive"
 
 
-class Claude:
+class Claude(Host):
     name = "claude"
     title = "Claude Code"
+    flow_name = "claude-code"
 
     def __init__(self, project, model, programs):
-        self.project = project
+        super().__init__(project)
         self.config = project.home / ".claude"
         self.config.mkdir()
         (self.config / ".claude.json").write_text(json.dumps(self._state()))
@@ -23,7 +24,7 @@ class Claude:
         self.env = environment(
             project.home, programs.flow, programs.claude,
             CLAUDE_CONFIG_DIR=str(self.config),
-            ANTHROPIC_BASE_URL=model.url,
+            ANTHROPIC_BASE_URL=model.address(self.name),
             ANTHROPIC_API_KEY=KEY,
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
             DISABLE_AUTOUPDATER="1",
@@ -42,18 +43,10 @@ class Claude:
             "projects": {str(self.project.root): trusted},
         }
 
-    def install(self, *options):
-        install = ["flow", "hooks", "install", "--host", "claude-code", *options]
-        subprocess.run(install, cwd=self.project.root, env=self.env, check=True, capture_output=True)
-        return self
-
-    def headless(self, prompt, *options):
-        return headless(["claude", *options, "-p", prompt], self.project.root, self.env)
+    def command(self, prompt, *options):
+        return ["claude", *options, "-p", prompt]
 
     def terminal(self, *options):
         terminal = Terminal(["claude", *options], self.project.root, self.env)
         terminal.wait_for("❯")
         return terminal
-
-    def close(self):
-        """Nothing outlives its terminal."""

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import time
 
+from host import Host
 from project import environment, owned_processes
-from terminal import Terminal, headless, until
+from terminal import Terminal, until
 
 CONFIG = """\
 model = "gpt-5.5"
@@ -36,15 +37,17 @@ trust_level = "trusted"
 NO_DAEMON = ("-c", "features.daemon_auto_start=false")
 
 
-class Codex:
+class Codex(Host):
     name = "codex"
     title = "Codex"
+    flow_name = "codex"
+    leave = "/quit"
 
     def __init__(self, project, model, programs):
-        self.project = project
+        super().__init__(project)
         self.config = project.home / ".codex"
         self.config.mkdir()
-        (self.config / "config.toml").write_text(CONFIG.format(url=model.url, project=project.root))
+        (self.config / "config.toml").write_text(CONFIG.format(url=model.address(self.name), project=project.root))
         # Codex runs commands in a login shell.
         for profile in (".profile", ".bashrc"):
             (project.home / profile).write_text(f'export PATH="{programs.flow}:$PATH"\n')
@@ -53,8 +56,7 @@ class Codex:
         )
 
     def install(self, *options):
-        install = ["flow", "hooks", "install", "--host", "codex", *options]
-        subprocess.run(install, cwd=self.project.root, env=self.env, check=True, capture_output=True)
+        super().install(*options)
         self.trust()
         return self
 
@@ -69,12 +71,12 @@ class Codex:
         terminal.wait_for("›.*\n.*", 10)
         if not until(lambda: "trusted_hash" in (self.config / "config.toml").read_text(), 10):
             raise RuntimeError(f"the hooks are not trusted:\n{terminal.screen()}")
-        terminal.enter("/quit")
+        terminal.enter(self.leave)
         terminal.is_over(5)
         terminal.end()
 
-    def headless(self, prompt, *options):
-        return headless(["codex", "exec", *options, prompt], self.project.root, self.env)
+    def command(self, prompt, *options):
+        return ["codex", "exec", *options, prompt]
 
     def terminal(self, *options):
         terminal = Terminal(["codex", *options], self.project.root, self.env)

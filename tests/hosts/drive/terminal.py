@@ -25,6 +25,18 @@ ANSWERS = {
 }
 
 
+class _Screen(pyte.Screen):
+    """A screen that passes over the private forms of sequences, which pyte reads and cannot take."""
+
+    def report_device_status(self, mode, **private):
+        if not private:
+            super().report_device_status(mode)
+
+    def select_graphic_rendition(self, *attributes, **private):
+        if not private:
+            super().select_graphic_rendition(*attributes)
+
+
 def until(condition, seconds):
     """Waits until the condition holds. Returns whether it did in time."""
     end = time.monotonic() + seconds
@@ -56,7 +68,7 @@ def headless(command, folder, env):
 
 class Terminal:
     def __init__(self, command, folder, env):
-        self.display = pyte.Screen(COLUMNS, ROWS)
+        self.display = _Screen(COLUMNS, ROWS)
         self.parser = pyte.ByteStream(self.display)
         self.lock = threading.Lock()
         self.master, slave = pty.openpty()
@@ -108,17 +120,18 @@ class Terminal:
         self.send("\r")
 
     def prompt(self, text, model):
-        """Gives the host a prompt. A host that still starts may lose the key that ends it."""
+        """Gives the host a prompt. A host that still starts may lose the key that ends it; some start for half a minute."""
         asked = len(model.requests)
         self.enter(text)
-        for _ in range(5):
+        for _ in range(20):
             if until(lambda: len(model.requests) > asked, 3):
                 return
             self.send("\r")
         raise TimeoutError(f"the host does not take {text!r}:\n{self.screen()}")
 
     def signal(self, number):
-        self.process.send_signal(number)
+        """Sends a signal to all processes of the program: some are two, and the first only waits for the second."""
+        os.killpg(self.process.pid, number)
 
     def is_over(self, seconds=0.0):
         return until(lambda: self.process.poll() is not None, seconds)
@@ -134,5 +147,5 @@ class Terminal:
         """Ends what is left."""
         self.close()
         if not self.is_over(0.2):
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

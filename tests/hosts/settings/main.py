@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "drive"))
-from model import Model, Step  # noqa: E402
+from formats import Step  # noqa: E402
+from model import Model  # noqa: E402
 
 KEY = "sk-ant-scripted-model-of-the-drive"
 COMMAND = {"type": "command", "command": "true"}
@@ -99,7 +100,7 @@ def main():
         (config / ".claude.json").write_text(json.dumps(state))
         model = Model(lambda request: Step("Done."))
         env = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "CLAUDE_CONFIG_DIR": str(config)}
-        env |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": KEY, "IS_SANDBOX": "1"}
+        env |= {"ANTHROPIC_BASE_URL": model.address("claude"), "ANTHROPIC_API_KEY": KEY, "IS_SANDBOX": "1"}
         env |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"}
         wrong = 0
         every = list(cases({"hooks": [{"type": "command", "command": f"touch {marker}"}]}))

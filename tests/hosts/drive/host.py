@@ -1,0 +1,39 @@
+"""What the hosts have in common."""
+
+import subprocess
+
+from terminal import headless
+
+
+class Host:
+    """A host with a home of its own. A subclass names it, writes its settings, and gives its environment as `env`."""
+
+    name = ""
+    title = ""
+    flow_name = ""  # What flow calls it.
+    leave = "/exit"  # The command of its prompt that ends it.
+
+    def __init__(self, project):
+        self.project = project
+        self.env = {}
+
+    def install(self, *options):
+        command = ["flow", "hooks", "install", "--host", self.flow_name, *options]
+        done = subprocess.run(command, cwd=self.project.root, env=self.env, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"flow hooks install --host {self.flow_name} exits {done.returncode}: {done.stderr.strip()}")
+        return self
+
+    def command(self, prompt, *options):
+        """The command that lets it work on one prompt without a terminal."""
+        raise NotImplementedError
+
+    def headless(self, prompt, *options):
+        return headless(self.command(prompt, *options), self.project.root, self.env)
+
+    def terminal(self, *options):
+        """Opens it in a terminal, and waits until it takes a prompt."""
+        raise NotImplementedError
+
+    def close(self):
+        """Ends what outlives its terminals."""
