@@ -1,7 +1,5 @@
 """Codex with a home of its own and flow's hooks, which are trusted in the dialog at its start."""
 
-import os
-import signal
 import subprocess
 import time
 
@@ -88,13 +86,6 @@ class Codex(Host):
         """The processes of this home: its daemon, and what it runs."""
         return owned_processes("CODEX_HOME", self.config)
 
-    def kill_daemon(self):
-        for process in self.processes():
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-
     def close(self):
         """Stops the daemon, if the terminal has started one."""
         stop = ["codex", "app-server", "daemon", "stop"]
@@ -103,4 +94,4 @@ class Codex(Host):
         except subprocess.TimeoutExpired:
             pass  # It waits for turns that were stopped; see below.
         if not until(lambda: not self.processes(), 5):
-            self.kill_daemon()
+            self.kill()

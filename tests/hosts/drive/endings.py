@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 from claude import Claude
 from codex import NO_DAEMON, Codex
-from model import Model, Step, steps
+from copilot import Copilot
+from formats import Step
+from gemini import Gemini
+from model import Model, steps
+from opencode import OpenCode
 from project import Project, trouble_of
+from qwen import Qwen
 from terminal import until
 
 # A daemon ends the sessions of a closed terminal after a minute.
@@ -24,6 +29,7 @@ class Way:
     options: tuple = ()
     headless: bool = False
     outlives: bool = False
+    unsteady: tuple = ()  # The endings that were reported at one time and not at another.
 
 
 WAYS = [
@@ -32,23 +38,31 @@ WAYS = [
     Way("Codex, `exec`", Codex, headless=True),
     Way("Codex, terminal without its daemon", Codex, options=NO_DAEMON),
     Way("Codex, terminal", Codex, outlives=True),
+    Way("Qwen Code, `-p`", Qwen, headless=True),
+    Way("Qwen Code, terminal", Qwen, unsteady=("SIGINT in a turn", "SIGTERM in a turn", "SIGHUP in a turn")),
+    Way("Gemini CLI, `-p`", Gemini, headless=True),
+    Way("Gemini CLI, terminal", Gemini),
+    Way("Copilot CLI, `-p`", Copilot, headless=True),
+    Way("Copilot CLI, terminal", Copilot),
+    Way("OpenCode, `run`", OpenCode, headless=True),
+    Way("OpenCode, terminal", OpenCode),
 ]
 
 
-def leave(terminal, host):
-    terminal.enter("/exit" if host is Claude else "/quit")
-
-
 def press_twice(terminal, key):
-    terminal.send(key)
-    time.sleep(0.5)
-    if not terminal.is_over():
+    """Hosts ask for the same key again within a second, which a busy machine may miss."""
+    for _ in range(3):
         terminal.send(key)
+        if terminal.is_over(0.5):
+            return
+        terminal.send(key)
+        if terminal.is_over(10):
+            return
 
 
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP, "SIGKILL": signal.SIGKILL}
 KEYS = {
-    "/exit": leave,
+    "/exit": lambda terminal, host: terminal.enter(host.leave),
     "Ctrl-D": lambda terminal, _: press_twice(terminal, "\x04"),
     "two Ctrl-C": lambda terminal, _: press_twice(terminal, "\x03"),
     "closed terminal": lambda terminal, _: terminal.close(),
@@ -88,6 +102,8 @@ def measure(way, ending, programs, folder):
     host = way.host(Project(folder, programs.flow), model, programs).install()
     try:
         _work_and_end(way, ending, host, model, busy)
+        if not way.outlives:
+            until(lambda: not host.processes(), 10)  # The first of two processes may be over before the second.
         return _outcome(way, ending, host)
     finally:
         host.close()
@@ -100,7 +116,7 @@ def _work_and_end(way, ending, host, model, busy):
         process = host.headless("Do the work.", *way.options)
         if number and model.wait_for_turns(3):
             time.sleep(0.3)
-            process.send_signal(number)
+            os.killpg(process.pid, number)  # As a terminal's signals do; see there.
         process.communicate(timeout=60)
         return
     terminal = host.terminal(*way.options)
@@ -109,13 +125,15 @@ def _work_and_end(way, ending, host, model, busy):
         if busy:
             model.wait_for_turns(3)
         else:
-            terminal.wait_for("All recorded")
+            terminal.wait_for("All recorded", 60)
         time.sleep(0.5)
         if number:
             terminal.signal(number)
         else:
             KEYS[ending](terminal, way.host)
-        terminal.is_over(10)
+        is_asked = not number and ending != "closed terminal"  # A person asks it to end, and it does.
+        if not terminal.is_over(30 if is_asked else 10) and is_asked:
+            raise RuntimeError(f"{ending} does not end the host:\n{terminal.screen()}")
     finally:
         terminal.end()
 
@@ -131,7 +149,7 @@ def _outcome(way, ending, host):
         if seen["verdict"] != "held":
             wrong.append(f"the daemon lives, and the verdict is {seen['verdict']}")
         if ending == "/exit" and until(is_reported, LATER):
-            reported = f"{round((time.monotonic() - ended) / 10) * 10} seconds later"
+            reported = f"{round((time.monotonic() - ended) / 30) * 30} seconds later"
         host.close()
         until(is_reported, 5)
     seen = project.verdict(run)
@@ -156,10 +174,19 @@ def row(way, outcomes):
     """A row of the table, from the outcomes of its endings by name."""
     cells = []
     for column in COLUMNS.values():
-        found = list(dict.fromkeys(outcomes[ending].reported for ending in column if ending in outcomes))
-        later = [cell for cell in found if cell.endswith("later")]
-        cells.append((later or [" or ".join(found)])[0])
+        found = {ending: outcomes[ending].reported for ending in column if ending in outcomes}
+        found |= {ending: "not always" for ending in found if ending in way.unsteady}
+        later = [text for text in found.values() if text.endswith("later")]
+        cells.append(later[0] if later else _cell(found))
     return f"| {way.title} |" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
+def _cell(found):
+    """What was found for the endings of a column: one text, and the endings that differ from the first."""
+    if not found:
+        return ""
+    first = next(iter(found.values()))
+    return "; ".join([first, *(f"{ending}: {text}" for ending, text in found.items() if text != first)])
 
 
 def header():

@@ -1,7 +1,10 @@
 """What the hosts have in common."""
 
+import os
+import signal
 import subprocess
 
+from project import owned_processes
 from terminal import headless
 
 
@@ -35,5 +38,17 @@ class Host:
         """Opens it in a terminal, and waits until it takes a prompt."""
         raise NotImplementedError
 
+    def processes(self):
+        """The processes of this home: the program, and what it runs."""
+        return owned_processes("HOME", self.project.home)
+
+    def kill(self):
+        for process in self.processes():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
     def close(self):
         """Ends what outlives its terminals."""
+        self.kill()
