@@ -7,6 +7,8 @@ use crate::engine::Completed;
 use crate::model::{RunStatus, SessionId, is_terminal_control};
 use crate::runs::{BriefReport, OtherWorktree, Overview, RunPosition, WorkflowEntry, passed_over_in_words};
 
+/// What the brief of a run begins with.
+const OF_RUN: &str = "flow keeps the state of run ";
 /// Longest brief, in characters.
 const LONGEST: usize = 2000;
 /// Longest text of a run, in characters.
@@ -125,6 +127,11 @@ fn in_words(done: &Completed) -> String {
     }
 }
 
+/// Whether a text is the brief of a run, with which flow told a host to go on.
+pub(super) fn is_of_run(text: &str) -> bool {
+    text.trim_start().starts_with(OF_RUN)
+}
+
 /// Which run it is, and where it is.
 pub(super) fn line(run: &RunPosition) -> String {
     let workflow = run.workflow.as_ref().map(|name| format!(" of workflow {name}")).unwrap_or_default();
@@ -133,7 +140,7 @@ pub(super) fn line(run: &RunPosition) -> String {
         (Some(number), Some(all)) => format!(", in phase {phase} ({number} of {all})"),
         _ => format!(", in phase {phase}"),
     });
-    format!("flow keeps the state of run {}{workflow}{status}{}.", run.run_id, phase.unwrap_or_default())
+    format!("{OF_RUN}{}{workflow}{status}{}.", run.run_id, phase.unwrap_or_default())
 }
 
 fn named(names: impl Iterator<Item = String>) -> String {

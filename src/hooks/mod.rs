@@ -143,6 +143,11 @@ const NO_PROJECT: &str = "There is no .flow here, so the prompt began no mode of
 
 /// What the prompt did to the modes, and where the run stands if that has changed since it was told.
 fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
+    // Qwen Code reports an empty prompt after each call of a tool, and the Gemini CLI one with the words that let it go on.
+    // Neither is a person's, so neither lets the session go on once more.
+    if payload.prompt.as_ref().is_some_and(|text| text.trim().is_empty() || brief::is_of_run(text)) {
+        return Ok(String::new());
+    }
     let mut parts = Vec::new();
     let has_project = !matches!(cx.project(), Err(Error::NoProject { .. }));
     if let Some(text) = payload.prompt.as_ref().filter(|_| !has_project) {

@@ -584,6 +584,21 @@ fn a_session_goes_on_once_after_a_prompt_and_three_times_in_all() {
 }
 
 #[test]
+fn only_what_a_person_says_is_a_prompt() {
+    let sandbox = Sandbox::new();
+    let run = started(&sandbox);
+    let says =
+        |text: &str| hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": text }));
+    says("go on");
+    works(&sandbox, &run, "one");
+    assert_eq!(says(""), "", "Qwen Code says so after each call of a tool");
+    let own = stops(&sandbox, "codex", "s1", json!({})).unwrap();
+    assert_eq!(says(&own), "", "the Gemini CLI repeats what let it go on");
+    works(&sandbox, &run, "two");
+    assert_eq!(stops(&sandbox, "codex", "s1", json!({})), None, "no person has said anything since");
+}
+
+#[test]
 fn a_session_stops_when_anything_speaks_against_going_on() {
     type Prepare = fn(&Sandbox, &str);
     let nothing: Prepare = |_, _| ();
