@@ -41,6 +41,8 @@ pub struct Watching {
     pub poll: bool,
     /// Whether to show colours.
     pub colour: bool,
+    /// Whether the screen calls the person to runs that begin to need one.
+    pub notify: bool,
 }
 
 impl Watching {

@@ -169,6 +169,25 @@ fn keys_open_a_run_copy_its_command_and_leave_the_terminal_as_it_was() {
 }
 
 #[test]
+fn a_run_that_begins_to_need_a_person_rings_once() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    let call = "\u{7}\u{1b}]9;flow: r2 needs you: ";
+    let mut person = Person::before(&watch(&sandbox, &["--notify"]));
+    person.resizes(90, 24).shows(ENTER).shows("Waits for you").shows("r1");
+    sandbox.flow(["block", "r2", "--reason", "Which\u{1b} port?"]).ok();
+    person.shows(call).shows("Which  port?").shows("\u{7}");
+    sandbox.flow(["unblock", "r2", "--reason", "8080"]).ok();
+    sandbox.flow(["block", "r2", "--reason", "again"]).ok();
+    person.shows(call).shows("again").shows("\u{7}");
+    person.types("q");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    assert_eq!(person.seen().matches("\u{1b}]9;").count(), 2, "r1 waited before: {:?}", person.seen());
+}
+
+#[test]
 fn a_signal_ends_the_screen_with_its_usual_effect_after_the_terminal_was_given_back() {
     if !has_terminals("watch") {
         return;

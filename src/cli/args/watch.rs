@@ -28,4 +28,7 @@ pub(crate) struct WatchArgs {
     /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
     #[arg(long)]
     pub(crate) poll: bool,
+    /// Ring the terminal's bell and send a notification (OSC 9) when a run begins to need a person
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) notify: bool,
 }

@@ -14,6 +14,7 @@ pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Exit {
         workflow: args.workflow,
         poll: args.poll,
         colour: out.colour(),
+        notify: args.notify,
     };
     show(cx, &watching, args.once, out).unwrap_or_else(|error| out.error(&error))
 }

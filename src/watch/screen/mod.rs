@@ -5,6 +5,7 @@
 
 mod clipboard;
 mod draw;
+mod notify;
 mod state;
 mod terminal;
 mod view;
@@ -18,7 +19,8 @@ use ratatui::crossterm::event::{self, Event};
 
 use crate::host::{SignalWatch, end_by, stop};
 use crate::model::{Explain as _, RunId};
-use crate::runs::{Context, Keeper};
+use crate::runs::{CardFilter, Context, Keeper};
+use crate::watch::screen::notify::Notifier;
 use crate::watch::screen::state::{Action, Part, Screen, View};
 use crate::watch::screen::terminal::{Taken, key};
 use crate::watch::screen::view::{Page, Shown, page};
@@ -52,7 +54,8 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     let taken = Taken::take().map_err(Error::Terminal)?;
     read_input(send).map_err(Error::Terminal)?;
     let screen = Screen::new(list_filter(watching), run);
-    let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour };
+    let notifier = watching.notify.then(Notifier::default);
+    let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour, notifier };
     let ended = shower.run(&told, &signals);
     // The terminal is given back before a signal ends the program.
     drop(shower);
@@ -83,12 +86,15 @@ struct Shower {
     screen: Screen,
     taken: Taken,
     colour: bool,
+    /// Calls the person, if that was asked for.
+    notifier: Option<Notifier>,
 }
 
 impl Shower {
     fn run(&mut self, told: &Receiver<Told>, signals: &SignalWatch) -> Result<()> {
         let mut shown = self.read();
         let mut page = self.draw(&shown)?;
+        self.notify()?;
         let mut read_at = Instant::now();
         while signals.came().is_none() {
             let mut action = None;
@@ -101,7 +107,11 @@ impl Shower {
                 }
                 Err(_) => {}
             }
-            if !self.keeper.look().is_empty() || read_at.elapsed() >= AGES {
+            let is_changed = !self.keeper.look().is_empty();
+            if is_changed {
+                self.notify()?;
+            }
+            if is_changed || read_at.elapsed() >= AGES {
                 action = action
                     .or(Some(Action::Read))
                     .map(|action| if action == Action::Draw { Action::Read } else { action });
@@ -120,6 +130,14 @@ impl Shower {
             page = self.draw(&shown)?;
         }
         Ok(())
+    }
+
+    /// Calls the person to runs that need one now, whatever the screen shows.
+    fn notify(&mut self) -> Result<()> {
+        let Some(notifier) = &mut self.notifier else { return Ok(()) };
+        let cards = self.keeper.feed.cards(&CardFilter { limit: usize::MAX, ..CardFilter::default() });
+        let calls = notifier.calls(cards.groups.iter().flat_map(|group| &group.cards));
+        if calls.is_empty() { Ok(()) } else { self.taken.write(&calls).map_err(Error::Terminal) }
     }
 
     fn read(&mut self) -> Shown {

@@ -52,8 +52,13 @@ impl Taken {
     }
 
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        self.write(&osc52(text))
+    }
+
+    /// Writes a text to the terminal that draws nothing.
+    pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
-        backend.write_all(osc52(text).as_bytes())?;
+        backend.write_all(text.as_bytes())?;
         io::Write::flush(backend)
     }
 }
