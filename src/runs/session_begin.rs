@@ -137,12 +137,10 @@ fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &[HostNote], to:
     let holder = cx.holder_for(project, Some(to))?;
     transact(cx, project, &*run, caller, cx.now(), |tx| {
         let last = last_session(tx)?;
-        let is_from = last.is_some() && from.iter().any(|note| note.session() == last);
+        let was_theirs = last.is_some() && from.iter().any(|note| note.session() == last);
+        let is_from = was_theirs && !tx.state.status().is_terminal();
         let is_held = tx.state.document().state.session.as_ref() == Some(to);
-        if !is_from
-            || tx.state.status().is_terminal()
-            || is_held && holder_evidence(tx)?.map(|holder| holder.to_string()) == holder
-        {
+        if !is_from || is_held && holder_evidence(tx)?.map(|holder| holder.to_string()) == holder {
             return Ok(());
         }
         let claim = Command::Claim(Claim { holder: holder.clone(), take_over: true });
