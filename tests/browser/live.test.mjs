@@ -1,7 +1,9 @@
 // What other processes record while a page is open.
 
 import assert from "node:assert/strict";
-import { SERVER_GONE, becomes, saidOfRun, shownGroups, shownParts, shownRun, shownRuns, story } from "./support.mjs";
+import {
+  SERVER_GONE, becomes, saidOfRun, settled, shownGroups, shownParts, shownRun, shownRuns, story,
+} from "./support.mjs";
 
 const record = (project, id, ...more) => project.flow(["record-activity", "--run-id", "r1", "--id", id, ...more]);
 
@@ -189,3 +191,38 @@ story(
     assert.deepEqual((await shownRuns(list)).toSorted(), ["r1", "r2"]);
   },
 );
+
+story("a reader who asked for it is notified once of a run that begins to need them", async (scene, project) => {
+  await project.flow(["start", "debug", "--id", "r1"]);
+  await project.flow(["start", "debug", "--id", "r2"]);
+  await project.flow(["block", "r1", "--reason", "no access"]);
+  const server = await project.serve();
+  const reader = await scene.reader();
+  await reader.addInitScript(() => {
+    window.notified = [];
+    window.Notification = class {
+      static permission = "default";
+      static requestPermission = async () => (this.permission = "granted");
+      constructor(title, { body, tag }) {
+        window.notified.push([title, body, tag]);
+      }
+      addEventListener() {}
+    };
+  });
+  const page = await reader.newPage();
+  await page.goto(server.url);
+  await settled(page);
+  await project.flow(["block", "r2", "--reason", "before they asked"]);
+  await becomes(async () => (await shownGroups(page)).waits?.rows.length, 2);
+  await page.locator("#notify").click();
+  await page.locator("#notify").waitFor({ state: "hidden" });
+  await page.waitForTimeout(500);
+  await settled(page);
+  await project.flow(["unblock", "r2", "--reason", "done"]);
+  await project.flow(["record-activity", "--run-id", "r2", "--id", "look"]);
+  await project.flow(["block", "r2", "--reason", "which port?"]);
+  const wanted = [["r2 needs you", "blocked: which port?", "demo/r2"]];
+  await becomes(() => page.evaluate(() => window.notified), wanted);
+  await project.flow(["block", "r1", "--reason", "no access"]).catch(() => {});
+  await becomes(() => page.evaluate(() => window.notified), wanted);
+});

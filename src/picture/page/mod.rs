@@ -116,6 +116,7 @@ fn header(part: Part) -> Markup {
                     a href=(path) aria-current=[(one == part).then_some("page")] { (name) }
                 }
             }
+            button #notify type="button" hidden { "Notify me" }
             span #live role="status" { "not live" }
         }
     }

@@ -230,12 +230,16 @@ function connect() {
     wait = 250;
     heard = Date.now();
     status(true);
-    // Pages are asked for as a whole, so the feed only has to say that something changed.
-    socket.send(JSON.stringify({ type: 'watch', list: { limit: 0 }, since }));
+    // Pages are asked for as a whole, so the feed only has to say that something changed. Who is to be notified has to know
+    // what needs them already.
+    const asks = notifies() && !needs ? { list: { limit: MOST }, since: null } : { list: { limit: 0 }, since };
+    socket.send(JSON.stringify({ type: 'watch', ...asks }));
   });
   socket.addEventListener('message', (event) => {
     heard = Date.now();
-    if (concerns(JSON.parse(event.data))) refresh();
+    const message = JSON.parse(event.data);
+    heed(message);
+    if (concerns(message)) refresh();
   });
   socket.addEventListener('close', () => {
     // A browser does not say that the token was refused; the page does.
@@ -252,6 +256,57 @@ setInterval(() => {
 }, 5000);
 // Ages go on without any change.
 setInterval(refresh, 30_000);
+
+// ---- notifications of the browser: a run begins to need the reader, who asked to be told
+
+const NEEDS = ['waits', 'in_doubt', 'left_behind'];
+const MOST = 1000;
+const notify = document.querySelector('#notify');
+// Why runs need the reader; unknown before the first snapshot with cards.
+let needs = null;
+
+function notifies() {
+  return window.Notification?.permission === 'granted';
+}
+
+const nameOf = (project, card) => `${project}/${card.run_id}`;
+const need = (card) => (NEEDS.includes(card.group) ? card.reason : undefined);
+
+// Takes a message of the feed. What needs the reader already when the page opens is on the page.
+function heed(message) {
+  if (!notifies()) return;
+  if (message.type === 'snapshot') {
+    needs ??= new Map();
+    for (const { project, cards } of message.projects) {
+      for (const card of cards.groups.flatMap((group) => group.cards)) needs.set(nameOf(project, card), need(card));
+    }
+  } else if (message.type === 'run' && needs) {
+    const { project, card } = message;
+    const name = nameOf(project, card);
+    if (need(card) && need(card) !== needs.get(name)) call(project, card);
+    needs.set(name, need(card));
+  }
+}
+
+function call(project, card) {
+  // Several pages may be open: one tag is shown once.
+  const shown = new Notification(`${card.run_id} needs you`, { body: card.reason, tag: nameOf(project, card) });
+  shown.addEventListener('click', () => {
+    window.focus();
+    location.assign(`/${project}/runs/${card.run_id}`);
+  });
+}
+
+// Browsers ask the reader only after a click of theirs.
+if (notify) {
+  notify.hidden = window.Notification?.permission !== 'default';
+  notify.addEventListener('click', async () => {
+    const answer = await Notification.requestPermission();
+    notify.hidden = answer !== 'default';
+    // The next connection asks for the cards.
+    if (answer === 'granted') socket?.close();
+  });
+}
 
 // ---- copying
 
