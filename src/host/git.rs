@@ -17,6 +17,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::child::kill;
@@ -33,6 +34,8 @@ const OUTPUT_BYTES: u64 = 8 << 20;
 const COMPLAINT_BYTES: u64 = 4 << 10;
 /// How many references are searched.
 const BRANCHES: usize = 100;
+/// How much of a stack a thread needs that only reads: memory may be limited.
+const STACK: usize = 256 << 10;
 /// The longest reason, in characters.
 const REASON: usize = 200;
 
@@ -344,7 +347,7 @@ fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silenc
         match child.try_wait() {
             Ok(Some(status)) => return Some(Ok(Answer { status, out, complaint })),
             Ok(None) if left().is_zero() => return None,
-            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) => thread::sleep(Duration::from_millis(1)),
             Err(error) => return Some(Err(Silence::NoAnswer(format!("cannot wait for git: {error}")))),
         }
     }
@@ -354,7 +357,7 @@ fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silenc
 /// that it discards the rest, or closes the pipe.
 fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut bytes = Vec::new();
         let mut head = from.take(limit);
         // If reading fails, what was read is treated as a short output; git's exit status decides.
@@ -365,7 +368,9 @@ fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::R
             drop(head);
         }
         let _ = send.send(bytes);
-    });
+    };
+    // Without a thread nothing is sent, and the receiver says so.
+    let _ = thread::Builder::new().stack_size(STACK).spawn(read);
     receive
 }
 

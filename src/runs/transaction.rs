@@ -358,9 +358,9 @@ impl<'a> Transaction<'a> {
         let committed = self.writer.commit(&batch, &mut merge)?;
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);
-            let warning = format!("run.yaml is {percent} % full; end this run soon and start another one");
-            self.warnings.retain(|known| *known != warning);
-            self.warnings.push(warning);
+            // Said once, although several commits may make up one command.
+            self.warnings.retain(|warning| !warning.starts_with("run.yaml is "));
+            self.warnings.push(format!("run.yaml is {percent} % full; end this run soon and start another one"));
         }
         let seq = committed.seq;
         if let Some(why) = committed.lagging {

@@ -114,7 +114,7 @@ fn a_run_that_is_full_takes_no_more_work_and_can_be_blocked_and_ended() {
     grow(limits::FULL_RUN_BYTES / 100 * 80);
     let warned = record("late").ok().stderr;
     assert_eq!(warned, "warning: run.yaml is 80 % full; end this run soon and start another one\n");
-    grow(limits::FULL_RUN_BYTES - 20);
+    grow(limits::FULL_RUN_BYTES - 5);
     let answer = sandbox.inside(["record-activity", "--run-id", "r1", "--id", "too-late", "--json"]);
     let error = answer.exits(1).error();
     assert_eq!(error["code"], "run_full");

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use super::common::Common;
 use super::worktrees::{git_dir, shared_dir};
-use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, Silence, reason};
+use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, STACK, Silence, reason};
 
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
@@ -126,9 +126,14 @@ impl Git {
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
         others.extend(left_out.iter().map(String::as_str));
         let (changed, untracked) = thread::scope(|scope| {
-            let untracked = scope.spawn(|| self.listing(&apart.variables, &apart.top, &others, deadline));
+            let list = || self.listing(&apart.variables, &apart.top, &others, deadline);
+            let listing = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, list);
             let changed = self.changed(&apart, own, deadline, DEPTH);
-            (changed, untracked.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            let untracked = match listing {
+                Ok(listing) => listing.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => list(),
+            };
+            (changed, untracked)
         });
         let (mut paths, mut cut) = changed?;
         let untracked = untracked?;

@@ -86,7 +86,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_list",
-        title: "List runs",
+        title: "List",
         about: "Runs, newest first: 50, or `limit`.",
         writes: Writes::Never,
         request: of::<ListFilter>,
@@ -98,7 +98,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_show",
-        title: "Show run",
+        title: "Show",
         about: "One run: phases, activities, artifacts.",
         writes: Writes::Never,
         request: of::<ShowRequest>,
@@ -110,7 +110,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_next",
-        title: "Next states",
+        title: "Next",
         about: "The next states of a run.",
         writes: Writes::Never,
         request: of::<NextStatesRequest>,
@@ -122,8 +122,8 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_start",
-        title: "Start run",
-        about: "Start a run of a workflow. This session holds it.",
+        title: "Start",
+        about: "Start a run, held by this session.",
         writes: Writes::Always,
         request: of::<StartRequest>,
         arguments: &["workflow", "goal", "issue", "pr", "phase", "run_id", "another", "session"],
@@ -134,7 +134,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_record",
-        title: "Record work",
+        title: "Record",
         about: "Record a piece of work.",
         writes: Writes::Always,
         request: of::<RecordRequest>,
@@ -163,8 +163,8 @@ const ROWS: [Row; 11] = [
     },
     Row {
         name: "flow_emit",
-        title: "Report steps",
-        about: "Report on steps of a workflow. A status_change has `data` {\"status\": \"running\"}.",
+        title: "Report",
+        about: "Report on steps. A status_change has `data` {\"status\": \"running\"}.",
         writes: Writes::Always,
         request: of::<EmitRequest>,
         arguments: &["workflow", "run_id", "reports", "id", "name", "session", "epoch"],

@@ -47,6 +47,8 @@ pub struct ResumeRequest {
 
 /// The highest number of other worktrees among the alternatives.
 const WORKTREES: usize = 5;
+/// How much of a stack asking git needs: memory may be limited.
+const STACK: usize = 512 << 10;
 /// The number of latest completed activities in a report.
 pub const COMPLETED: usize = 20;
 
@@ -194,9 +196,14 @@ pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: 
     };
     // git takes longer than everything else here, so it is asked while the run is read.
     let (view, tree) = thread::scope(|scope| {
-        let tree = (look == Look::Whole).then(|| scope.spawn(|| working_tree(cx, &project)));
+        let ask = || working_tree(cx, &project);
+        let asking = (look == Look::Whole).then(|| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask));
         let view = for_reading(cx, &project, &*run);
-        (view, tree.map(|tree| tree.join().unwrap_or_else(|panic| resume_unwind(panic))))
+        let tree = asking.map(|asking| match asking {
+            Ok(asking) => asking.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(_) => ask(),
+        });
+        (view, tree)
     });
     let view = match view {
         Ok(view) => view,

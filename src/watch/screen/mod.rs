@@ -5,7 +5,7 @@
 
 mod clipboard;
 mod draw;
-mod notify;
+mod notifier;
 mod state;
 mod terminal;
 mod view;
@@ -20,7 +20,7 @@ use ratatui::crossterm::event::{self, Event};
 use crate::host::{SignalWatch, end_by, stop};
 use crate::model::{Explain as _, RunId};
 use crate::runs::{CardFilter, Context, Keeper};
-use crate::watch::screen::notify::Notifier;
+use crate::watch::screen::notifier::Notifier;
 use crate::watch::screen::state::{Action, Part, Screen, View};
 use crate::watch::screen::terminal::{Taken, key};
 use crate::watch::screen::view::{Page, Shown, page};
