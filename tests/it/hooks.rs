@@ -300,6 +300,25 @@ fn where_a_process_of_codex_has_several_sessions_none_passes_its_runs_to_the_one
 }
 
 #[test]
+fn of_several_sessions_in_a_process_the_last_one_or_the_only_one_left_is_followed() {
+    // The last one of Claude Code, which holds nothing here.
+    let sandbox = in_use();
+    begins(&sandbox, "claude-code", "s1", "startup");
+    let run = started(&sandbox);
+    begins(&sandbox, "claude-code", "s2", "startup");
+    begins(&sandbox, "claude-code", "s3", "clear");
+    assert_eq!(hold(&sandbox, &run), held("s1", 1));
+    // The only one of Codex whose end was not reported.
+    let sandbox = in_use();
+    begins(&sandbox, "codex", "s1", "startup");
+    let run = started(&sandbox);
+    begins(&sandbox, "codex", "s2", "startup");
+    ends(&sandbox, "codex", "s2", "other");
+    begins(&sandbox, "codex", "s3", "clear");
+    assert_eq!(hold(&sandbox, &run), held("s3", 2));
+}
+
+#[test]
 fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it() {
     let sandbox = in_use();
     begins(&sandbox, "codex", "s1", "startup");
