@@ -1,6 +1,6 @@
 //! The interviewee of the command line: a person at the terminal, or answers from a pipe.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead, IsTerminal};
 
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
@@ -175,6 +175,19 @@ impl Interviewee for Person<'_> {
     fn tell(&mut self, line: &str) {
         self.prompt.tell(&format!("{line}\n"));
     }
+}
+
+/// Asks a person for a word of agreement, and reads it.
+///
+/// # Errors
+/// If standard input cannot be read.
+pub(super) fn agrees(question: &str, out: &Out) -> runs::Result<bool> {
+    out.aside(&format!("{question}? Type yes: "));
+    let mut answer = String::new();
+    if let Err(source) = io::stdin().lock().read_line(&mut answer) {
+        return Err(runs::Error::Input { origin: "standard input".to_owned(), source });
+    }
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Whether standard input is a terminal.

@@ -1,11 +1,12 @@
 //! `approve` and `reject`.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, Page};
+use crate::cli::person::agrees;
 use crate::model::{DecidedAt, GateStatus, Seq};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
 
@@ -56,11 +57,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
 
 fn confirmed(gate: &GateReport, approves: bool, out: &Out) -> Result<bool, Error> {
     let verb = if approves { "Approve" } else { "Reject" };
-    out.aside(&format!("{verb} `{}` of {}? Type yes: ", gate.phase, gate.run_id));
-    let mut answer = String::new();
-    let fault = |source| Error::Input { origin: "standard input".to_owned(), source };
-    io::stdin().lock().read_line(&mut answer).map_err(fault)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    agrees(&format!("{verb} `{}` of {}", gate.phase, gate.run_id), out)
 }
 
 fn shown(gate: &GateReport) -> String {

@@ -1,16 +1,17 @@
 //! `setup`: shows the change, asks, and makes it.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 
 use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, CARE, FAINT, GOOD, Page};
+use crate::cli::person::agrees;
 use crate::hooks::settings::{
     ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
 };
-use crate::runs::{Context, Error};
+use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Exit {
     let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
@@ -24,7 +25,8 @@ pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Exit {
             return shown_only(&plan, out);
         }
         out.aside(&change(plan.report()));
-        match confirmed(&plan, out) {
+        let question = if plan.report().undo { "Take this out" } else { "Make this change" };
+        match agrees(question, out) {
             Ok(true) => {}
             Ok(false) => {
                 out.aside("nothing is changed\n");
@@ -53,15 +55,6 @@ fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
         }
         exit => exit,
     }
-}
-
-fn confirmed(plan: &SetupPlan, out: &Out) -> Result<bool, Error> {
-    let what = if plan.report().undo { "Take this out" } else { "Make this change" };
-    out.aside(&format!("{what}? Type yes: "));
-    let mut answer = String::new();
-    let fault = |source| Error::Input { origin: "standard input".to_owned(), source };
-    io::stdin().lock().read_line(&mut answer).map_err(fault)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// What would change: the diff, and below it the files, so that the last lines on the screen are the whole list.
