@@ -5,37 +5,31 @@
 //! git is configured. The one that would, to find changed files, is in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
+mod asked;
 mod common;
 mod head;
 mod sparse;
 mod tree;
 mod worktrees;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::child::kill;
+use asked::{Answer, Asked, Silence};
+
 use crate::model::Remote;
 
 pub use head::Head;
-pub use tree::WorkingTree;
+pub use tree::{AskedForChanges, WorkingTree};
 
 /// The time limit of one git command.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How much of git's output is read, in bytes.
-const OUTPUT_BYTES: u64 = 8 << 20;
-/// How much of git's error output is read, in bytes.
-const COMPLAINT_BYTES: u64 = 4 << 10;
 /// How many references are searched.
 const BRANCHES: usize = 100;
-/// How much of a stack a thread needs that only reads: memory may be limited.
-const STACK: usize = 256 << 10;
 /// The longest reason, in characters.
 const REASON: usize = 200;
 
@@ -141,12 +135,6 @@ impl Default for Git {
     fn default() -> Self {
         Self::new("git")
     }
-}
-
-struct Answer {
-    status: ExitStatus,
-    out: Vec<u8>,
-    complaint: Vec<u8>,
 }
 
 impl Git {
@@ -274,17 +262,11 @@ impl Git {
     }
 
     fn ask(&self, dir: &Path, question: &[&str]) -> Result<Answer, Silence> {
-        self.ask_of(&[], dir, question, Instant::now() + self.limit)
+        self.start(&[], dir, question)?.answer(Instant::now() + self.limit)
     }
 
-    /// Runs git for the repository that the variables in `repository` name, or for the one that contains `dir`.
-    fn ask_of(
-        &self,
-        repository: &[(&str, OsString)],
-        dir: &Path,
-        question: &[&str],
-        deadline: Instant,
-    ) -> Result<Answer, Silence> {
+    /// Starts git in the repository that the variables in `repository` name, or in the one that contains `dir`.
+    fn start(&self, repository: &[(&str, OsString)], dir: &Path, question: &[&str]) -> Result<Asked, Silence> {
         let mut command = Command::new(&self.program);
         command
             .arg("-C")
@@ -293,10 +275,7 @@ impl Git {
             // git would not look at a repository of another owner. Whether flow may is decided by its own rule, and no
             // command here starts what such a repository configures.
             .args(["-c", "safe.directory=*"])
-            .args(question)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .args(question);
         for variable in FOREIGN {
             command.env_remove(variable);
         }
@@ -304,82 +283,12 @@ impl Git {
             .envs(QUIET.iter().copied())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .envs(repository.iter().map(|(name, value)| (name, value)));
-        // A process group of its own, so that processes that git started are killed at the time limit too.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().map_err(|error| cannot_start(&self.program, &error))?;
-        collect(&mut child, deadline).unwrap_or_else(|| {
-            kill(&mut child);
-            Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32())))
-        })
-    }
-}
-
-/// Why there is no output of git.
-#[derive(Debug)]
-enum Silence {
-    /// git is not installed.
-    NoProgram(String),
-    /// git did not finish.
-    NoAnswer(String),
-}
-
-impl Silence {
-    fn why(self) -> String {
-        match self {
-            Self::NoProgram(why) | Self::NoAnswer(why) => why,
-        }
+        Asked::start(&mut command, self.limit)
     }
 }
 
 fn own_name(dir: &Path) -> Option<String> {
     dir.file_name().map(|name| name.to_string_lossy().into_owned())
-}
-
-/// Reads the output of `child` until it ends; `None` after the deadline.
-fn collect(child: &mut Child, deadline: Instant) -> Option<Result<Answer, Silence>> {
-    let out = bounded(child.stdout.take()?, OUTPUT_BYTES, false);
-    let complaint = bounded(child.stderr.take()?, COMPLAINT_BYTES, true);
-    let left = || deadline.saturating_duration_since(Instant::now());
-    let out = out.recv_timeout(left()).ok()?;
-    let complaint = complaint.recv_timeout(left()).ok()?;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(Ok(Answer { status, out, complaint })),
-            Ok(None) if left().is_zero() => return None,
-            Ok(None) => thread::sleep(Duration::from_millis(1)),
-            Err(error) => return Some(Err(Silence::NoAnswer(format!("cannot wait for git: {error}")))),
-        }
-    }
-}
-
-/// Reads up to `limit` bytes of `from` in a thread of its own, because reading two pipes in turn could block. After
-/// that it discards the rest, or closes the pipe.
-fn bounded(from: impl Read + Send + 'static, limit: u64, drain: bool) -> mpsc::Receiver<Vec<u8>> {
-    let (send, receive) = mpsc::channel();
-    let read = move || {
-        let mut bytes = Vec::new();
-        let mut head = from.take(limit);
-        // If reading fails, what was read is treated as a short output; git's exit status decides.
-        let _ = head.read_to_end(&mut bytes);
-        if drain {
-            let _ = io::copy(&mut head.into_inner(), &mut io::sink());
-        } else {
-            drop(head);
-        }
-        let _ = send.send(bytes);
-    };
-    // Without a thread nothing is sent, and the receiver says so.
-    let _ = thread::Builder::new().stack_size(STACK).spawn(read);
-    receive
-}
-
-fn cannot_start(program: &OsStr, error: &io::Error) -> Silence {
-    let program = program.to_string_lossy();
-    match error.kind() {
-        io::ErrorKind::NotFound => Silence::NoProgram(format!("there is no program `{program}`")),
-        _ => Silence::NoAnswer(format!("cannot start `{program}`: {error}")),
-    }
 }
 
 fn reason(answer: &Answer) -> String {

@@ -34,6 +34,7 @@ const TEMPORARY: &str = "flow-git-";
 const LOOKED_AT: usize = 10_000;
 
 /// A common directory that git can use.
+#[derive(Debug)]
 pub(super) enum Common {
     /// In the state directory, for the next call as well.
     Kept(PathBuf),

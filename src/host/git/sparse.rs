@@ -52,7 +52,8 @@ impl Git {
         let deadline = Instant::now() + self.limit;
         let mut found = Vec::new();
         for file in files.iter().take(FILES) {
-            let shown = self.ask_of(&[], dir, &["cat-file", "blob", &format!(":./{file}")], deadline);
+            let asked = self.start(&[], dir, &["cat-file", "blob", &format!(":./{file}")]);
+            let shown = asked.and_then(|asked| asked.answer(deadline));
             let Ok(answer) = shown else { break };
             let text = String::from_utf8_lossy(&answer.out).into_owned();
             if answer.status.success() && text.contains(word) {

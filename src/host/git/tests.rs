@@ -4,7 +4,13 @@ use super::tree::{PATHS, changed_paths};
 use super::*;
 use std::fs;
 
-const OWN: &[&str] = &[".flow/", ".decisions/"];
+const OWN: [&str; 2] = [".flow/", ".decisions/"];
+
+/// The uncommitted changes in `dir` besides those of `own`.
+fn changes(git: &Git, dir: &Path, own: &[&str], state: Option<PathBuf>) -> WorkingTree {
+    let own = own.iter().map(|&own| own.to_owned()).collect();
+    git.ask_for_changes(dir, own, || state).answer()
+}
 
 /// A temporary repository, or an empty directory, untouched by the machine's git configuration.
 struct Sandbox {
@@ -68,7 +74,7 @@ impl Sandbox {
     }
 
     fn tree(&self) -> WorkingTree {
-        self.git().working_tree(&self.repo(), OWN, || self.state())
+        changes(&self.git(), &self.repo(), &OWN, self.state())
     }
 }
 
@@ -171,7 +177,7 @@ fn a_worktree_and_a_subdirectory_find_their_top() {
     assert_eq!(git.top(&sandbox.repo().join("sub")), Some(sandbox.repo()));
     assert_eq!(git.facts(&side.join("sub")).branch.as_deref(), Some("side"));
     fs::write(side.join("new"), "x").unwrap();
-    assert_eq!(git.working_tree(&side.join("sub/dir"), OWN, || None), dirty(&["new"]));
+    assert_eq!(changes(&git, &side.join("sub/dir"), &OWN, None), dirty(&["new"]));
     assert_eq!(sandbox.tree(), WorkingTree::Clean);
 }
 
@@ -223,7 +229,7 @@ fn only_changes_outside_flows_files_count() {
     fs::write(sandbox.repo().join("a"), "changed").unwrap();
     assert_eq!(sandbox.tree(), dirty(&["a", "new/b"]));
     assert_eq!(
-        sandbox.git().working_tree(&sandbox.repo(), &["new/"], || None),
+        changes(&sandbox.git(), &sandbox.repo(), &["new/"], None),
         dirty(&["a", ".decisions/issue-1.md", ".flow/runs/r/run.yaml"])
     );
 }
@@ -256,7 +262,7 @@ fn at_most_a_thousand_paths_are_listed() {
 
 #[test]
 fn what_cannot_be_told_is_unknown_with_a_reason() {
-    let unknown = |git: &Git, dir: &Path| match git.working_tree(dir, OWN, || None) {
+    let unknown = |git: &Git, dir: &Path| match changes(git, dir, &OWN, None) {
         WorkingTree::Unknown(reason) => reason,
         known => panic!("{known:?}"),
     };
@@ -293,13 +299,32 @@ fn a_git_that_is_slow_or_says_nothing_more_and_stays_is_not_waited_for() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     let program = sandbox.dir.path().join("slow");
-    for script in ["exec sleep 5", "exec sleep 5 >&- 2>&-"] {
+    for script in ["exec sleep 5", "exec sleep 5 >&- 2>&-", "sleep 5 & exit 0"] {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let git = Git { limit: Duration::from_millis(300), ..Git::new(&program) };
         let Err(silence) = git.ask(&sandbox.repo(), &["status"]) else { panic!("{script} ended") };
         assert_eq!(silence.why(), "git took longer than 0.3 s", "{script}");
     }
+}
+
+#[test]
+fn a_git_that_says_much_is_read_to_a_limit_and_its_complaints_are_no_failure() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let program = sandbox.dir.path().join("talker");
+    let says = |script: &str| {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        Git::new(&program).ask(&sandbox.repo(), &["status"]).unwrap()
+    };
+    let answer = says("yes a | head -c 200000 >&2; yes b | head -c 200000; yes a | head -c 200000 >&2");
+    assert!(answer.status.success());
+    assert_eq!((answer.out.len(), answer.complaint.len()), (200_000, 4 << 10));
+
+    let endless = says("exec yes");
+    assert!(!endless.status.success() && asked::is_cut(&endless.out));
+    assert_eq!(endless.out.len(), 8 << 20);
 }
 
 #[test]

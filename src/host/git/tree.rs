@@ -11,14 +11,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
-use std::thread;
 use std::time::Instant;
 
+use super::asked::{Asked, Silence, is_cut};
 use super::common::Common;
 use super::worktrees::{git_dir, shared_dir};
-use super::{Git, NO_SUCH_KEY, OUTPUT_BYTES, STACK, Silence, reason};
+use super::{Git, NO_SUCH_KEY, reason};
 
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
@@ -42,6 +41,11 @@ const WORKTREE: &[u8] = b"core.worktree";
 /// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
 
+/// Asks for changed and staged paths. `dirty` prevents git from looking into submodules, where it would read their
+/// configuration.
+const CHANGED: &[&str] =
+    &["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames", "--ignore-submodules=dirty"];
+
 /// Whether there are uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkingTree {
@@ -53,7 +57,22 @@ pub enum WorkingTree {
     Unknown(String),
 }
 
+/// A question for uncommitted changes that git is answering, or why it could not be asked.
+#[derive(Debug)]
+pub struct AskedForChanges<'a>(Result<Listings<'a>, String>);
+
+/// The two commands that list uncommitted changes, as they run.
+#[derive(Debug)]
+struct Listings<'a> {
+    git: &'a Git,
+    own: Vec<String>,
+    apart: Apart,
+    changed: Asked,
+    untracked: Asked,
+}
+
 /// A repository with a configuration of flow's own.
+#[derive(Debug)]
 struct Apart {
     top: PathBuf,
     /// The environment variables that make git use it.
@@ -93,71 +112,45 @@ struct Submodule {
 type Setting = (Vec<u8>, Option<Vec<u8>>);
 
 impl Git {
-    /// Whether the checkout of `dir` has changed, staged or untracked files outside `own`: paths of files, or of
+    /// Asks whether the checkout of `dir` has changed, staged or untracked files outside `own`: paths of files, or of
     /// directories if they end in `/`, relative to the top. A renamed file counts under its new name.
     ///
     /// `state` gives the user's state directory, where what git needs for this is kept.
-    #[must_use]
-    pub fn working_tree(&self, dir: &Path, own: &[&str], state: impl FnOnce() -> Option<PathBuf>) -> WorkingTree {
-        if self.top(dir).is_none() {
-            return WorkingTree::Unknown("not a git repository".to_owned());
-        }
-        match self.uncommitted(dir, own, state(), Instant::now() + self.limit) {
-            Ok((paths, _)) if !paths.is_empty() => WorkingTree::Dirty(paths),
-            Ok((_, false)) => WorkingTree::Clean,
-            Ok((_, true)) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
-            Err(reason) => WorkingTree::Unknown(reason),
-        }
-    }
-
-    /// The changed paths, and whether some were cut off.
-    fn uncommitted(
+    pub fn ask_for_changes(
         &self,
         dir: &Path,
-        own: &[&str],
-        state: Option<PathBuf>,
-        deadline: Instant,
-    ) -> Result<(Vec<String>, bool), String> {
-        let apart = self.apart(dir, state, deadline)?;
+        own: Vec<String>,
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> AskedForChanges<'_> {
+        if self.top(dir).is_none() {
+            return AskedForChanges(Err("not a git repository".to_owned()));
+        }
+        AskedForChanges(self.start_listings(dir, own, state()))
+    }
+
+    fn start_listings(&self, dir: &Path, own: Vec<String>, state: Option<PathBuf>) -> Result<Listings<'_>, String> {
+        let apart = self.apart(dir, state, Instant::now() + self.limit)?;
+        let changed = self.start(&apart.variables, &apart.top, CHANGED).map_err(Silence::why)?;
         // Exclude `own` in the command: listing thousands of runs would take too long. A command of its own, because
         // `git status` sees a rename only if it looks at both names.
         let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
         let left_out: Vec<_> =
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
         others.extend(left_out.iter().map(String::as_str));
-        let (changed, untracked) = thread::scope(|scope| {
-            let list = || self.listing(&apart.variables, &apart.top, &others, deadline);
-            let listing = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, list);
-            let changed = self.changed(&apart, own, deadline, DEPTH);
-            let untracked = match listing {
-                Ok(listing) => listing.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(_) => list(),
-            };
-            (changed, untracked)
-        });
-        let (mut paths, mut cut) = changed?;
-        let untracked = untracked?;
-        cut |= is_cut(&untracked);
-        let whole = untracked.iter().rposition(|&byte| byte == 0).unwrap_or(0);
-        let untracked = untracked[..whole].split(|&byte| byte == 0).filter(|path| !path.is_empty());
-        let untracked = untracked.map(|path| String::from_utf8_lossy(path).into_owned());
-        paths.extend(untracked.filter(|path| !is_own(path, own)));
-        paths.truncate(PATHS);
-        Ok((paths, cut))
+        let untracked = self.start(&apart.variables, &apart.top, &others).map_err(Silence::why)?;
+        Ok(Listings { git: self, own, apart, changed, untracked })
     }
 
-    /// Changed and staged paths, including submodules.
+    /// Changed and staged paths, including submodules, and whether some were cut off. `status` was asked for [`CHANGED`].
     fn changed(
         &self,
         apart: &Apart,
-        own: &[&str],
+        status: Asked,
+        own: &[String],
         deadline: Instant,
         depth: usize,
     ) -> Result<(Vec<String>, bool), String> {
-        // `dirty` prevents git from looking into submodules, where it would read their configuration.
-        let question =
-            ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames", "--ignore-submodules=dirty"];
-        let out = self.listing(&apart.variables, &apart.top, &question, deadline)?;
+        let out = listing(status, deadline)?;
         let mut changed = changed_paths(&out, own);
         let mut inside = Vec::new();
         for (path, ignored) in self.submodules(apart, deadline)? {
@@ -183,7 +176,8 @@ impl Git {
         if inner.top == apart.top {
             return Ok(false); // What lies there is no repository of its own.
         }
-        let (paths, cut) = self.changed(&inner, &[], deadline, depth - 1).map_err(within)?;
+        let status = self.start(&inner.variables, &inner.top, CHANGED).map_err(Silence::why).map_err(within)?;
+        let (paths, cut) = self.changed(&inner, status, &[], deadline, depth - 1).map_err(within)?;
         Ok(cut || !paths.is_empty())
     }
 
@@ -261,7 +255,7 @@ impl Git {
     /// As [`Self::places`], for a repository whose files do not tell.
     pub(super) fn places_from_git(&self, dir: &Path, deadline: Instant) -> Result<Places, String> {
         let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
-        let places = self.listing(&[], dir, &question, deadline)?;
+        let places = listing(self.start(&[], dir, &question).map_err(Silence::why)?, deadline)?;
         let places: Vec<_> = places.strip_suffix(b"\n").unwrap_or(&places).split(|&byte| byte == b'\n').collect();
         let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_owned()));
         let [top, git_dir, common] = places[..] else {
@@ -269,22 +263,6 @@ impl Git {
         };
         let common = dir.join(path(common)).canonicalize().map_err(|error| error.to_string())?;
         Ok(Places { top: path(top), git_dir: path(git_dir), common })
-    }
-
-    /// The output of a git command, or why it failed.
-    fn listing(
-        &self,
-        repository: &[(&str, OsString)],
-        dir: &Path,
-        question: &[&str],
-        deadline: Instant,
-    ) -> Result<Vec<u8>, String> {
-        let answer = self.ask_of(repository, dir, question, deadline).map_err(Silence::why)?;
-        // If git has more output than is read, the closed pipe stops it with a failure.
-        if !is_cut(&answer.out) && !answer.status.success() {
-            return Err(reason(&answer));
-        }
-        Ok(answer.out)
     }
 
     /// The settings that `git config -z --get-regexp` prints.
@@ -295,7 +273,8 @@ impl Git {
         question: &[&str],
         deadline: Instant,
     ) -> Result<Vec<Setting>, String> {
-        let answer = self.ask_of(repository, dir, question, deadline).map_err(Silence::why)?;
+        let asked = self.start(repository, dir, question);
+        let answer = asked.and_then(|asked| asked.answer(deadline)).map_err(Silence::why)?;
         match answer.status.code() {
             Some(0) => {}
             Some(NO_SUCH_KEY) => return Ok(Vec::new()),
@@ -310,8 +289,43 @@ impl Git {
     }
 }
 
-fn is_cut(out: &[u8]) -> bool {
-    out.len() as u64 >= OUTPUT_BYTES
+impl AskedForChanges<'_> {
+    /// What git answers.
+    #[must_use]
+    pub fn answer(self) -> WorkingTree {
+        match self.0.and_then(Listings::paths) {
+            Ok((paths, _)) if !paths.is_empty() => WorkingTree::Dirty(paths),
+            Ok((_, false)) => WorkingTree::Clean,
+            Ok((_, true)) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
+            Err(reason) => WorkingTree::Unknown(reason),
+        }
+    }
+}
+
+impl Listings<'_> {
+    /// The changed and the untracked paths, and whether some were cut off.
+    fn paths(self) -> Result<(Vec<String>, bool), String> {
+        let Self { git, own, apart, changed, untracked } = self;
+        let deadline = Instant::now() + git.limit;
+        let (mut paths, mut cut) = git.changed(&apart, changed, &own, deadline, DEPTH)?;
+        let untracked = listing(untracked, deadline)?;
+        cut |= is_cut(&untracked);
+        let whole = untracked.iter().rposition(|&byte| byte == 0).unwrap_or(0);
+        let untracked = untracked[..whole].split(|&byte| byte == 0).filter(|path| !path.is_empty());
+        let untracked = untracked.map(|path| String::from_utf8_lossy(path).into_owned());
+        paths.extend(untracked.filter(|path| !is_own(path, &own)));
+        paths.truncate(PATHS);
+        Ok((paths, cut))
+    }
+}
+
+/// The output of a git command, or why it failed.
+fn listing(asked: Asked, deadline: Instant) -> Result<Vec<u8>, String> {
+    let answer = asked.answer(deadline).map_err(Silence::why)?;
+    if !is_cut(&answer.out) && !answer.status.success() {
+        return Err(reason(&answer));
+    }
+    Ok(answer.out)
 }
 
 /// The name of the submodule in a key, and the rest of the key.
@@ -357,12 +371,12 @@ fn config(values: &[Setting]) -> Vec<u8> {
 }
 
 /// Whether the path is one of flow's own.
-fn is_own(path: &str, own: &[&str]) -> bool {
+fn is_own(path: &str, own: &[String]) -> bool {
     own.iter().any(|own| path == own.trim_end_matches('/') || (own.ends_with('/') && path.starts_with(own)))
 }
 
 /// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
-pub(super) fn changed_paths(out: &[u8], own: &[&str]) -> Vec<Changed> {
+pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<Changed> {
     // The last entry may be cut off, so ignore everything after the last NUL.
     let whole = out.iter().rposition(|&byte| byte == 0).unwrap_or(0);
     let mut entries = out[..whole].split(|&byte| byte == 0);

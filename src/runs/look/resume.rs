@@ -1,14 +1,12 @@
 //! `resume`: finds the next safe action.
 
-use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
-use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, Verdict, joined};
-use crate::host::WorkingTree;
+use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
@@ -47,8 +45,6 @@ pub struct ResumeRequest {
 
 /// The highest number of other worktrees among the alternatives.
 const WORKTREES: usize = 5;
-/// How much of a stack asking git needs: memory may be limited.
-const STACK: usize = 512 << 10;
 /// The number of latest completed activities in a report.
 pub const COMPLETED: usize = 20;
 
@@ -194,17 +190,10 @@ pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: 
         Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
         None => None,
     };
-    // git takes longer than everything else here, so it is asked while the run is read.
-    let (view, tree) = thread::scope(|scope| {
-        let ask = || working_tree(cx, &project);
-        let asking = (look == Look::Whole).then(|| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask));
-        let view = for_reading(cx, &project, &*run);
-        let tree = asking.map(|asking| match asking {
-            Ok(asking) => asking.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(_) => ask(),
-        });
-        (view, tree)
-    });
+    // git takes longer than everything else here, so it answers while the run is read.
+    let asked = (look == Look::Whole).then(|| ask_for_changes(cx, &project));
+    let view = for_reading(cx, &project, &*run);
+    let tree = asked.map(AskedForChanges::answer);
     let view = match view {
         Ok(view) => view,
         Err(error) => {
@@ -319,13 +308,13 @@ fn other_branch_of(cx: &Context, project: &Project, run: &RunDocument) -> Option
     Some((branch.to_owned(), head.name()?))
 }
 
-/// Uncommitted changes, without the files in flow's own directories.
-fn working_tree(cx: &Context, project: &Project) -> WorkingTree {
+/// Asks git for uncommitted changes, without the files in flow's own directories.
+fn ask_for_changes<'a>(cx: &'a Context, project: &Project) -> AskedForChanges<'a> {
     let root = project.root();
     let below = below_top(cx, root);
     let own = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned());
     let state = || user_state_outside(cx, cx.git.top(root).as_deref().unwrap_or(root));
-    cx.git.working_tree(root, &own.each_ref().map(String::as_str), state)
+    cx.git.ask_for_changes(root, own.into(), state)
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.
