@@ -392,7 +392,7 @@ const KIRO: Hooks = Hooks {
 
 impl AgentHost {
     /// All hosts.
-    pub(crate) const ALL: [Self; 8] = [
+    pub const ALL: [Self; 8] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::Qwen,

@@ -16,6 +16,7 @@ pub mod markdown;
 pub mod mermaid;
 pub mod prompt;
 pub mod run_yaml;
+pub mod settings;
 mod text;
 pub mod workflow;
 
@@ -23,7 +24,7 @@ pub mod workflow;
 pub type Property = fn(&[u8]);
 
 /// Every property under the name of its fuzz target and its corpus.
-pub const ALL: [(&str, Property); 13] = [
+pub const ALL: [(&str, Property); 14] = [
     ("event_line", event_line::holds),
     ("log", log::holds),
     ("run_yaml", run_yaml::holds),
@@ -35,6 +36,7 @@ pub const ALL: [(&str, Property); 13] = [
     ("emit", emit::holds),
     ("hook", hook::holds),
     ("prompt", prompt::holds),
+    ("settings", settings::holds),
     ("journal", journal::holds),
     ("interview", interview::holds),
 ];
