@@ -1,9 +1,9 @@
 //! A call fails, once or from then on: then the work is acknowledged and there, or the command says so in one sentence
 //! and the same command again does it exactly once.
 //!
-//! Every call of the file system fails here, of every command that writes, with the two commonest errors, and stays failing
-//! with one. Of the real program every so manieth call fails, another one for each command, and so does every so manieth
-//! with the other errors. All of them are in the campaign (`cargo test --locked --test campaign`).
+//! Every call of the file system fails here, of every command that writes, in one of four ways. Of the real program every so
+//! manieth call fails, another one for each command, and so does every so manieth with the other errors. All of them in all
+//! ways are in the campaign (`cargo test --locked --test campaign`).
 
 use crate::support::cases::{CASES, case};
 use crate::support::{Scene, Tally, Trouble, can_inject, injecting, quick, run, scaled};
@@ -13,7 +13,7 @@ use crate::support::{Scene, Tally, Trouble, can_inject, injecting, quick, run, s
 fn fails_everywhere(rows: &[&str], test: &str) {
     let troubles =
         [Trouble::Fails("EIO"), Trouble::Fails("ENOSPC"), Trouble::KeepsFailing("EIO"), Trouble::ShortAppend];
-    let tally = Tally::of_rows(rows, &troubles, scaled(199, 80), test);
+    let tally = Tally::of_rows(rows, &troubles, scaled(troubles.len(), 1), scaled(199, 80), test);
     assert!(tally.states > 40, "only {} calls were found", tally.states);
     tally.assert_clean();
 }

@@ -34,10 +34,10 @@ const TAKEN: [&str; 18] = [
 #[track_caller]
 fn dies_everywhere(rows: &[&str], test: &str) {
     let (deaths, plain) = (scaled(23, 6), scaled(4, 2));
-    let tally = Tally::of_rows(rows, &[Trouble::Kill, Trouble::KillWithPlainRenames("EINVAL")], deaths, test);
+    let tally = Tally::of_rows(rows, &[Trouble::Kill, Trouble::KillWithPlainRenames("EINVAL")], 1, deaths, test);
     assert!(tally.states >= 20, "only {} deaths were found", tally.states);
     tally.assert_clean();
-    Tally::of_rows(rows, &[Trouble::PlainRenames("EINVAL"), Trouble::PlainRenames("ENOSYS")], plain, test)
+    Tally::of_rows(rows, &[Trouble::PlainRenames("EINVAL"), Trouble::PlainRenames("ENOSYS")], 1, plain, test)
         .assert_clean();
 }
 

@@ -36,16 +36,19 @@ impl Tally {
         Self { states: states.len(), violations: states.iter().filter_map(failed).collect() }
     }
 
-    /// Gives the commands of the table whose rows begin like this in every state of these troubles: within this process at
-    /// every call of the file system, and as a process of its own, at the calls of the kernel, in every `step`-th state,
-    /// beginning with another one for each row. The campaign leaves none out.
-    pub fn of_rows(rows: &[&str], troubles: &[Trouble], step: usize, test: &str) -> Self {
+    /// Gives the commands of the table whose rows begin like this in the states of these troubles: within this process, at the
+    /// calls of the file system, every `inside`-th of each trouble, and as a process of its own, at the calls of the kernel,
+    /// every `step`-th. Both begin with another one for each row, and `inside` for each trouble as well, so that so many
+    /// troubles meet every call. The campaign leaves none out.
+    pub fn of_rows(rows: &[&str], troubles: &[Trouble], inside: usize, step: usize, test: &str) -> Self {
         let mut tally = Self::default();
         for (at, case) in CASES.iter().enumerate().filter(|(_, case)| rows.iter().any(|row| case.name.starts_with(row)))
         {
             let scene = Scene::new(*case, &quick());
-            let inside: Vec<_> = troubles.iter().flat_map(|trouble| trouble.states_inside(&scene)).collect();
-            tally.add(Self::of_scene(&scene, &inside));
+            let some = troubles.iter().enumerate().flat_map(|(nth, trouble)| {
+                trouble.states_inside(&scene).into_iter().skip((at + nth) % inside).step_by(inside)
+            });
+            tally.add(Self::of_scene(&scene, &some.collect::<Vec<_>>()));
             if can_inject(test) {
                 let states = troubles.iter().flat_map(|trouble| trouble.states(&scene));
                 let some: Vec<_> = states.skip(at % step).step_by(step).collect();
