@@ -83,8 +83,6 @@ pub(super) struct Everywhere {
     pub(super) lock_timeout: Option<Duration>,
 }
 
-/// A host waits for its hooks, and every prompt waits with it.
-const HOOK_LOCK_WAIT: Duration = Duration::from_millis(100);
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
 
@@ -211,11 +209,6 @@ impl Command {
                 | Self::Mcp(_)
                 | Self::Serve(_)
         )
-    }
-
-    /// How long it may wait for another writer, unless the command line says so.
-    pub(super) fn lock_wait(&self) -> Option<Duration> {
-        matches!(self, Self::Hook(_)).then_some(HOOK_LOCK_WAIT)
     }
 
     /// The name of the command on the command line, such as `record-activity`.

@@ -105,7 +105,7 @@ fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>
     out.runs(cli.command.name());
     let options = Options {
         project: cli.everywhere.project,
-        lock_wait: cli.everywhere.lock_timeout.or(cli.command.lock_wait()),
+        lock_wait: cli.everywhere.lock_timeout,
         command: format!("flow {}", cli.command.name()),
         begun_by: None,
         waited: std::time::Duration::ZERO,

@@ -23,6 +23,11 @@ use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, Over
 /// How long a hook or a status line reads runs, however many there are.
 const READING: Duration = Duration::from_millis(500);
 
+/// How long a hook waits for another writer: its host waits with it.
+const WAIT: Duration = Duration::from_millis(100);
+/// How long a prompt that names a skill waits for the modes: who asked for one would rather wait than not get it.
+const WAIT_FOR_MODES: Duration = Duration::from_secs(1);
+
 /// What a host calls a hook for, as its command line says it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
@@ -66,12 +71,14 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
     let Some(session) = payload.session.as_ref() else { return Err("the payload names no session".to_owned()) };
     let noted = runs::noted_project(cx, session);
     let cx = cx.clone().at_work(noted.as_deref(), payload.project.as_deref(), payload.cwd.as_deref());
-    let cx = &cx.reading_for(Some(session), READING);
+    let cx = cx.reading_for(Some(session), READING);
+    let patient = &cx.waiting_for(WAIT_FOR_MODES);
+    let cx = &cx.waiting_for(WAIT);
     runs::note_project(cx, session, noted.as_deref());
     runs::note_call(cx, host, call.event);
     let answer = match event {
         Event::SessionStart => session_start(cx, host, &payload),
-        Event::UserPromptSubmit => prompt(cx, host, &payload),
+        Event::UserPromptSubmit => prompt(cx, patient, host, &payload),
         Event::PreCompact if host == AgentHost::ClaudeCode => compaction(cx, &payload),
         Event::Stop if call.may_go_on => stop(cx, host, &payload),
         Event::SessionEnd => session_end(cx, host, payload),
@@ -141,8 +148,9 @@ fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Resu
 const NO_PROJECT: &str = "There is no .flow here, so the prompt began no mode of flow: `flow init` makes one. \
                           Only then does flow keep modes and runs in this project.";
 
-/// What the prompt did to the modes, and where the run stands if that has changed since it was told.
-fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
+/// What the prompt did to the modes, and where the run stands if that has changed since it was told. `patient` waits longer
+/// for another writer.
+fn prompt(cx: &Context, patient: &Context, host: AgentHost, payload: &Payload) -> runs::Result<String> {
     // Qwen Code reports an empty prompt after each call of a tool, and the Gemini CLI one with the words that let it go on.
     // Neither is a person's, so neither lets the session go on once more.
     if payload.prompt.as_ref().is_some_and(|text| text.trim().is_empty() || brief::is_of_run(text)) {
@@ -158,8 +166,16 @@ fn prompt(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Result<Stri
         }
     } else if let Some(text) = &payload.prompt {
         let scope = ModeScope { session: payload.session.clone(), ..ModeScope::default() };
-        let report = logged(cx, modes::prompt(cx, &ModePromptRequest { text: text.clone(), scope }));
-        parts.extend(report.into_iter().flat_map(|report| report.messages));
+        match modes::prompt(patient, &ModePromptRequest { text: text.clone(), scope }) {
+            Ok(report) => parts.extend(report.messages),
+            Err(error) => {
+                runs::log_hook(cx, &error.one_line());
+                // A project that is refused is told of in the log alone.
+                if cx.project().is_ok() && modes::names_skill(text) {
+                    parts.push(format!("flow did not do what the prompt asks of its modes: {}", error.one_line()));
+                }
+            }
+        }
     }
     if let Some(session) = payload.session.as_ref().filter(|_| has_project) {
         for warning in logged(cx, runs::prompt_session(cx, host, session)).unwrap_or_default() {

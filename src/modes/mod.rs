@@ -28,8 +28,8 @@ pub use end::{EndedMode, ModeEndReport, ModeEndRequest, ModesObserver, cancel, c
 pub use error::{Error, Result};
 pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
-pub(crate) use prompt::asks_for_modes;
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
+pub(crate) use prompt::{asks_for_modes, names_skill};
 pub(crate) use say::clear_command;
 pub use sessions::{HeldRun, SessionsReport, ShownSession, sessions, sessions_of};
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};

@@ -108,6 +108,11 @@ pub struct PromptError {
     pub message: String,
 }
 
+/// Whether a prompt names skills of flow, whatever it says about them.
+pub(crate) fn names_skill(text: &str) -> bool {
+    names_skills(text, &prose(text))
+}
+
 /// Whether a prompt asks for modes, by the policy that counts here. Changes nothing.
 ///
 /// # Errors
@@ -130,7 +135,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
         // With an invalid policy, `$cancel` must still work, and a prompt without skills must pass.
         Err(why) => {
             let cancels = found(&Policy::default()).asked == [Skill::Cancel];
-            if names_skills(&request.text, &prose(&request.text)) && !cancels {
+            if names_skill(&request.text) && !cancels {
                 return Err(why);
             }
             (unruled(cx, project.as_ref().ok(), &scope)?, Some(why.to_string()))

@@ -120,6 +120,13 @@ impl Context {
         Self { env: self.env.of_a_person(), options, ..self.clone() }
     }
 
+    /// This context for a caller that waits so long for another writer, unless it has said how long.
+    #[must_use]
+    pub fn waiting_for(&self, wait: Duration) -> Self {
+        let lock_wait = self.options.lock_wait.or(Some(wait));
+        Self { options: Options { lock_wait, ..self.options.clone() }, ..self.clone() }
+    }
+
     /// This context for a caller that has waited so long already before it asks.
     #[must_use]
     pub fn having_waited(&self, waited: Duration) -> Self {

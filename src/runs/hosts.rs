@@ -158,7 +158,8 @@ impl HostNote {
     }
 }
 
-/// Deletes what killed hooks left, and the oldest notes if there are too many, but none about a session that may be alive.
+/// Deletes what killed hooks left, and the oldest notes if there are too many, but none about a session that may be alive: its
+/// process is not dead, and no other session has followed it there.
 pub(super) fn prune(project: &Project, now: Timestamp) {
     project.sweep_cache(now);
     // Reading all notes takes longer than all else that a hook does.
@@ -168,7 +169,8 @@ pub(super) fn prune(project: &Project, now: Timestamp) {
     let mut notes = notes(project);
     notes.sort_by_key(|note| note.at);
     for note in &notes[..notes.len().saturating_sub(NOTES)] {
-        if note.holder().is_none_or(|holder| holder.liveness() == Liveness::Dead) {
+        let is_followed = note.over == Some(Over::Followed);
+        if is_followed || note.holder().is_none_or(|holder| holder.liveness() == Liveness::Dead) {
             project.forget_host_note(&note.name);
         }
     }

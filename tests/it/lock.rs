@@ -1,6 +1,7 @@
 //! Waiting for the lock: bounded, fair, and with the name of who holds it.
 
 use std::process::{Child, Command};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -16,7 +17,7 @@ fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < deadline, "{what}: it never came to that");
-        std::thread::sleep(Duration::from_millis(2));
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -214,6 +215,36 @@ fn a_hook_waits_for_no_writer_for_long_and_leaves_the_run_to_the_next_time() {
     stopped.goes_on().ok();
     hook(&sandbox, "session-start", &resumed);
     assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["session"], "s1");
+}
+
+#[test]
+fn a_prompt_waits_a_little_for_the_modes_it_asks_for_and_says_when_it_does_not_get_them() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--session", "s1"]).ok();
+    sandbox.flow(["mode", "request", "forge", "--session", "s2"]).ok();
+    let prompt = |text: &str| {
+        let payload = json!({ "session_id": "s1", "prompt": text }).to_string();
+        let begun = Instant::now();
+        let answer = sandbox.flow_with(["hook", "codex", "user-prompt-submit"], &payload).ok();
+        (answer.stdout, begun.elapsed())
+    };
+    let held = std::fs::File::options().write(true).open(sandbox.path(".flow/state/.lock")).unwrap();
+    flock(&held, FlockOperation::LockExclusive).unwrap();
+    let (answer, waited) = prompt("$team fix the tests");
+    assert!(answer.contains("flow did not do what the prompt asks of its modes: "), "{answer}");
+    assert!(answer.contains("is held by another process"), "{answer}");
+    assert!((Duration::from_secs(1)..Duration::from_secs(15)).contains(&waited), "{waited:?}");
+    // Without a skill there is nothing to wait for.
+    assert!(!prompt("fix the tests").0.contains("did not do"));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            drop(held);
+        });
+        let (answer, waited) = prompt("$team fix the tests");
+        assert!(answer.contains("skill: team activated"), "{answer}");
+        assert!(waited >= Duration::from_millis(300), "{waited:?}");
+    });
 }
 
 #[test]

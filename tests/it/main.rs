@@ -72,6 +72,7 @@ mod serve;
 mod serve_attacks;
 mod session_end;
 mod session_returns;
+mod session_storm;
 mod setup;
 mod signals;
 mod sim;

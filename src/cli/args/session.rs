@@ -8,7 +8,8 @@ use crate::model::SessionId;
 /// What the help of `hook` says behind the options.
 pub(super) const HOOK_TIMES: &str = "\
 Times:
-  A hook waits 0.1 s for another writer, unless --lock-timeout says otherwise, and reads runs for 0.5 s at most.";
+  A hook waits 0.1 s for another writer, 1 s for the modes that a prompt asks for, unless --lock-timeout says otherwise,
+  and reads runs for 0.5 s at most.";
 
 // Arguments of `hook`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ pub struct HostProcess(Child);
 
 impl HostProcess {
     pub fn new(sandbox: &Sandbox) -> Self {
-        Self(sandbox.command("sleep").arg("60").spawn().unwrap())
+        Self(sandbox.command("sleep").arg("180").spawn().unwrap())
     }
 
     pub fn id(&self) -> u32 {
@@ -28,9 +28,9 @@ impl HostProcess {
         self.run(sandbox, &[args, &["--session", session]].concat(), "");
     }
 
-    /// Calls a hook of Claude Code as its host does.
-    pub fn hook(&self, sandbox: &Sandbox, event: &str, payload: &Value) {
-        self.run(sandbox, &["hook", "claude-code", event], &payload.to_string());
+    /// Calls a hook of Claude Code as its host does, and gives its answer.
+    pub fn hook(&self, sandbox: &Sandbox, event: &str, payload: &Value) -> String {
+        self.run(sandbox, &["hook", "claude-code", event], &payload.to_string())
     }
 
     /// Lets a command be one of this host.
@@ -39,10 +39,10 @@ impl HostProcess {
         command
     }
 
-    fn run(&self, sandbox: &Sandbox, args: &[&str], input: &str) {
+    fn run(&self, sandbox: &Sandbox, args: &[&str], input: &str) -> String {
         let mut command = sandbox.flow_command();
         command.args(args);
-        run(self.runs(command), input).ok();
+        run(self.runs(command), input).ok().stdout
     }
 }
 

@@ -1,11 +1,11 @@
 //! A git repository of its own, in which the real program runs with an environment of its own.
 
-use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use super::{Tree, whole};
 /// A temporary repository. Each command runs one second after the one before, with ids of its own.
 pub struct Sandbox {
     home: TempDir,
-    commands: Cell<u64>,
+    commands: AtomicU64,
 }
 
 /// What a command answered.
@@ -95,7 +95,7 @@ impl Sandbox {
     }
 
     fn empty(dir: &Path) -> Self {
-        Self { home: tempfile::tempdir_in(dir).unwrap(), commands: Cell::new(0) }
+        Self { home: tempfile::tempdir_in(dir).unwrap(), commands: AtomicU64::new(0) }
     }
 
     /// The repository.
@@ -155,19 +155,18 @@ impl Sandbox {
 
     /// The time of the next command, and the seed of its ids.
     pub(super) fn tick(&self) -> (String, String) {
-        let at = self.commands.get();
-        self.commands.set(at + 1);
+        let at = self.commands.fetch_add(1, Ordering::Relaxed);
         (clock(at), format!("seed {at}"))
     }
 
     /// How many commands there were, which is what their clock shows.
     pub fn now(&self) -> u64 {
-        self.commands.get()
+        self.commands.load(Ordering::Relaxed)
     }
 
     /// Puts the clock to where it was after so many commands, so that the next one writes the very same bytes again.
     pub fn put_clock(&self, to: u64) {
-        self.commands.set(to);
+        self.commands.store(to, Ordering::Relaxed);
     }
 
     /// The program under test.
