@@ -40,7 +40,7 @@ fn no_legal_crash_state_of_a_record_breaks_a_promise() {
 #[test]
 fn no_legal_crash_state_of_a_completed_run_breaks_a_promise() {
     if can_inject("no_legal_crash_state_of_a_completed_run_breaks_a_promise") {
-        all_models(&COMPLETE, &Effort { states: scaled(250, usize::MAX), ..COMPLETE_EFFORT });
+        all_models(&COMPLETE, &Effort { states: scaled(120, usize::MAX), ..COMPLETE_EFFORT });
     }
 }
 

@@ -13,10 +13,10 @@ use super::world::{COMMENT, Deed, World};
 use crate::support::faulty::Mistake;
 use crate::support::scaled;
 
-/// So many choices a moment are tried: all of them after a record.
+/// So many choices a moment are tried in the campaign: all of them after a record.
 const CHOICES: usize = 1 << 9;
-/// So many after several records.
-const FEW_CHOICES: usize = 1 << 5;
+/// So many every day, and so many after several records.
+const FEW_CHOICES: (usize, usize) = (1 << 6, 1 << 5);
 /// So many of a moment in a recovery.
 const NESTED_CHOICES: usize = 3;
 
@@ -54,7 +54,7 @@ pub fn search(before: &World, deeds: &[Deed], order: Order, nested: bool, mistak
     let mut search = Search::default();
     let mut dice = Dice(1);
     // Three records have a hundred moments with thousands of choices each.
-    let choices = if deeds.len() > 2 { scaled(FEW_CHOICES, CHOICES) } else { CHOICES };
+    let choices = scaled(if deeds.len() > 2 { FEW_CHOICES.1 } else { FEW_CHOICES.0 }, CHOICES);
     search.tried = every_leftover(&base, &changes, order, choices, &mut dice, &mut |leftover| {
         search.states += 1;
         if mistake.is_some() && !search.violations.is_empty() {
