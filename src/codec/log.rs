@@ -56,6 +56,13 @@ impl LogScan {
         scan.sorted()
     }
 
+    /// The events at the end of a log, without their places in it.
+    #[must_use]
+    pub(crate) fn of_end(end: LogEnd) -> Self {
+        let events = end.at.into_iter().chain(end.newer);
+        Self { lines: events.map(|event| Line { number: 0, event }).collect(), ..Self::default() }
+    }
+
     /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
     pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -168,6 +175,13 @@ impl LogEnd {
         let ordered =
             scan.lines.windows(2).all(|two| two[0].number < two[1].number && two[0].event.seq < two[1].event.seq);
         Self { newer, at, last: scan.last_seq(), ordered, has_others: !scan.skipped.is_empty() }
+    }
+
+    /// The end with the events after `since` only, which is not before the position of this one.
+    #[must_use]
+    pub(crate) fn after(&self, since: Seq) -> Self {
+        let (before, newer): (Vec<_>, Vec<_>) = self.newer.iter().cloned().partition(|event| event.seq <= since);
+        Self { at: before.into_iter().next_back().or_else(|| self.at.clone()), newer, ..*self }
     }
 
     /// Whether a `run.yaml` with this digest was written with the event at position `shown`.

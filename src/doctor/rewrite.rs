@@ -108,7 +108,14 @@ impl Rewrite {
         let text = RunText::parse(repair.text.as_str()).ok()?.with_state(&repair.document.state).ok()?;
         let run = Some(TextDigest(digest(text.text().as_bytes())));
         repair.text = text.text().to_owned();
-        Some(Event { seq: self.seq, id: id.clone(), at: now, kind: EventKind::LogRepaired(Box::new(repair)), run })
+        Some(Event {
+            seq: self.seq,
+            id: id.clone(),
+            at: now,
+            kind: EventKind::LogRepaired(Box::new(repair)),
+            run,
+            recap: None,
+        })
     }
 
     /// All bytes of the new log.
@@ -404,5 +411,5 @@ fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestam
 /// An event that stands in for the lost event of a record. Its position and id are never written.
 fn of_record(record: &ActivityRecorded, at: Timestamp) -> Event {
     let kind = EventKind::ActivityRecorded(Box::new(record.clone()));
-    Event { seq: Seq(0), id: EventId::new("salvaged").expect("a valid id"), at, kind, run: None }
+    Event { seq: Seq(0), id: EventId::new("salvaged").expect("a valid id"), at, kind, run: None, recap: None }
 }

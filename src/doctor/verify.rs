@@ -7,10 +7,10 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::LineFault;
+use crate::codec::{LineFault, digest};
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
-use crate::engine::{Fault, History, Reconciled, Repair, Replay, blind_spots};
+use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{Event, EventKind, RunId, SessionId, Suggestion};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::select::select_run;
@@ -151,6 +151,7 @@ impl Proof<'_> {
             return;
         }
         self.lines();
+        self.recaps();
         let replayed = self.digests();
         self.run_file(replayed.as_deref());
         self.activities();
@@ -191,6 +192,27 @@ impl Proof<'_> {
         }
         self.each_fault(|fault| matches!(fault, Fault::Gap(_)));
         self.each_fault(|fault| matches!(fault, Fault::Joined(_) | Fault::Double(_)));
+    }
+
+    /// Recomputes the recaps whose digests are in the log. A repair may have declared events before them lost.
+    fn recaps(&mut self) {
+        let (path, lines) = (self.facts.path(LOG), &self.facts.scan.lines);
+        if lines.iter().any(|line| matches!(line.event.kind, EventKind::LogRepaired(_))) {
+            return;
+        }
+        let mut recap: Option<Recap> = None;
+        for (at, line) in lines.iter().enumerate() {
+            recap = recap.and_then(|mut recap| recap.take(&line.event).map(|()| recap));
+            let Some(named) = &line.event.recap else { continue };
+            let whole = recap.take().or_else(|| Recap::of(lines[..=at].iter().map(|line| &line.event)));
+            let Some(text) = whole.map(|recap| recap.text()) else { continue };
+            let expected = digest(text.as_bytes());
+            if named.0 != expected {
+                let why = "the recap of the run up to here has another digest";
+                self.differs(path.clone(), Some(line.number), &expected, &named.0, why);
+            }
+            recap = Recap::read(&text);
+        }
     }
 
     /// Reports the faults of the log that `is_of_kind` selects.

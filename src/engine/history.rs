@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
+use crate::engine::recap::LeftOut;
 use crate::engine::workers::{Beginning, Workers};
 use crate::model::{
     ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned,
@@ -15,7 +16,7 @@ use crate::model::{
 };
 
 /// One record of an activity.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// Its number.
     pub number: Number,
@@ -30,15 +31,15 @@ pub struct Attempt {
     /// Its title or summary.
     pub summary: Option<String>,
     /// What it refers to as evidence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(default)]
     pub evidence: Vec<String>,
     /// The ids of failed or blocked activities that it settles.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(default)]
     pub settles: Vec<String>,
     /// The decision of a person that it records.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub approval: Option<Approval>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
@@ -87,7 +88,7 @@ impl std::fmt::Display for UnitWork<'_> {
 }
 
 /// Who holds the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
     /// The session.
     pub session: SessionId,
@@ -98,8 +99,8 @@ pub struct Hold {
 }
 
 /// Events that a repair of the log declared lost.
-#[derive(Debug, Clone, PartialEq)]
-struct Loss {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Loss {
     /// Their positions, without those that were found again.
     missing: Vec<LostRange>,
     /// The position of the repair.
@@ -111,19 +112,21 @@ struct Loss {
 /// The fold of a log, with details that the state does not have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    state: RunState,
-    attempts: Vec<Attempt>,
-    hold: Option<Hold>,
+    pub(super) state: RunState,
+    pub(super) attempts: Vec<Attempt>,
+    pub(super) hold: Option<Hold>,
     /// The phases that the run has been in, and the records that count.
     pub(super) phases: Phases,
     /// The reason given at the end of the run.
-    end_reason: Option<String>,
+    pub(super) end_reason: Option<String>,
     /// Events that were lost.
-    losses: Vec<Loss>,
+    pub(super) losses: Vec<Loss>,
     /// All reports on steps.
-    reports: Vec<StepReport>,
+    pub(super) reports: Vec<StepReport>,
     /// Who began work without a session.
-    workers: Workers,
+    pub(super) workers: Workers,
+    /// What a recap left out, as far as it counts.
+    pub(super) left_out: LeftOut,
 }
 
 impl Loss {
@@ -190,7 +193,7 @@ impl History {
     /// The history with one more event, which is not committed yet.
     pub(super) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
         let seq = self.state.document().state.last_seq.unwrap_or_default().next();
-        let event = Event { seq, id: id.clone(), at, kind, run: None };
+        let event = Event { seq, id: id.clone(), at, kind, run: None, recap: None };
         let mut history = self.clone();
         history.take(&event);
         history
@@ -208,6 +211,7 @@ impl History {
             losses: Vec::new(),
             reports: Vec::new(),
             workers: Workers::default(),
+            left_out: LeftOut::default(),
         }
     }
 
@@ -308,7 +312,7 @@ impl History {
         &self.state
     }
 
-    /// All records, oldest first.
+    /// All records, oldest first; in the history of a recap those that it kept.
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
@@ -342,7 +346,7 @@ impl History {
         self.reports.iter().rfind(asks)
     }
 
-    /// All reports on steps, oldest first.
+    /// All reports on steps, oldest first; in the history of a recap those that it kept.
     #[must_use]
     pub fn reports(&self) -> &[StepReport] {
         &self.reports
@@ -448,12 +452,24 @@ impl History {
         latest
     }
 
-    /// The entries of `completed_activities` with their records, in order; `None` for an entry that a person wrote.
+    /// The number of entries of `completed_activities`.
+    #[must_use]
+    pub fn completed_count(&self) -> usize {
+        self.left_out.completed + self.phases.completed().len()
+    }
+
+    /// The entries of `completed_activities` with their records, in order; `None` for an entry that a person wrote. In the
+    /// history of a recap only the last ones.
     #[must_use]
     pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
         let by_number: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (attempt.number, attempt)).collect();
         let entries = self.phases.completed().iter();
         entries.map(|(id, number)| (id.clone(), number.and_then(|number| by_number.get(&number).copied()))).collect()
+    }
+
+    /// Whether a person wrote an entry of `completed_activities`.
+    pub(super) fn has_unrecorded(&self) -> bool {
+        self.left_out.unrecorded || self.completed().iter().any(|(_, record)| record.is_none())
     }
 
     /// The state from which the run first entered `step`.

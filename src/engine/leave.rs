@@ -46,7 +46,7 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
     if work.is_done() || is_strict(machine) && work.is_worked() {
         return false;
     }
-    let is_unknown = work.older || history.completed().iter().any(|(_, record)| record.is_none());
+    let is_unknown = work.older || history.has_unrecorded();
     !(work.is_untouched() && is_unknown)
 }
 

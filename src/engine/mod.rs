@@ -17,6 +17,7 @@ mod leave;
 mod phases;
 mod pinned;
 mod progress;
+mod recap;
 mod reconcile;
 mod refusal;
 mod resume;
@@ -50,6 +51,7 @@ pub use phases::LeftUndone;
 pub(crate) use phases::{PhaseWork, SkippedPhase};
 pub(crate) use pinned::{is_free, machine_of, pinned};
 pub use progress::{Progress, progress};
+pub use recap::{RECENT, Recap};
 pub(crate) use reconcile::has_other_line_ends;
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::apply::STEP_ID;
 use crate::engine::{Attempt, History};
@@ -108,7 +108,7 @@ impl LeftUndone {
 }
 
 /// A phase that was left, or completed with its run, although its work was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedPhase {
     /// The phase.
     pub phase: StateName,
@@ -121,7 +121,7 @@ pub struct SkippedPhase {
 }
 
 /// The run's latest stay in a phase. Its records are identified by their numbers, which only rise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stay {
     /// The number of the latest record before the stay.
     entered: Number,
@@ -134,7 +134,7 @@ struct Stay {
 }
 
 /// The phases that the run has been in, and the records that count.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Phases {
     here: Vec<StateName>,
     /// The phases that led to the current one, without earlier rounds.
@@ -274,6 +274,11 @@ impl Phases {
         &self.completed
     }
 
+    /// Forgets all entries but the last `most`, and returns them.
+    pub(super) fn forget_completed(&mut self, most: usize) -> Vec<(String, Option<Number>)> {
+        self.completed.drain(..self.completed.len().saturating_sub(most)).collect()
+    }
+
     pub(super) fn skips(&self) -> &[SkippedPhase] {
         &self.skips
     }
@@ -357,11 +362,17 @@ impl History {
         }
     }
 
+    /// The numbers of the records to which entries of `completed_activities` belong.
+    pub(super) fn counted(&self) -> HashSet<Number> {
+        let kept = self.phases.completed.iter().filter_map(|(_, number)| *number);
+        kept.chain(self.left_out.counted.iter().copied()).collect()
+    }
+
     /// The ids whose latest attempt in `phase` after the number `since` did not pass and was not skipped: these
     /// attempts, and whether the last one was removed from `completed_activities`.
     fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
         let own = is_reported.then(|| slug(phase.as_str(), STEP_ID)).flatten();
-        let counted: HashSet<_> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
+        let counted = self.counted();
         let attempts = self.attempts().iter().filter(|attempt| is_in(attempt, phase, since));
         // Another record with the same id may be the one that counts.
         let counts: HashSet<_> =

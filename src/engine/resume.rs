@@ -231,7 +231,7 @@ pub struct Plan {
     pub reason: String,
     /// What to do.
     pub next: Next,
-    /// The completed activities, in order.
+    /// The completed activities, in order; in a history from a recap the last ones.
     pub completed: Vec<Completed>,
     /// Work with an unknown outcome.
     pub in_doubt: Vec<InDoubt>,
@@ -542,6 +542,7 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
         .iter()
         .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
         .count();
+    let failed = failed + history.left_out.failures.get(here).copied().unwrap_or_default();
     if history.work(here).is_done() {
         return None;
     }

@@ -2,23 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::model::{Event, EventKind, Number, StateName, StepStatus, Timestamp, Unit};
 
 /// A step, or a unit of it.
 type Place = (StateName, Option<Unit>);
 
 /// The beginning of work: when, and the processes that were noted with it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Beginning {
     pub(crate) at: Option<Timestamp>,
     pub(crate) by: Vec<String>,
 }
 
 /// The beginnings of work whose caller had no session.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Workers {
     activities: BTreeMap<Number, Vec<String>>,
+    // The names of an object could not be places.
+    #[serde(serialize_with = "as_pairs", deserialize_with = "from_pairs")]
     steps: BTreeMap<Place, Beginning>,
+}
+
+fn as_pairs<S: Serializer>(steps: &BTreeMap<Place, Beginning>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(steps)
+}
+
+fn from_pairs<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Place, Beginning>, D::Error> {
+    Ok(Vec::<(Place, Beginning)>::deserialize(from)?.into_iter().collect())
 }
 
 impl Workers {
@@ -41,6 +53,11 @@ impl Workers {
             }
             _ => {}
         }
+    }
+
+    /// Forgets all activities but these.
+    pub(super) fn keep_activities(&mut self, is_kept: impl Fn(Number) -> bool) {
+        self.activities.retain(|number, _| is_kept(*number));
     }
 
     /// Whether no process was noted.

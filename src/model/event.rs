@@ -27,6 +27,8 @@ pub struct Event {
     /// The digest of the `run.yaml` that was written with this event. A `run.yaml` with another digest was edited by
     /// hand.
     pub run: Option<TextDigest>,
+    /// The digest of the recap of the run after this event, if one was made then; see [`crate::engine::Recap`].
+    pub recap: Option<TextDigest>,
 }
 
 /// A short digest of a text: its length in bytes and its CRC-32C, `1042-9f3c2a11`.
@@ -429,10 +431,12 @@ struct Head {
     kind: SmolStr,
     #[serde(default)]
     run: Option<TextDigest>,
+    #[serde(default)]
+    recap: Option<TextDigest>,
 }
 
 /// The names of these fields, and of the seal.
-const HEAD: [&str; 7] = ["v", "seq", "id", "at", "type", "run", "crc"];
+const HEAD: [&str; 8] = ["v", "seq", "id", "at", "type", "run", "recap", "crc"];
 
 impl UnknownEvent {
     fn of_line(head: &Head, line: &[u8]) -> Result<Self, serde_json::Error> {
@@ -460,6 +464,9 @@ impl Event {
         if let Some(run) = &self.run {
             object.insert("run".into(), run.0.clone().into());
         }
+        if let Some(recap) = &self.recap {
+            object.insert("recap".into(), recap.0.clone().into());
+        }
         object
     }
 
@@ -478,8 +485,8 @@ impl Event {
         if kind.records().iter().any(|record| record.number.0 > limits::COUNTER) {
             return Err(serde::de::Error::custom("a number that no run can reach"));
         }
-        let Head { seq, id, at, run, .. } = head;
-        Ok(Self { seq, id, at, kind, run })
+        let Head { seq, id, at, run, recap, .. } = head;
+        Ok(Self { seq, id, at, kind, run, recap })
     }
 
     /// Converts from the object of a line.

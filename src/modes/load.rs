@@ -171,7 +171,14 @@ pub(super) fn commit(
         ModeFile { session: scope.session().cloned(), name, was, text: value.as_ref().map(text), aside }
     });
     let changed = ModesChanged { summary, files: files.collect() };
-    let event = Event { seq, id: ids.next(now), at: now, kind: EventKind::ModesChanged(Box::new(changed)), run: None };
+    let event = Event {
+        seq,
+        id: ids.next(now),
+        at: now,
+        kind: EventKind::ModesChanged(Box::new(changed)),
+        run: None,
+        recap: None,
+    };
     let committed = locked.commit(&event)?;
     let mut warnings = locked.take_notes();
     warnings.extend(committed.lagging.map(|why| format!("the change is recorded, but not shown yet: {why}")));

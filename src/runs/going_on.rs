@@ -11,7 +11,7 @@ use crate::runs::error::Result;
 use crate::runs::hosts::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
 use crate::runs::open::reading::Runs;
-use crate::runs::open::view::{View, for_listing};
+use crate::runs::open::view::for_listing;
 use crate::store::Project;
 
 /// How often a session goes on by itself; once after each prompt.
@@ -47,7 +47,7 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     let goes_on = report.position.run_id == run.head.run_id
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
-        && !asks_for_a_person(&view, since);
+        && !asks_for_a_person(&project, &run.head.run_id, since)?;
     Ok((goes_on && note.spend(cx, &project)?).then_some(report))
 }
 
@@ -63,10 +63,11 @@ fn asks(report: &StepReport) -> bool {
 }
 
 /// Whether the run was blocked, or asked a question, since then.
-fn asks_for_a_person(view: &View, since: Seq) -> bool {
-    view.log.events().rev().take_while(|event| event.seq > since).any(|event| match &event.kind {
+fn asks_for_a_person(project: &Project, run: &RunId, since: Seq) -> Result<bool> {
+    let newer = project.runs().open(run)?.end(since)?.map(|end| end.newer).unwrap_or_default();
+    Ok(newer.iter().any(|event| match &event.kind {
         EventKind::RunBlocked(_) | EventKind::RunCancelled(_) => true,
         EventKind::Emitted(emitted) => emitted.reports.iter().any(asks),
         _ => false,
-    })
+    }))
 }

@@ -14,6 +14,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::error::{Error, Result};
+use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::payload::ReportRequest;
@@ -101,7 +102,7 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let view = for_reading(cx, &project, &*run)?;
+    let view = for_deciding(cx, &project, &*run)?;
     let state = view.history.state();
     let over = state.status().is_terminal();
     let choices = match &view.machine {

@@ -187,7 +187,7 @@ fn create_run(
             n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
         };
         let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
-        let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None };
+        let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
         let state = RunState::begin(&event)?;
         let text = RunText::create(state.document());
         event.run = Some(TextDigest(digest(text.text().as_bytes())));

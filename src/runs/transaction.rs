@@ -28,6 +28,7 @@ use crate::runs::journal;
 use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::recap::recap_with;
 use crate::runs::open::view::with_earlier;
 use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
 
@@ -46,7 +47,7 @@ pub(crate) struct Transaction<'a> {
     /// The state with the events that are not committed yet.
     pub(crate) state: RunState,
     pub(crate) warnings: Vec<String>,
-    pub(super) run: &'a dyn StoredRun,
+    pub(in crate::runs) run: &'a dyn StoredRun,
     workflow: Workflow,
     /// Events that are not committed yet.
     pending: Vec<Event>,
@@ -337,7 +338,7 @@ impl<'a> Transaction<'a> {
             Some(key) => EventId::new(key)?,
             None => self.cx.ids.next(self.now),
         };
-        let mut event = Event { seq, id, at: self.now, kind, run: None };
+        let mut event = Event { seq, id, at: self.now, kind, run: None, recap: None };
         self.state.apply(&event);
         let fault = |error| self.unusable(error);
         let text = base.with_state(&self.state.document().state).map_err(fault)?;
@@ -349,8 +350,12 @@ impl<'a> Transaction<'a> {
 
     /// Commits the appended events. Gives the position of the last one.
     pub(crate) fn commit(&mut self) -> Result<Seq> {
-        let events = std::mem::take(&mut self.pending);
+        let mut events = std::mem::take(&mut self.pending);
         let text = self.next_text.take().expect("BUG: nothing was appended");
+        let recap = recap_with(self, &events);
+        if let (Some(recap), Some(last)) = (&recap, events.last_mut()) {
+            last.recap = Some(TextDigest(digest(recap.as_bytes())));
+        }
         let batch = Batch { events: &events, old_text: self.text.text(), new_text: text.text() };
         let before = self.text.document().state.last_seq;
         let mut merge = |saved: &str| before.and_then(|before| merge_save(saved, before, &events));
@@ -363,6 +368,10 @@ impl<'a> Transaction<'a> {
             self.warnings.push(format!("run.yaml is {percent} % full; end this run soon and start another one"));
         }
         let seq = committed.seq;
+        if let Some(recap) = recap {
+            // A cache: without it the next reader makes it.
+            let _ = self.project.keep_recap(self.run.id(), &recap);
+        }
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
         }

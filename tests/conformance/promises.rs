@@ -36,7 +36,7 @@ fn plain(seq: u64, reason: &str) -> Event {
         skipped: None,
         session: None,
     });
-    Event { seq: Seq(seq), id: EventId::new(format!("event-{seq}")).unwrap(), at: now(), kind, run: None }
+    Event { seq: Seq(seq), id: EventId::new(format!("event-{seq}")).unwrap(), at: now(), kind, run: None, recap: None }
 }
 
 /// The record of an activity.

@@ -22,7 +22,7 @@ fn at(second: u64) -> Timestamp {
 }
 
 fn event(seq: Seq, kind: EventKind) -> Event {
-    Event { seq, id: EventId::new(format!("e{seq}")).unwrap(), at: at(seq.0), kind, run: None }
+    Event { seq, id: EventId::new(format!("e{seq}")).unwrap(), at: at(seq.0), kind, run: None, recap: None }
 }
 
 fn started() -> Event {

@@ -63,6 +63,7 @@ mod plugin;
 mod power;
 mod properties;
 mod questions;
+mod recaps;
 mod recovery;
 mod saying;
 mod schemas;

@@ -6,7 +6,7 @@ use crate::model::{LogRepaired, Number, Renumbered, SessionId, UnknownEvent};
 fn event(seq: u64, id: &str) -> Event {
     let kind = EventKind::Unknown(UnknownEvent { version: 1, kind: "noted".to_owned(), body: Map::new() });
     let at = "2026-05-20T14:30:00Z".parse().unwrap();
-    Event { seq: Seq(seq), id: EventId::new(id).unwrap(), at, kind, run: None }
+    Event { seq: Seq(seq), id: EventId::new(id).unwrap(), at, kind, run: None, recap: None }
 }
 
 fn begin() -> Event {

@@ -328,7 +328,7 @@ fn begin_with(
     };
     let begin = |started: RunStarted, id: EventId| {
         let kind = EventKind::RunStarted(Box::new(started));
-        Event { seq: Seq(1), id, at: asked.now, kind, run: None }
+        Event { seq: Seq(1), id, at: asked.now, kind, run: None, recap: None }
     };
     let first_id = cx.ids.next(asked.now);
     let start = begin(started.clone(), first_id.clone());
@@ -350,7 +350,7 @@ fn begin_with(
         Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
         None => None,
     };
-    let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None };
+    let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None, recap: None };
     let (new, after) = begun(begin(started, first_id), second)?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);

@@ -12,7 +12,8 @@ use crate::runs::hosts::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::view::{View, for_listing, for_reading, head_of};
+use crate::runs::open::recap::for_deciding;
+use crate::runs::open::view::{View, for_listing, head_of};
 use crate::store::{Project, StoredRun};
 
 /// A run, and what has to be done about it.
@@ -215,7 +216,7 @@ pub(in crate::runs) fn read_card(
         let last_seq = summary.last_seq;
         return Ok((Card::over(summary.into(), last_seq), None));
     }
-    let view = for_reading(cx, project, run)?;
+    let view = for_deciding(cx, project, run)?;
     let card = judged(cx, project, run, &view, definitions).card;
     Ok((card, view.history.hold().cloned()))
 }

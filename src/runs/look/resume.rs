@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, Verdict, joined};
+use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
@@ -19,6 +19,7 @@ use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps}
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
+use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Selected, named_run, newest_meant};
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -46,7 +47,7 @@ pub struct ResumeRequest {
 /// The highest number of other worktrees among the alternatives.
 const WORKTREES: usize = 5;
 /// The number of latest completed activities in a report.
-pub const COMPLETED: usize = 20;
+pub const COMPLETED: usize = RECENT;
 
 /// The report of `resume`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -192,7 +193,7 @@ pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: 
     };
     // git takes longer than everything else here, so it answers while the run is read.
     let asked = (look == Look::Whole).then(|| ask_for_changes(cx, &project));
-    let view = for_reading(cx, &project, &*run);
+    let view = if request.all { for_reading(cx, &project, &*run) } else { for_deciding(cx, &project, &*run) };
     let tree = asked.map(AskedForChanges::answer);
     let view = match view {
         Ok(view) => view,
@@ -213,7 +214,7 @@ pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: 
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
     if !request.all {
-        report.completed.drain(..report.completed_activities.saturating_sub(COMPLETED));
+        report.completed.drain(..report.completed.len().saturating_sub(COMPLETED));
     }
     report.claim = claim;
     report.unreadable = runs.unreadable;
@@ -253,7 +254,7 @@ fn report_of(
         other_branch,
         reason,
         next,
-        completed_activities: completed.len(),
+        completed_activities: view.history.completed_count(),
         completed,
         in_doubt,
         left_undone,

@@ -6,6 +6,7 @@ pub(in crate::runs) mod listed;
 pub(crate) mod name;
 pub(crate) mod pinned;
 pub(crate) mod reading;
+pub(crate) mod recap;
 pub(in crate::runs) mod same_work;
 pub(crate) mod select;
 pub(crate) mod sparse;

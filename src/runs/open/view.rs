@@ -8,6 +8,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::recap::for_deciding;
 use crate::store::{LogScan, Presence, Project, StoredRun};
 
 /// A run as a reader sees it.
@@ -16,6 +17,7 @@ pub(crate) struct View {
     pub(crate) history: History,
     pub(crate) text: String,
     pub(crate) machine: Option<Machine>,
+    /// The log; only its end for a run that was read from its recap.
     pub(crate) log: LogScan,
     pub(crate) notes: Vec<String>,
     /// Faults of a run that can nevertheless be read.
@@ -158,7 +160,7 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
 
 /// The summary from everything that can be read.
 fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
-    let view = for_reading(cx, project, run)?;
+    let view = for_deciding(cx, project, run)?;
     Ok(RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) })
 }
 

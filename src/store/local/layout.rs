@@ -38,6 +38,8 @@ pub const OPEN_RUNS: &str = "open-runs.json";
 pub const FINISHED_RUNS: &str = "finished-runs";
 /// Below [`CACHE`]: one file for each session of an agent's host, written by hooks.
 pub const HOSTS: &str = "hosts";
+/// Below [`CACHE`]: a recap of each run that is long enough for one.
+pub const RECAPS: &str = "recaps";
 /// Below [`CACHE`]: the trouble that hooks had.
 pub const HOOK_LOG: &str = "hooks.log";
 /// Below [`CACHE`]: the documents in which interviews began.

@@ -27,6 +27,7 @@ mod mend;
 pub(crate) mod note;
 mod project;
 mod publish;
+mod recaps;
 mod recover;
 mod run_dir;
 mod runs;

@@ -86,7 +86,14 @@ impl<'a> Rehearsal<'a> {
             machine: machine.map_or(Value::Null, Machine::to_value),
         };
         let id = EventId::new("e1").expect("an id");
-        let first = Event { seq: Seq(1), id, at: now(), kind: EventKind::RunStarted(Box::new(started)), run: None };
+        let first = Event {
+            seq: Seq(1),
+            id,
+            at: now(),
+            kind: EventKind::RunStarted(Box::new(started)),
+            run: None,
+            recap: None,
+        };
         let state = RunState::begin(&first).expect("a start begins a run");
         Self { machine, events: vec![first], state, ids: 0, last: Number(0) }
     }
@@ -110,7 +117,7 @@ impl<'a> Rehearsal<'a> {
         let EventKind::Emitted(emitted) = &kind else { panic!("reports are no reports: {kind:?}") };
         self.assert_recorded(&history, &before, emitted);
         let seq = Seq(self.events.len() as u64 + 1);
-        let event = Event { seq, id: self.event_id(), at: now(), kind, run: None };
+        let event = Event { seq, id: self.event_id(), at: now(), kind, run: None, recap: None };
         let line = seal(&event.to_object());
         assert_eq!(super::event_line::event(line.trim_end().as_bytes()).as_ref(), Ok(&event), "{line}");
         self.state.apply(&event);

@@ -1,0 +1,298 @@
+//! What readers need of a run's past, so that they need not read all of a long log.
+//!
+//! A recap is the fold of a log up to one event, without what no question about the present asks for: of the work that
+//! ended well, only the latest of each phase and the last entries of `completed_activities`; of everything else, what is
+//! open or decided. That event says the digest of the recap, as it says that of `run.yaml`, so a recap that nobody sealed
+//! is none. The fold of the events behind it gives the history that the whole log gives, as far as
+//! [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap and of the events behind it is
+//! the recap of the whole log.
+//!
+//! What a person or a repair does to the past cannot be told that way: then the whole log is read.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::engine::history::Loss;
+use crate::engine::phases::Phases;
+use crate::engine::workers::Workers;
+use crate::engine::{Attempt, History, Hold, RunState};
+use crate::model::{
+    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, RunDocument, Seq, StateName, StepReport,
+};
+
+/// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes.
+const VERSION: u64 = 1;
+/// How many of the last entries of `completed_activities` a recap keeps.
+pub const RECENT: usize = 20;
+
+/// The fold of a log up to one event, for questions about the run's present.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recap {
+    history: History,
+    /// The definition that the run follows, if it is not the one of its first event.
+    pinned: Option<Value>,
+}
+
+/// What a recap left out, as far as it counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LeftOut {
+    /// How many entries of `completed_activities`.
+    pub(super) completed: usize,
+    /// Whether a person wrote one of them.
+    pub(super) unrecorded: bool,
+    /// The numbers of the kept records to which one of them belongs.
+    pub(super) counted: Vec<Number>,
+    /// How many records in a phase that failed.
+    pub(super) failures: BTreeMap<StateName, usize>,
+}
+
+/// A recap as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Form {
+    v: u64,
+    pinned: Option<Value>,
+    document: RunDocument,
+    attempts: Vec<Attempt>,
+    hold: Option<Hold>,
+    phases: Phases,
+    end_reason: Option<String>,
+    losses: Vec<Loss>,
+    reports: Vec<StepReport>,
+    workers: Workers,
+    left_out: LeftOut,
+}
+
+impl Recap {
+    /// The fold of these events, the first ones of a log. `None` if flow did not start the run, or if a repair of the log is
+    /// among them.
+    #[must_use]
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        let events: Vec<&Event> = events.into_iter().collect();
+        let (first, rest) = events.split_first()?;
+        let is_start = |event: &Event| matches!(event.kind, EventKind::RunStarted(_));
+        let is_new = |event: &Event| {
+            is_start(event) || matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
+        };
+        if !is_start(first) || rest.iter().any(|event| is_new(event)) {
+            return None;
+        }
+        let pinned = events.iter().rev().find_map(|event| pinned_by(event)).cloned();
+        Some(Self { history: History::fold(events)?, pinned })
+    }
+
+    /// Goes on with the next event, after a recap was read; `None` if the event changes the past, of which a recap does not
+    /// have everything.
+    #[must_use]
+    pub fn take(&mut self, event: &Event) -> Option<()> {
+        if matches!(
+            event.kind,
+            EventKind::RunStarted(_)
+                | EventKind::RunAdopted(_)
+                | EventKind::LogRepaired(_)
+                | EventKind::RunEdited(_)
+                | EventKind::Unknown(_)
+        ) {
+            return None;
+        }
+        self.pinned = pinned_by(event).cloned().or_else(|| self.pinned.take());
+        self.history.take(event);
+        Some(())
+    }
+
+    /// The position of the last event in it.
+    #[must_use]
+    pub fn seq(&self) -> Seq {
+        self.history.state.run.state.last_seq.unwrap_or_default()
+    }
+
+    /// The definition that the run follows, if it is not the one of its first event.
+    pub(crate) fn pinned(&self) -> Option<&Value> {
+        self.pinned.as_ref()
+    }
+
+    /// The text in which it is kept, and whose digest an event says.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut history = self.history.clone();
+        history.condense();
+        let History { state, attempts, hold, phases, end_reason, losses, reports, workers, left_out } = history;
+        let pinned = self.pinned.clone();
+        let document = state.into_document();
+        let form = Form {
+            v: VERSION,
+            pinned,
+            document,
+            attempts,
+            hold,
+            phases,
+            end_reason,
+            losses,
+            reports,
+            workers,
+            left_out,
+        };
+        serde_json::to_string(&form).unwrap_or_default()
+    }
+
+    /// Reads a text of [`Self::text`]; `None` if it is none, or of another version.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let form: Form = serde_json::from_str(text).ok().filter(|form: &Form| form.v == VERSION)?;
+        let Form { pinned, document, attempts, hold, phases, end_reason, losses, reports, workers, left_out, .. } =
+            form;
+        let state = RunState::from_document(document);
+        let history = History { state, attempts, hold, phases, end_reason, losses, reports, workers, left_out };
+        Some(Self { history, pinned })
+    }
+
+    /// The history, for a run whose `run.yaml` shows `state`. `None` if that is not the state of this fold.
+    #[must_use]
+    pub fn history(self, state: RunState) -> Option<History> {
+        let mut history = self.history;
+        let (folded, shown) = (&mut history.state.run.state, &state.run.state);
+        let is_whole =
+            shown.completed_activities.len() == history.left_out.completed + history.phases.completed().len();
+        folded.completed_activities = shown.completed_activities.clone();
+        if !is_whole || *folded != *shown {
+            return None;
+        }
+        history.state = state;
+        Some(history)
+    }
+}
+
+/// The definition that an event pins, if it is not the first one.
+fn pinned_by(event: &Event) -> Option<&Value> {
+    match &event.kind {
+        EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),
+        _ => None,
+    }
+}
+
+impl History {
+    /// Leaves out what no question about the present asks for.
+    fn condense(&mut self) {
+        self.state.run.state.completed_activities = IdList::default();
+        self.condense_reports();
+        let counted = self.counted();
+        let forgotten = self.phases.forget_completed(RECENT);
+        let kept = self.needed(&counted);
+        for (at, attempt) in self.attempts.iter().enumerate() {
+            if !kept.contains(&at) && attempt.status == ActivityStatus::Failed {
+                let failures = attempt.phase.clone().map(|phase| self.left_out.failures.entry(phase).or_default());
+                failures.into_iter().for_each(|failures| *failures += 1);
+            }
+        }
+        let mut at = 0;
+        self.attempts.retain(|_| {
+            at += 1;
+            kept.contains(&(at - 1))
+        });
+        let numbers: BTreeSet<Number> = self.attempts.iter().map(|attempt| attempt.number).collect();
+        self.workers.keep_activities(|number| numbers.contains(&number));
+        let recent: BTreeSet<Number> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
+        self.left_out.completed += forgotten.len();
+        self.left_out.unrecorded |= forgotten.iter().any(|(_, number)| number.is_none());
+        let is_left_out = |number: &&Number| counted.contains(number) && !recent.contains(number);
+        self.left_out.counted = numbers.iter().filter(is_left_out).copied().collect();
+    }
+
+    /// The records that are needed, as places in the list of all. `counted` are the numbers of those to which an entry of
+    /// `completed_activities` belongs, of which the last ones are kept.
+    fn needed(&self, counted: &HashSet<Number>) -> BTreeSet<usize> {
+        let attempts = &self.attempts;
+        let recent: BTreeSet<_> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
+        let is_good = |attempt: &Attempt| attempt.status.is_completed() && counted.contains(&attempt.number);
+        let (mut latest, mut of_phase, mut landmarks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut good, mut settlers) = (BTreeMap::new(), BTreeMap::new());
+        let mut needed = BTreeSet::new();
+        for (at, attempt) in attempts.iter().enumerate() {
+            let (id, phase) = (attempt.id.as_str(), attempt.phase.as_ref());
+            latest.insert(id, at);
+            of_phase.insert((phase, id), at);
+            landmarks.insert((phase, "newest"), at);
+            if id == APPROVAL {
+                landmarks.insert((phase, "decision"), at);
+            } else if attempt.status.is_completed() {
+                landmarks.insert((phase, "done"), at);
+            }
+            if attempt.approval.is_some() && attempt.status == ActivityStatus::Failed {
+                landmarks.insert((phase, "rejection"), at);
+            }
+            if is_good(attempt) {
+                good.insert((phase, id), at);
+            }
+            settlers.extend(attempt.settles.iter().map(|settled| ((phase, settled.as_str()), at)));
+            if recent.contains(&attempt.number) {
+                needed.insert(at);
+            }
+        }
+        needed.extend(landmarks.into_values());
+        needed.extend(attempts.len().checked_sub(1));
+        needed.extend(of_phase.into_values().filter(|&at| !is_good(&attempts[at])));
+        // What is kept must not look as if nothing had come after it.
+        loop {
+            let mut more: BTreeSet<usize> = BTreeSet::new();
+            for kept in needed.iter().map(|&at| &attempts[at]) {
+                more.extend(latest.get(kept.id.as_str()));
+                if !is_good(kept) {
+                    let place = (kept.phase.as_ref(), kept.id.as_str());
+                    more.extend(settlers.get(&place).into_iter().chain(good.get(&place)));
+                }
+            }
+            let before = needed.len();
+            needed.extend(more);
+            if needed.len() == before {
+                return needed;
+            }
+        }
+    }
+
+    fn condense_reports(&mut self) {
+        let mut first = BTreeMap::new();
+        let (mut last, mut agents) = (BTreeMap::new(), BTreeMap::new());
+        let mut place = None;
+        // The place of a unit's work is the step that was reported last before it.
+        let mut places = BTreeMap::new();
+        for (at, report) in self.reports.iter().enumerate() {
+            let unit = report.unit.as_ref();
+            if let Some((step, _)) = report.own_step() {
+                first.entry((None, "step")).or_insert(at);
+                last.insert((Some(step), None, "step"), at);
+                if !report.auto {
+                    place = Some(at);
+                }
+            }
+            let Some(step) = &report.step else { continue };
+            if report.from.is_some() {
+                first.entry((Some(step), "from")).or_insert(at);
+            }
+            if report.kind() == Some(ReportType::WaitingForUser) {
+                last.insert((Some(step), unit, "question"), at);
+            }
+            if report.status().is_none() {
+                continue;
+            }
+            if let Some(unit) = unit {
+                last.insert((None, Some(unit), "unit"), at);
+                if step.agent().is_none() {
+                    last.insert((None, Some(unit), "step of unit"), at);
+                }
+                places.insert((Some(unit), None), place);
+            } else if let Some(agent) = step.agent() {
+                agents.insert(agent, at);
+                places.insert((None, Some(agent)), place);
+            }
+        }
+        let mut kept: BTreeSet<usize> =
+            first.into_values().chain(last.into_values()).chain(agents.into_values()).collect();
+        kept.extend(places.into_values().flatten().chain(place).chain(self.reports.len().checked_sub(1)));
+        let mut at = 0;
+        self.reports.retain(|_| {
+            at += 1;
+            kept.contains(&(at - 1))
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! Reads a run from its recap and the end of its log, for questions about its present. How long the log is does not matter
+//! then.
+
+use crate::codec::{LogEnd, LogScan, digest};
+use crate::engine::{Recap, is_free, joined, machine_of, read_run, reconcile_end};
+use crate::machine::Machine;
+use crate::model::Event;
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::view::{View, for_reading};
+use crate::runs::transaction::Transaction;
+use crate::store::{Project, StoredRun};
+
+/// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
+/// [`Recap`] keeps, unless that was not there; then it is made for the next reader.
+pub(crate) fn for_deciding(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
+    if let Some(view) = from_recap(cx, project, run)? {
+        return Ok(view);
+    }
+    let view = for_reading(cx, project, run)?;
+    if view.faults.is_empty()
+        && let Some(text) = sealed(&view.log)
+        && project.recap(run.id()).as_ref() != Some(&text)
+    {
+        // A cache: without it the next reader does the same.
+        let _ = project.keep_recap(run.id(), &text);
+    }
+    Ok(view)
+}
+
+/// The last recap that an event of the log names.
+fn sealed(log: &LogScan) -> Option<String> {
+    let (at, named) = log.events().rev().find_map(|event| Some((event.seq, event.recap.as_ref()?)))?;
+    let text = Recap::of(log.events().take_while(|event| event.seq <= at))?.text();
+    (digest(text.as_bytes()) == named.0).then_some(text)
+}
+
+/// How many events there are at least from one recap to the next.
+const EVERY: u64 = 32;
+
+/// The recap that the last of these events names, which are about to be committed; `None` if it is not time for one, or if
+/// none can be made.
+pub(in crate::runs) fn recap_with(tx: &Transaction<'_>, events: &[Event]) -> Option<String> {
+    let last = events.last()?.seq;
+    let before = events.first()?.seq.0.saturating_sub(1);
+    if last.0 / EVERY == before / EVERY {
+        return None;
+    }
+    let kept = tx.project.recap(tx.run.id()).and_then(|text| caught_up(&text, tx.run).ok()?);
+    let mut recap = match kept {
+        Some((recap, _)) => recap,
+        None => {
+            let log = tx.writer.log().ok()?;
+            let is_whole = log.skipped.is_empty() && log.gaps().is_empty() && log.doubles().is_empty();
+            Recap::of(log.events()).filter(|_| is_whole && joined(&log).is_none())?
+        }
+    };
+    events.iter().try_for_each(|event| recap.take(event))?;
+    Some(recap.text())
+}
+
+/// The fold of the log from the recap `text`, with the log's end from there; `None` if that does not count.
+fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>> {
+    let Some(mut recap) = Recap::read(text).filter(|_| !run.is_log_changed()) else { return Ok(None) };
+    let Some(end) = run.end(recap.seq())?.filter(|end| end.ordered && !end.has_others) else { return Ok(None) };
+    let named = end.at.as_ref().filter(|at| at.seq == recap.seq()).and_then(|at| at.recap.as_ref());
+    if named.is_none_or(|named| named.0 != digest(text.as_bytes())) {
+        return Ok(None);
+    }
+    let goes_on = end.newer.iter().try_for_each(|event| recap.take(event));
+    Ok(goes_on.map(|()| (recap, end)))
+}
+
+/// The run from its recap; `None` if the whole log is needed.
+fn from_recap(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Option<View>> {
+    let Some(kept) = project.recap(run.id()) else { return Ok(None) };
+    // Read this before the log: a writer at work must not look like one that was ahead of the log.
+    let noted = run.noted();
+    let Ok(Some(text)) = read_run(run.id(), run.text()?) else { return Ok(None) };
+    // Read the log after run.yaml, so that it is never behind it.
+    let Some((recap, end)) = caught_up(&kept, run)? else { return Ok(None) };
+    let from = end.at.as_ref().map(|at| at.seq);
+    let Some(shown) = text.document().state.last_seq.filter(|&shown| Some(shown) >= from) else { return Ok(None) };
+    let Ok(found) = reconcile_end(text, &end.after(shown), noted) else { return Ok(None) };
+    let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
+    let mut notes = Vec::new();
+    let text = current.text();
+    let machine = match recap.pinned() {
+        Some(pinned) => Machine::from_value(pinned).ok(),
+        None => match run.first_event()? {
+            Some(first) if is_free(&first) => None,
+            Some(first) => {
+                machine_of(&first, &mut notes).or_else(|| catalog_machine(cx, project, text.document(), &mut notes))
+            }
+            None => return Ok(None),
+        },
+    };
+    let Some(history) = recap.history(current.into_parts().1) else { return Ok(None) };
+    let (text, log) = (text.text().to_owned(), LogScan::of_end(end));
+    Ok(Some(View { history, text, machine, log, notes, faults: Vec::new(), noted }))
+}

@@ -1,0 +1,391 @@
+//! A recap and the end of the log answer every question about a run's present as the whole log does.
+
+use std::sync::Arc;
+
+use flowrun::catalog::Catalog;
+use flowrun::disk::Os;
+use flowrun::engine::{
+    Advance, Caller, Claim, Command, Decide, Decision, Emit, History, Lives, Outlook, Presence, Recap, Record, Report,
+    RunState, Supply, decide, decide_emit, resume,
+};
+use flowrun::engine::{Drift, Plan, RECENT};
+use flowrun::machine::Machine;
+use flowrun::model::{
+    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, Number, Seq, StateName, Timestamp,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::support::{Sandbox, quick, scaled};
+
+/// What somebody does to a run.
+#[derive(Debug, Clone)]
+enum Deed {
+    Record {
+        id: &'static str,
+        phase: Option<usize>,
+        status: ActivityStatus,
+        onwards: bool,
+        settles: Option<&'static str>,
+    },
+    Report {
+        kind: &'static str,
+        step: Option<usize>,
+        unit: Option<&'static str>,
+        agent: bool,
+        status: &'static str,
+    },
+    Decide {
+        approves: bool,
+    },
+    Status(&'static str),
+    Claim(Option<&'static str>),
+    /// A person takes an entry off `completed_activities`.
+    TakeOff(prop::sample::Index),
+}
+
+fn deeds() -> impl Strategy<Value = Deed> {
+    let ids = || prop::sample::select(vec!["a", "b", "c", "preflight", "verify"]);
+    let step = || prop::option::weighted(0.8, 0..5_usize);
+    let record = (
+        ids(),
+        step(),
+        prop::sample::select(ActivityStatus::ALL.to_vec()),
+        any::<bool>(),
+        prop::option::weighted(0.2, ids()),
+    )
+        .prop_map(|(id, phase, status, onwards, settles)| Deed::Record { id, phase, status, onwards, settles });
+    let kinds =
+        vec!["status_change", "status_change", "status_change", "waiting_for_user", "user_answered", "btw_update"];
+    let statuses = vec!["running", "running", "completed", "completed", "waiting", "failed", "skipped"];
+    let unit = prop::option::weighted(0.3, prop::sample::select(vec!["T1", "T2"]));
+    let report = (prop::sample::select(kinds), step(), unit, prop::bool::weighted(0.2), prop::sample::select(statuses))
+        .prop_map(|(kind, step, unit, agent, status)| Deed::Report { kind, step, unit, agent, status });
+    prop_oneof![
+        12 => record,
+        6 => report,
+        2 => any::<bool>().prop_map(|approves| Deed::Decide { approves }),
+        1 => prop::sample::select(vec!["block", "unblock", "complete", "reopen", "fail"]).prop_map(Deed::Status),
+        1 => prop::option::of(prop::sample::select(vec!["s1", "s2"])).prop_map(Deed::Claim),
+        1 => any::<prop::sample::Index>().prop_map(Deed::TakeOff),
+    ]
+}
+
+/// A run without files.
+struct Play {
+    machine: Machine,
+    events: Vec<Event>,
+    state: RunState,
+    ids: usize,
+    last: Number,
+}
+
+impl Supply for Play {
+    fn event_id(&mut self) -> EventId {
+        self.ids += 1;
+        EventId::new(format!("r{}", self.ids)).unwrap()
+    }
+
+    fn number(&mut self, _: &ActivityId) -> Number {
+        self.last = self.last.next();
+        self.last
+    }
+}
+
+fn at(second: u64) -> Timestamp {
+    format!("2026-05-20T14:{:02}:{:02}Z", second / 60 % 60, second % 60).parse().unwrap()
+}
+
+impl Play {
+    fn new(workflow: &str) -> Self {
+        let machine = Catalog::new(Arc::new(Os), None).find(workflow).unwrap().machine;
+        let started = json!({
+            "v": 1, "seq": 1, "id": "e1", "at": at(1), "type": "run_started", "run_id": "run-1",
+            "workflow": machine.id(), "workflow_version": 1, "phase": machine.initial().first(), "goal": null,
+            "context": {}, "limits": { "max_iterations": 3 }, "machine": machine.to_value(),
+        });
+        let first = Event::from_object(started.as_object().unwrap()).unwrap();
+        let state = RunState::begin(&first).unwrap();
+        Self { machine, events: vec![first], state, ids: 0, last: Number(0) }
+    }
+
+    fn phase(&self, at: usize) -> StateName {
+        let states = self.machine.states();
+        states[at % states.len()].name.clone()
+    }
+
+    fn commit(&mut self, kind: EventKind) {
+        let seq = Seq(self.events.len() as u64 + 1);
+        let event =
+            Event { seq, id: EventId::new(format!("e{seq}")).unwrap(), at: at(seq.0), kind, run: None, recap: None };
+        self.state.apply(&event);
+        self.events.push(event);
+    }
+
+    fn act(&mut self, deed: &Deed) {
+        let history = History::fold(&self.events).unwrap();
+        self.last = self.state.document().state.last_number;
+        let now = at(self.events.len() as u64 + 1);
+        let mut caller = Caller::default();
+        let reason = || Some("why".to_owned());
+        let command = match deed {
+            Deed::Record { .. } => self.record(deed),
+            Deed::Report { .. } => return self.report(deed, &history, now),
+            Deed::TakeOff(which) => return self.take_off(*which, now),
+            Deed::Decide { approves } => {
+                let approval = json!({ "by": "ada", "how": "terminal", "seen": self.events.len() });
+                let approval = serde_json::from_value(approval).unwrap();
+                let number = self.last.next();
+                let decide = Decide { approves: *approves, reason: reason(), approval, request: None, number, now };
+                Command::Decide(Box::new(decide))
+            }
+            Deed::Status("block") => Command::Block { reason: reason() },
+            Deed::Status("unblock") => Command::Unblock { reason: reason() },
+            Deed::Status("complete") => Command::Complete { reason: reason(), skip: None },
+            Deed::Status("reopen") => Command::Reopen { reason: reason() },
+            Deed::Status(_) => Command::Fail { reason: reason() },
+            Deed::Claim(session) => {
+                caller.session = session.map(|session| session.parse().unwrap());
+                Command::Claim(Claim { holder: None, take_over: true })
+            }
+        };
+        if let Ok(Decision::Commit(kind)) = decide(&self.state, Some(&self.machine), &caller, command, &history) {
+            self.commit(kind);
+        }
+    }
+
+    fn record(&self, deed: &Deed) -> Command {
+        let Deed::Record { id, phase, status, onwards, settles } = deed else { panic!("{deed:?}") };
+        let document = json!({
+            "apiVersion": "flow.synapti.ai/v1", "kind": "FlowActivity",
+            "metadata": { "id": id, "phase": phase.map(|phase| self.phase(phase)) },
+            "activity": { "type": "task", "status": status },
+        });
+        Command::Record(Box::new(Record {
+            activity: Activity::new(document.as_object().unwrap().clone()).unwrap(),
+            advance: onwards.then_some(Advance::Next),
+            skip: (*id == "c").then(|| "it was agreed".to_owned()),
+            settles: settles.iter().map(|id| ActivityId::new(*id).unwrap()).collect(),
+            request: None,
+            number: self.last.next(),
+        }))
+    }
+
+    fn report(&mut self, deed: &Deed, history: &History, now: Timestamp) {
+        let Deed::Report { kind, step, unit, agent, status } = deed else { panic!("{deed:?}") };
+        let step = step.map(|step| self.phase(step).to_string());
+        let step = if *agent { step.map(|step| format!("helper:{step}")) } else { step };
+        let data = match *kind {
+            "status_change" => json!({ "status": status }),
+            "waiting_for_user" => json!({ "prompt": "red?" }),
+            "user_answered" => json!({ "answer": "yes" }),
+            _ => json!({ "message": "so" }),
+        };
+        let report = Report {
+            id: self.event_id(),
+            kind: kind.parse().unwrap(),
+            step: step.map(|step| step.parse().unwrap()),
+            unit: unit.map(|unit| unit.parse().unwrap()),
+            data: data.as_object().unwrap().clone(),
+        };
+        let emit = Emit { reports: vec![report], request: None, now, answers_documents: false };
+        let (before, machine) = (self.state.clone(), self.machine.clone());
+        let decision = decide_emit(&before, Some(&machine), &Caller::default(), emit, history, self);
+        if let Ok(Decision::Commit(kind)) = decision {
+            self.commit(kind);
+        }
+    }
+
+    fn take_off(&mut self, which: prop::sample::Index, now: Timestamp) {
+        let ids = &self.state.document().state.completed_activities;
+        let mut left: Vec<String> = ids.iter().map(str::to_owned).collect();
+        if left.is_empty() {
+            return;
+        }
+        left.remove(which.index(left.len()));
+        let edit = json!({
+            "v": 1, "seq": 1, "id": "x", "at": now, "type": "run_edited", "text": "",
+            "changes": { "completed_activities": left },
+        });
+        self.commit(Event::from_object(edit.as_object().unwrap()).unwrap().kind);
+    }
+}
+
+/// Every answer about the present, without the completed activities that only the whole log has.
+fn answers(history: &History, machine: &Machine) -> Vec<String> {
+    let outlook = Outlook {
+        machine: Some(machine),
+        drift: Drift::None,
+        damage: None,
+        presence: Presence::Free,
+        now: at(3000),
+        lives: Lives::default(),
+    };
+    let plan = resume(history, &outlook);
+    let completed = plan.completed[plan.completed.len().saturating_sub(RECENT)..].to_vec();
+    let plan = Plan { completed, ..plan };
+    let mut answers =
+        vec![format!("{plan:#?}"), format!("{:?}", history.state()), format!("{}", history.completed_count())];
+    answers.push(format!("{:?} {:?} {:?}", history.end_reason(), history.children(), history.open_workers()));
+    answers.push(format!("{:?} {:?}", history.units(), history.left_undone()));
+    answers.push(format!("{:?} {:?}", history.hold(), history.reports().is_empty()));
+    for question in &history.state().document().state.questions {
+        answers.push(format!("{:?} {:?}", history.document_of(question), history.number_of(question)));
+    }
+    for state in machine.states() {
+        let name = &state.name;
+        answers.push(format!("{name} {:#?}", history.work(name)));
+        answers.push(format!("{name} {:?} {:?}", history.message(name), history.reported_at(name)));
+        answers.push(format!("{name} {:?} {:?}", history.gate(name), history.waits_for_a_person(Some(machine), name)));
+    }
+    answers
+}
+
+fn holds(play: &Play, cut: usize) -> Result<(), TestCaseError> {
+    let (begun, rest) = play.events.split_at(cut);
+    let recap = Recap::of(begun).unwrap();
+    let Some(mut read) = Recap::read(&recap.text()) else { panic!("{} cannot be read", recap.text()) };
+    prop_assert_eq!(read.seq(), begun.last().unwrap().seq);
+    prop_assert_eq!(read.text(), recap.text(), "a recap of a recap is another one");
+    for event in rest {
+        if read.take(event).is_none() {
+            // A person's edit: the whole log is read.
+            return Ok(());
+        }
+    }
+    let whole = Recap::of(&play.events).unwrap();
+    prop_assert_eq!(read.text(), whole.text(), "behind event {}", cut);
+    let history = read.history(play.state.clone()).unwrap();
+    let full = History::fold(&play.events).unwrap();
+    for (told, wanted) in answers(&history, &play.machine).iter().zip(&answers(&full, &play.machine)) {
+        prop_assert_eq!(told, wanted, "behind event {}", cut);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: scaled(200, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_recap_and_the_events_behind_it_answer_as_the_whole_log_does(
+        workflow in prop::sample::select(vec!["start-issue", "merge-pr", "build", "debug"]),
+        deeds in prop::collection::vec(deeds(), 1..70),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 3),
+    ) {
+        let mut play = Play::new(workflow);
+        deeds.iter().for_each(|deed| play.act(deed));
+        for cut in cuts {
+            holds(&play, cut.index(play.events.len()) + 1)?;
+        }
+    }
+}
+
+/// Every reader's answer about a run.
+fn told(sandbox: &Sandbox) -> Vec<String> {
+    let readers = [
+        "resume r1 --json",
+        "resume r1",
+        "next r1 --json",
+        "attention --json",
+        "list --json",
+        "hud",
+        "show r1 --json",
+        "log r1 --limit 3 --json",
+    ];
+    let prompt = json!({ "session_id": "s1", "source": "startup", "cwd": sandbox.root() }).to_string();
+    let past = sandbox.now();
+    let mut told: Vec<String> = readers
+        .iter()
+        .map(|line| {
+            // At the same time each, since some tell how long ago something was.
+            sandbox.put_clock(past);
+            sandbox.inside(line.split(' ')).ok().stdout
+        })
+        .collect();
+    sandbox.put_clock(past);
+    told.push(sandbox.flow_with(["hook", "claude-code", "session-start"], &prompt).ok().stdout);
+    told
+}
+
+/// A run with a past: other phases, something in doubt, something that failed, a question, and many records.
+fn long_run(sandbox: &Sandbox, records: usize) {
+    let inside = |line: &str| sandbox.inside(line.split(' ')).ok();
+    inside("init");
+    inside("start start-issue --id r1 --issue 7");
+    inside("record-activity --run-id r1 --id begun --status running");
+    inside("record-activity --run-id r1 --id red --status failed");
+    inside("record-activity --run-id r1 --id red");
+    for nth in 0..records {
+        inside(&format!("record-activity --run-id r1 --id w{nth}"));
+    }
+}
+
+#[test]
+fn a_missing_stale_torn_or_forged_recap_changes_no_answer() {
+    let sandbox = Sandbox::within(&quick());
+    long_run(&sandbox, 40);
+    let kept = sandbox.path(".flow/.cache/recaps/r1.json");
+    let stale = std::fs::read_to_string(&kept).unwrap();
+    for nth in 40..80 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("w{nth}")]).ok();
+    }
+    let fresh = std::fs::read_to_string(&kept).unwrap();
+    assert_ne!(fresh, stale);
+    std::fs::remove_file(&kept).unwrap();
+    let wanted = told(&sandbox);
+    assert!(wanted[0].contains("\"in_doubt\":[{") && wanted[0].contains("begun"), "{}", wanted[0]);
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), fresh, "a reader of the whole log makes it again");
+    let forged = [
+        ("fresh", fresh.clone()),
+        ("stale", stale.clone()),
+        ("torn", fresh[..fresh.len() / 2].to_owned()),
+        ("empty", String::new()),
+        ("of another position", fresh.replace("\"last_seq\":64", "\"last_seq\":63")),
+        ("without what is in doubt", fresh.replace("running", "passed")),
+        ("of another version", fresh.replace("\"v\":1", "\"v\":2")),
+        ("not even text", "\u{0}".repeat(100)),
+    ];
+    for (what, text) in forged {
+        std::fs::write(&kept, text).unwrap();
+        assert_eq!(told(&sandbox), wanted, "{what}");
+    }
+    sandbox.inside(["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_reader_of_a_long_run_reads_its_recap_and_the_end_of_its_log() {
+    let sandbox = Sandbox::within(&quick());
+    long_run(&sandbox, 200);
+    let log = sandbox.read("r1", "events.jsonl");
+    // What is not read cannot be missed.
+    let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    let wanted = told(&sandbox)[..6].to_vec();
+    lines[6] = "x".repeat(lines[6].len());
+    std::fs::write(sandbox.run_dir("r1").join("events.jsonl"), lines.join("\n") + "\n").unwrap();
+    assert_eq!(told(&sandbox)[..6], wanted);
+    // But it is found by who looks at everything.
+    sandbox.inside(["verify", "r1"]).exits(65);
+    std::fs::remove_file(sandbox.path(".flow/.cache/recaps/r1.json")).unwrap();
+    sandbox.inside(["resume", "r1"]).exits(65);
+}
+
+#[test]
+fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
+    let sandbox = Sandbox::within(&quick());
+    long_run(&sandbox, 40);
+    let path = sandbox.run_dir("r1").join("events.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let wanted = told(&sandbox)[0].clone();
+    let forged = log.lines().map(|line| {
+        let mut event: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).unwrap();
+        let Some(recap) = event.get_mut("recap") else { return format!("{line}\n") };
+        *recap = json!("10-00000000");
+        event.remove("crc");
+        flowrun::codec::seal(&event)
+    });
+    std::fs::write(&path, forged.collect::<String>()).unwrap();
+    let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
+    let why = &report["differences"][0]["why"];
+    assert_eq!(why, "the recap of the run up to here has another digest", "{report}");
+    assert_eq!(told(&sandbox)[0], wanted);
+}
