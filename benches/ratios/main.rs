@@ -82,6 +82,7 @@ fn main() {
     proofs(home.path(), &sizes, &mut table);
     crowd(home.path(), &sizes, &mut table);
     runs(home.path(), &floor, &sizes, &mut table);
+    readers(home.path(), &sizes, &mut table);
     hooks(home.path(), &sizes, &mut table);
     definitions(home.path(), &sizes, &mut table);
     match args.iter().position(|arg| arg == "--without").and_then(|at| args.get(at + 1)) {
@@ -189,12 +190,34 @@ fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     ));
 }
 
-/// Hooks and the status line, for which hosts wait.
-fn hooks(home: &Path, sizes: &Sizes, table: &mut Table) {
-    let project = Project::with_runs(home, sizes.some);
+/// Readers of one run, which may be long.
+fn readers(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let payload = payload(home);
+    let lengths = [sizes.few, sizes.some, sizes.many];
+    let projects = lengths.map(|length| Project::with_activities(home, length));
+    for call in ["resume", "next", "attention", "hud", "hook codex session-start", "hook codex user-prompt-submit"] {
+        let timed = projects.iter().map(|project| Timed::new(call, || project.call(call)).reading(&payload));
+        let medians = alternate(&mut timed.collect::<Vec<_>>(), sizes.rounds / 2);
+        for (length, &median) in lengths.iter().zip(&medians) {
+            let what = format!("`{call}` in a run of {length} activities");
+            let grown = if *length == sizes.many { Bound::AtMost(1.4) } else { Bound::None };
+            table.push(Row::new(&what, median, Some(("the shortest run", medians[0], grown))));
+        }
+    }
+}
+
+/// What a host hands over to a hook.
+fn payload(home: &Path) -> PathBuf {
     let payload = home.join("payload.json");
     let text = r#"{"session_id": "timed", "source": "startup", "prompt": "go on", "stop_hook_active": false}"#;
     std::fs::write(&payload, text).unwrap();
+    payload
+}
+
+/// Hooks and the status line, for which hosts wait.
+fn hooks(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let project = Project::with_runs(home, sizes.some);
+    let payload = payload(home);
     let calls = [
         ("hook codex session-start", 10),
         ("hook codex user-prompt-submit", 10),

@@ -65,6 +65,13 @@ impl Attempt {
     }
 }
 
+impl Attempt {
+    /// Whether it has an outcome, or is blocked.
+    pub(super) fn is_tried(&self) -> bool {
+        self.status.is_settled() || self.status == ActivityStatus::Blocked
+    }
+}
+
 /// The latest work of a unit or of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitWork<'h> {
@@ -115,6 +122,8 @@ pub struct History {
     pub(super) state: RunState,
     pub(super) attempts: Vec<Attempt>,
     pub(super) hold: Option<Hold>,
+    /// The session that holds the run, or held it last.
+    pub(super) last_session: Option<SessionId>,
     /// The phases that the run has been in, and the records that count.
     pub(super) phases: Phases,
     /// The reason given at the end of the run.
@@ -206,6 +215,7 @@ impl History {
             state,
             attempts: Vec::new(),
             hold: None,
+            last_session: None,
             phases: Phases::default(),
             end_reason: None,
             losses: Vec::new(),
@@ -251,11 +261,14 @@ impl History {
             | EventKind::RunFailed(change)
             | EventKind::RunCancelled(change)
             | EventKind::RunReopened(change) => self.end_reason.clone_from(&change.reason),
+            EventKind::SessionEnded(end) => self.last_session.clone_from(&end.session),
             EventKind::RunStarted(started) => {
+                self.last_session.clone_from(&started.session);
                 let holder = started.holder.clone();
                 self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
             EventKind::RunClaimed(claim) => {
+                self.last_session.clone_from(&claim.session);
                 let holder = claim.holder.clone();
                 self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
             }
@@ -438,6 +451,18 @@ impl History {
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_ref()
+    }
+
+    /// The session that holds the run, or that held it last.
+    #[must_use]
+    pub fn last_session(&self) -> Option<&SessionId> {
+        self.last_session.as_ref()
+    }
+
+    /// Whether an outcome of the activity `id` is recorded, or that it is blocked.
+    pub(crate) fn was_tried(&self, id: &str) -> bool {
+        let is_kept = self.attempts.iter().any(|attempt| attempt.id == id && attempt.is_tried());
+        is_kept || self.state.document().state.completed_activities.contains(id)
     }
 
     /// The latest record of each activity id, sorted by number.

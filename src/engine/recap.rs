@@ -19,7 +19,8 @@ use crate::engine::phases::Phases;
 use crate::engine::workers::Workers;
 use crate::engine::{Attempt, History, Hold, RunState};
 use crate::model::{
-    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, RunDocument, Seq, StateName, StepReport,
+    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, RunDocument, Seq, SessionId, StateName,
+    StepReport,
 };
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes.
@@ -56,6 +57,7 @@ struct Form {
     document: RunDocument,
     attempts: Vec<Attempt>,
     hold: Option<Hold>,
+    last_session: Option<SessionId>,
     phases: Phases,
     end_reason: Option<String>,
     losses: Vec<Loss>,
@@ -117,7 +119,8 @@ impl Recap {
     pub fn text(&self) -> String {
         let mut history = self.history.clone();
         history.condense();
-        let History { state, attempts, hold, phases, end_reason, losses, reports, workers, left_out } = history;
+        let History { state, attempts, hold, last_session, phases, end_reason, losses, reports, workers, left_out } =
+            history;
         let pinned = self.pinned.clone();
         let document = state.into_document();
         let form = Form {
@@ -126,6 +129,7 @@ impl Recap {
             document,
             attempts,
             hold,
+            last_session,
             phases,
             end_reason,
             losses,
@@ -140,10 +144,23 @@ impl Recap {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let form: Form = serde_json::from_str(text).ok().filter(|form: &Form| form.v == VERSION)?;
-        let Form { pinned, document, attempts, hold, phases, end_reason, losses, reports, workers, left_out, .. } =
-            form;
+        let Form {
+            pinned,
+            document,
+            attempts,
+            hold,
+            last_session,
+            phases,
+            end_reason,
+            losses,
+            reports,
+            workers,
+            left_out,
+            ..
+        } = form;
         let state = RunState::from_document(document);
-        let history = History { state, attempts, hold, phases, end_reason, losses, reports, workers, left_out };
+        let history =
+            History { state, attempts, hold, last_session, phases, end_reason, losses, reports, workers, left_out };
         Some(Self { history, pinned })
     }
 
@@ -206,7 +223,7 @@ impl History {
         let recent: BTreeSet<_> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
         let is_good = |attempt: &Attempt| attempt.status.is_completed() && counted.contains(&attempt.number);
         let (mut latest, mut of_phase, mut landmarks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (mut good, mut settlers) = (BTreeMap::new(), BTreeMap::new());
+        let (mut good, mut settlers, mut tried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut needed = BTreeSet::new();
         for (at, attempt) in attempts.iter().enumerate() {
             let (id, phase) = (attempt.id.as_str(), attempt.phase.as_ref());
@@ -224,6 +241,9 @@ impl History {
             if is_good(attempt) {
                 good.insert((phase, id), at);
             }
+            if attempt.is_tried() {
+                tried.insert(id, at);
+            }
             settlers.extend(attempt.settles.iter().map(|settled| ((phase, settled.as_str()), at)));
             if recent.contains(&attempt.number) {
                 needed.insert(at);
@@ -240,6 +260,7 @@ impl History {
                 if !is_good(kept) {
                     let place = (kept.phase.as_ref(), kept.id.as_str());
                     more.extend(settlers.get(&place).into_iter().chain(good.get(&place)));
+                    more.extend(tried.get(kept.id.as_str()));
                 }
             }
             let before = needed.len();

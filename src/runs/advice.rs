@@ -312,10 +312,8 @@ impl Words<'_> {
 
     /// A title for a further attempt under an id: with the content of an earlier one, the record would be a retry of that.
     fn another_attempt(&self, id: &str) -> Option<String> {
-        let attempts = self.history.attempts().iter().filter(|attempt| attempt.id == id);
-        let tried = attempts.filter(|attempt| attempt.status.is_settled() || attempt.status == ActivityStatus::Blocked);
-        let tried = tried.count();
-        (tried > 0).then(|| format!("{id}, attempt {}", tried + 1))
+        let latest = self.history.attempts().iter().rfind(|attempt| attempt.id == id)?;
+        self.history.was_tried(id).then(|| format!("{id}, after {}", latest.number))
     }
 
     /// As `outcome`, with a text for people.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Caller, Claim, Command, Decision, NoTrail, Presence, decide};
 use crate::host::Holder;
-use crate::model::{Event, EventKind, SessionId};
+use crate::model::{EventKind, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::is_dead;
@@ -74,8 +74,8 @@ pub(super) fn judge_holder(tx: &Transaction<'_>) -> Result<Caller> {
 
 /// The process that holds the run, if it is known.
 pub(super) fn holder_evidence(tx: &Transaction<'_>) -> Result<Option<Holder>> {
-    let log = tx.writer.log()?;
-    let evidence = log.events().rev().find_map(holder_of).flatten();
+    let history = tx.history()?;
+    let evidence = history.as_ref().and_then(|history| history.hold()?.holder.as_ref());
     Ok(evidence.and_then(|text| text.parse().ok()))
 }
 
@@ -121,14 +121,4 @@ pub(crate) fn presence(
         true => Presence::HolderDead,
         false => Presence::HeldByOther,
     })
-}
-
-fn holder_of(event: &Event) -> Option<Option<String>> {
-    match &event.kind {
-        EventKind::RunStarted(started) => Some(started.holder.clone()),
-        EventKind::RunClaimed(claim) => Some(claim.holder.clone()),
-        // The lost events may include a later claim.
-        EventKind::LogRepaired(repair) if !repair.lost.is_empty() => Some(None),
-        _ => None,
-    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{DocumentKind, digest, parse, validate};
-use crate::engine::{Advance, Command, Decision, History, Record, Retry, retry};
+use crate::engine::{Advance, Command, Decision, Record, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
     SessionId, StateName, TextDigest, Timestamp, fill, slug,
@@ -308,8 +308,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeat
 
 /// The report of a retry. Warns if the record belongs to an earlier round, because the caller may mean new work.
 fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
-    let history = History::fold(tx.writer.log()?.events());
-    if history.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
+    if tx.history()?.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
         let (number, id) = (record.number, record.id());
         tx.warnings
             .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::engine::{Claim, Command, Decision};
 use crate::host::AgentHost;
-use crate::model::{EventKind, Explain as _, RunId, SessionId};
+use crate::model::{Explain as _, RunId, SessionId};
 use crate::runs::claim::holder_evidence;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -157,12 +157,5 @@ fn last_session(tx: &Transaction<'_>) -> Result<Option<SessionId>> {
     if let Some(session) = &tx.state.document().state.session {
         return Ok(Some(session.clone()));
     }
-    let log = tx.writer.log()?;
-    let last = log.events().rev().find_map(|event| match &event.kind {
-        EventKind::RunStarted(started) => Some(started.session.clone()),
-        EventKind::RunClaimed(claim) => Some(claim.session.clone()),
-        EventKind::SessionEnded(end) => Some(end.session.clone()),
-        _ => None,
-    });
-    Ok(last.flatten())
+    Ok(tx.history()?.and_then(|history| history.last_session().cloned()))
 }

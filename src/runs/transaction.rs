@@ -28,7 +28,7 @@ use crate::runs::journal;
 use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
-use crate::runs::open::recap::recap_with;
+use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::view::with_earlier;
 use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
 
@@ -181,7 +181,10 @@ impl<'a> Transaction<'a> {
                 }
                 Some(first) => machine_of(&first, &mut self.warnings),
                 // The first line may be lost; then a repair of the log has pinned the workflow.
-                None => pinned(self.writer.log()?.events(), &mut self.warnings),
+                None => match pinned_by_recap(self) {
+                    Some(machine) => Some(machine),
+                    None => pinned(self.writer.log()?.events(), &mut self.warnings),
+                },
             };
             // No pinned definition can be found; the current one is a better approximation than none.
             let today = || catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings);
@@ -196,6 +199,27 @@ impl<'a> Transaction<'a> {
             Workflow::Known(machine) => Some(Rc::clone(machine)),
             Workflow::Unread | Workflow::Unknown => None,
         }
+    }
+
+    /// The history of the run, as far as questions about its present go: from its recap, if it has one, otherwise from the
+    /// whole log. `None` without a log.
+    pub(crate) fn history(&self) -> Result<Option<History>> {
+        if let Some(history) = recapped(self) {
+            return Ok(Some(history));
+        }
+        let log = self.writer.log()?;
+        // A decision based on one of two histories would hide the other.
+        refuse_joined(self.run.id(), &log)?;
+        let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
+        // If the log is damaged, `run.yaml` knows more.
+        history.show(self.state.clone());
+        with_earlier(&mut history, self.run, &log)?;
+        Ok(Some(history))
+    }
+
+    /// The events that are not committed yet.
+    pub(in crate::runs) fn pending(&self) -> &[Event] {
+        &self.pending
     }
 
     /// The log of the run, read on first use.
@@ -445,18 +469,6 @@ pub(crate) struct LogTrail<'t, 'a> {
 }
 
 impl LogTrail<'_, '_> {
-    fn read(&self) -> Result<Option<History>> {
-        let Transaction { writer, state, run, .. } = self.tx;
-        let log = writer.log()?;
-        // A decision based on one of two histories would hide the other.
-        refuse_joined(run.id(), &log)?;
-        let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
-        // If the log is damaged, `run.yaml` knows more.
-        history.show(state.clone());
-        with_earlier(&mut history, *run, &log)?;
-        Ok(Some(history))
-    }
-
     /// Why the log could not be read. If there is a reason, decisions that used the log do not count.
     pub(crate) fn fault(&self) -> Option<Error> {
         self.fault.take()
@@ -466,7 +478,7 @@ impl LogTrail<'_, '_> {
 impl Trail for LogTrail<'_, '_> {
     fn history(&self) -> Option<&History> {
         let read = || {
-            self.read().unwrap_or_else(|error| {
+            self.tx.history().unwrap_or_else(|error| {
                 *self.fault.borrow_mut() = Some(error);
                 None
             })

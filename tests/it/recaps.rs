@@ -16,6 +16,7 @@ use flowrun::model::{
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::support::storm::Dice;
 use crate::support::{Sandbox, quick, scaled};
 
 /// What somebody does to a run.
@@ -388,4 +389,64 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");
     assert_eq!(told(&sandbox)[0], wanted);
+}
+
+/// A command that may be refused.
+fn some_command(dice: &mut Dice) -> Vec<String> {
+    let phases = ["preflight", "explore", "plan", "code", "verify"];
+    let words = |line: String| line.split(' ').map(str::to_owned).collect();
+    let session = dice.pick(&["", " --session s1", " --session s2"]);
+    let phase = dice.pick(&phases).to_owned();
+    let id = dice.pick(&["a", "b", "c", "preflight", "verify"]);
+    let status = dice.pick(&["running", "passed", "passed", "passed", "failed", "blocked", "pending", "skipped"]);
+    let report = "emit --workflow start-issue --run-id r1 --type";
+    match dice.below(20) {
+        0 => words(format!("block r1 --reason x{session}")),
+        1 => words(format!("unblock r1{session}")),
+        2 => words(format!("resume r1 --claim{session}")),
+        3 => words(format!("session-end{session}")),
+        4 => words(format!("complete r1{session}")),
+        5 => words(format!("reopen r1 --reason x{session}")),
+        6 => words("set r1 --limit max_iterations=4".to_owned()),
+        7 => words(format!("advance {phase} --run-id r1 --summary x{session}")),
+        8 => words(format!("{report} waiting_for_user --step {phase} --data {{\"prompt\":\"red?\"}}{session}")),
+        9 => words(format!("{report} user_answered --step {phase} --data {{\"answer\":\"yes\"}}{session}")),
+        10 | 11 => {
+            let unit = dice.pick(&["", " --unit T1", " --unit T2"]);
+            let status = dice.pick(&["running", "completed", "waiting", "failed"]);
+            let data = format!("{{\"status\":\"{status}\"}}");
+            words(format!("{report} status_change --step {phase}{unit} --data {data}{session}"))
+        }
+        12..=14 => words(format!("record-activity --run-id r1 --id {id} --status {status} --advance{session}")),
+        15 => words(format!("record-activity --run-id r1 --id {id} --phase {phase} --status {status}{session}")),
+        16 => words(format!("record-activity --run-id r1 --id d --settles {id}{session}")),
+        _ => words(format!("record-activity --run-id r1 --id {id} --status {status}{session}")),
+    }
+}
+
+#[test]
+fn a_writer_decides_with_a_recap_as_it_does_with_the_whole_log() {
+    for seed in 0..scaled(2, 100) {
+        let mut dice = Dice::new(seed);
+        let (with, without) = (Sandbox::within(&quick()), Sandbox::within(&quick()));
+        let mut used = 0;
+        for nth in 0..300 {
+            let line = match nth {
+                0 => ["init"].map(str::to_owned).to_vec(),
+                1 => "start start-issue --id r1 --issue 7".split(' ').map(str::to_owned).collect(),
+                _ => some_command(&mut dice),
+            };
+            let _ = std::fs::remove_dir_all(without.path(".flow/.cache/recaps"));
+            used += usize::from(with.path(".flow/.cache/recaps/r1.json").exists());
+            let (one, other) = (with.inside(&line), without.inside(&line));
+            let shown = |sandbox: &Sandbox, text: &str| text.replace(sandbox.root().to_str().unwrap(), "");
+            let place = format!("seed {seed}, command {nth}: {}", line.join(" "));
+            assert_eq!(one.code, other.code, "{place}: {one:?} {other:?}");
+            assert_eq!(shown(&with, &one.stdout), shown(&without, &other.stdout), "{place}");
+            assert_eq!(shown(&with, &one.stderr), shown(&without, &other.stderr), "{place}");
+        }
+        assert_eq!(with.read("r1", "events.jsonl"), without.read("r1", "events.jsonl"), "seed {seed}");
+        assert!(used > 20, "seed {seed} had a recap {used} times");
+        with.inside(["verify", "r1"]).ok();
+    }
 }

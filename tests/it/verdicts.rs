@@ -355,7 +355,7 @@ fn a_blocked_activity_is_resolved_under_its_own_id() {
     assert_eq!(report["reason"], "001 wait is blocked: no access");
     assert_eq!(report["next"]["command"], json!(null));
     let done = commands(&report)[1].clone();
-    assert!(done.ends_with("--id wait --status passed --name 'wait, attempt 2'"), "{done}");
+    assert!(done.ends_with("--id wait --status passed --name 'wait, after 001'"), "{done}");
     sandbox.flow(shlex::split(&done).unwrap().into_iter().skip(1)).ok();
     assert_eq!(verdict(&sandbox, &[], "continue", 0)["next"]["phase"], "reproduce");
 }

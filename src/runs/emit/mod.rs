@@ -250,7 +250,7 @@ fn outcome(
         repeated,
         warnings: tx.warnings.clone(),
     };
-    answer(tx.cx, tx.project, asked, outcome, || History::fold(tx.writer.log().ok()?.events()))
+    answer(tx.cx, tx.project, asked, outcome, || tx.history().ok()?)
 }
 
 /// Notes the feature that the reports name in the run's context, so that `list` finds the run by it.

@@ -12,7 +12,7 @@ use crate::runs::hosts::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::recap::for_deciding;
+use crate::runs::open::recap::{from_log, from_recap};
 use crate::runs::open::view::{View, for_listing, head_of};
 use crate::store::{Project, StoredRun};
 
@@ -211,12 +211,24 @@ pub(in crate::runs) fn read_card(
     run: &dyn StoredRun,
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
-    let summary = for_listing(cx, project, run)?.summary;
-    if summary.head.status.is_terminal() {
+    let over = |summary: RunSummary| {
         let last_seq = summary.last_seq;
-        return Ok((Card::over(summary.into(), last_seq), None));
+        Ok((Card::over(summary.into(), last_seq), None))
+    };
+    let view = match from_recap(cx, project, run)? {
+        Some(view) => view,
+        None => {
+            let summary = for_listing(cx, project, run)?.summary;
+            if summary.head.status.is_terminal() {
+                return over(summary);
+            }
+            from_log(cx, project, run)?
+        }
+    };
+    let document = view.history.state().document();
+    if document.state.status.is_terminal() {
+        return over(document.into());
     }
-    let view = for_deciding(cx, project, run)?;
     let card = judged(cx, project, run, &view, definitions).card;
     Ok((card, view.history.hold().cloned()))
 }

@@ -2,9 +2,9 @@
 //! then.
 
 use crate::codec::{LogEnd, LogScan, digest};
-use crate::engine::{Recap, is_free, joined, machine_of, read_run, reconcile_end};
+use crate::engine::{History, Recap, is_free, joined, machine_of, read_run, reconcile_end};
 use crate::machine::Machine;
-use crate::model::Event;
+use crate::model::{Event, EventKind};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
@@ -15,9 +15,14 @@ use crate::store::{Project, StoredRun};
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
 /// [`Recap`] keeps, unless that was not there; then it is made for the next reader.
 pub(crate) fn for_deciding(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
-    if let Some(view) = from_recap(cx, project, run)? {
-        return Ok(view);
+    match from_recap(cx, project, run)? {
+        Some(view) => Ok(view),
+        None => from_log(cx, project, run),
     }
+}
+
+/// As [`for_deciding`], for a run that [`from_recap`] does not read.
+pub(in crate::runs) fn from_log(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
     let view = for_reading(cx, project, run)?;
     if view.faults.is_empty()
         && let Some(text) = sealed(&view.log)
@@ -47,9 +52,8 @@ pub(in crate::runs) fn recap_with(tx: &Transaction<'_>, events: &[Event]) -> Opt
     if last.0 / EVERY == before / EVERY {
         return None;
     }
-    let kept = tx.project.recap(tx.run.id()).and_then(|text| caught_up(&text, tx.run).ok()?);
-    let mut recap = match kept {
-        Some((recap, _)) => recap,
+    let mut recap = match recap_of(tx) {
+        Some(recap) => recap,
         None => {
             let log = tx.writer.log().ok()?;
             let is_whole = log.skipped.is_empty() && log.gaps().is_empty() && log.doubles().is_empty();
@@ -58,6 +62,28 @@ pub(in crate::runs) fn recap_with(tx: &Transaction<'_>, events: &[Event]) -> Opt
     };
     events.iter().try_for_each(|event| recap.take(event))?;
     Some(recap.text())
+}
+
+/// The fold of what is committed, from the recap that is kept; `None` if there is none that counts.
+fn recap_of(tx: &Transaction<'_>) -> Option<Recap> {
+    let kept = tx.project.recap(tx.run.id())?;
+    caught_up(&kept, tx.run).ok()?.map(|(recap, _)| recap)
+}
+
+/// The history of a run that is written, from its recap; `None` if the whole log is needed.
+pub(in crate::runs) fn recapped(tx: &Transaction<'_>) -> Option<History> {
+    // Who is about to record is judged by the whole log alone, which does not have the record yet.
+    if !tx.pending().iter().all(|event| matches!(event.kind, EventKind::RunClaimed(_))) {
+        return None;
+    }
+    let mut recap = recap_of(tx)?;
+    tx.pending().iter().try_for_each(|event| recap.take(event))?;
+    recap.history(tx.state.clone())
+}
+
+/// The workflow that a later event than the first one pins, by the run's recap.
+pub(in crate::runs) fn pinned_by_recap(tx: &Transaction<'_>) -> Option<Machine> {
+    Machine::from_value(recap_of(tx)?.pinned()?).ok()
 }
 
 /// The fold of the log from the recap `text`, with the log's end from there; `None` if that does not count.
@@ -73,7 +99,7 @@ fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>>
 }
 
 /// The run from its recap; `None` if the whole log is needed.
-fn from_recap(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Option<View>> {
+pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Option<View>> {
     let Some(kept) = project.recap(run.id()) else { return Ok(None) };
     // Read this before the log: a writer at work must not look like one that was ahead of the log.
     let noted = run.noted();

@@ -56,10 +56,10 @@ impl Project {
         let _ = self.hosts().map(|hosts| hosts.remove(name));
     }
 
-    /// Removes what hooks left that were killed while they wrote.
+    /// Removes what commands left that were killed while they wrote.
     pub(crate) fn sweep_cache(&self, now: Timestamp) {
         let cache = self.flow.find_dir(CACHE).ok().flatten();
-        for dir in cache.into_iter().chain(self.hosts()) {
+        for dir in cache.into_iter().chain(self.hosts()).chain(self.recaps()) {
             sweep_unflushed(&dir, now);
         }
     }

@@ -11,7 +11,7 @@ use crate::store::local::project::Project;
 const RECAP_BYTES: usize = 1 << 20;
 
 impl Project {
-    fn recaps(&self) -> Option<Dir> {
+    pub(super) fn recaps(&self) -> Option<Dir> {
         self.flow.find_dir(CACHE).ok()??.find_dir(RECAPS).ok()?
     }
 
