@@ -18,7 +18,7 @@ pub use crate::hooks::payload::Given;
 use crate::hooks::payload::{Event, Payload, host};
 use crate::model::Explain;
 use crate::modes::{self, ModePromptRequest, ModeScope};
-use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, Overview, SessionEndRequest};
+use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest};
 
 /// How long a hook or a status line reads runs, however many there are.
 const READING: Duration = Duration::from_millis(500);
@@ -100,7 +100,8 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
 fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
     let cx = cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
     let cx = &cx.reading_for(None, READING);
-    let text = logged(cx, brief(cx, payload)).and_then(|told| told.text);
+    let told = open_work(cx).and_then(|work| brief(cx, work.as_ref(), payload));
+    let text = logged(cx, told).and_then(|told| told.text);
     text.map(|text| context(host, "SessionStart", &text)).unwrap_or_default()
 }
 
@@ -111,8 +112,16 @@ struct Told {
     gist: Option<String>,
 }
 
-fn brief(cx: &Context, payload: &Payload) -> runs::Result<Told> {
-    let overview = runs::overview(cx, &BriefRequest { session: payload.session.clone() })?;
+/// The open runs, which a hook reads once; `None` without a project.
+fn open_work(cx: &Context) -> runs::Result<Option<OpenWork>> {
+    match OpenWork::read(cx) {
+        Err(Error::NoProject { .. }) => Ok(None),
+        work => work.map(Some),
+    }
+}
+
+fn brief(cx: &Context, work: Option<&OpenWork>, payload: &Payload) -> runs::Result<Told> {
+    let overview = runs::overview(cx, work, payload.session.as_ref())?;
     let text = brief::text(&overview, payload.session.as_ref());
     let gist = brief::text(&Overview { passed_over: 0, ..overview }, payload.session.as_ref());
     Ok(Told { text, gist })
@@ -127,12 +136,16 @@ fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Resu
     let is_new =
         payload.session.as_ref().is_some_and(|session| runs::has_begun(cx, host, session).is_ok_and(|has| !has));
     if let Some(session) = &payload.session {
+        logged(cx, runs::begin_session(cx, host, session, payload.beginning));
+    }
+    let mut work = open_work(cx)?;
+    if let (Some(session), Some(work)) = (&payload.session, &mut work) {
         // Runs change hands before the brief says who holds them.
-        for warning in logged(cx, runs::begin_session(cx, host, session, payload.beginning)).unwrap_or_default() {
+        for warning in logged(cx, runs::give_runs(cx, work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
-    let Told { text, gist } = brief(cx, payload)?;
+    let Told { text, gist } = brief(cx, work.as_ref(), payload)?;
     if let Some(session) = &payload.session {
         // Without the note the next prompt shows the same once more.
         logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
@@ -177,12 +190,14 @@ fn prompt(cx: &Context, patient: &Context, host: AgentHost, payload: &Payload) -
             }
         }
     }
-    if let Some(session) = payload.session.as_ref().filter(|_| has_project) {
-        for warning in logged(cx, runs::prompt_session(cx, host, session)).unwrap_or_default() {
+    // What the modes did is told even when the runs cannot be read.
+    if let Some(session) = payload.session.as_ref().filter(|_| has_project)
+        && let Some(mut work) = logged(cx, OpenWork::read(cx))
+    {
+        for warning in logged(cx, runs::prompt_session(cx, &mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
-        // What the modes did is told even when the run cannot be read.
-        if let Some(Told { text: Some(text), gist }) = logged(cx, brief(cx, payload))
+        if let Some(Told { text: Some(text), gist }) = logged(cx, brief(cx, Some(&work), payload))
             && logged(cx, runs::note_shown(cx, host, session, gist.as_deref())) == Some(true)
         {
             parts.push(text);

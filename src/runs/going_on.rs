@@ -10,8 +10,8 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
-use crate::runs::open::reading::Runs;
 use crate::runs::open::view::for_listing;
+use crate::runs::open::work::OpenWork;
 use crate::store::Project;
 
 /// How often a session goes on by itself; once after each prompt.
@@ -31,18 +31,18 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     let project = cx.project()?;
     let note = HostNote::of(&project, host, session);
     let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
-    let runs = Runs::read_open(cx, &project)?;
-    if runs.passed_over > 0 {
+    let work = OpenWork::read(cx)?;
+    if work.runs.passed_over > 0 {
         return Ok(None);
     }
     let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
-    let mut active = runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
+    let mut active = work.runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
     let mut others = prompt.keys().filter(|id| **id != run.head.run_id);
     if others.any(|id| was_stopped(cx, &project, id)) {
         return Ok(None);
     }
-    let Some((report, Some(view))) = brief_of(cx, Some(session))? else { return Ok(None) };
+    let Some((report, Some(view))) = brief_of(cx, &work, Some(session))? else { return Ok(None) };
     let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
     let goes_on = report.position.run_id == run.head.run_id
         && report.position.verdict == Verdict::Continue

@@ -10,7 +10,7 @@ use crate::host::{Agent, AgentHost, Holder, Liveness};
 use crate::model::{Explain as _, RunId, Seq, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::reading::Runs;
+use crate::runs::open::work::OpenWork;
 use crate::runs::session_end::EndedRun;
 use crate::runs::user_state::log_once;
 use crate::store::Project;
@@ -204,20 +204,19 @@ pub(crate) fn note_shown(cx: &Context, host: AgentHost, session: &SessionId, bri
 /// Notes a new prompt of `session`, and by which process the session lives: it may go on by itself once more.
 ///
 /// # Errors
-/// When the runs cannot be read or it cannot be noted.
-pub(super) fn note_prompt(cx: &Context, host: AgentHost, session: &SessionId) -> Result<()> {
-    let project = cx.project()?;
-    let runs = Runs::read_open(cx, &project)?;
+/// When it cannot be noted.
+pub(super) fn note_prompt(cx: &Context, work: &OpenWork, host: AgentHost, session: &SessionId) -> Result<()> {
+    let OpenWork { project, runs, .. } = work;
     let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
     let held: BTreeMap<_, _> = held.map(|run| (run.head.run_id.clone(), run.last_seq.unwrap_or_default())).collect();
     let seen = held.keys().take(RUNS).cloned().collect();
-    let note = HostNote::of(&project, host, session);
+    let note = HostNote::of(project, host, session);
     // Without all of them the session does not go on by itself.
     let prompt = Some(held).filter(|held| held.len() <= RUNS && runs.passed_over == 0);
     // When the session began there may have been no project yet.
     let process = host.process(cx)?.map(|holder| holder.to_string());
     let at = Some(cx.now());
-    HostNote { at, process, over: None, held: seen, prompt, went_on: false, ..note }.keep(&project)
+    HostNote { at, process, over: None, held: seen, prompt, went_on: false, ..note }.keep(project)
 }
 
 /// Notes that `session` has ended, for a session that follows it.

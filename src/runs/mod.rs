@@ -107,13 +107,14 @@ pub(crate) use open::select::heeding_own_run_only;
 #[doc(hidden)]
 pub use open::select::meant_run;
 pub(crate) use open::select::run_in_environment;
+pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{RUNS_NAMED, in_other_worktrees, other_worktrees};
 pub use payload::ReportRequest;
 #[doc(hidden)]
 pub use payload::parse_batch;
 pub use record::{RecordReport, RecordRequest, Source, record_activity};
-pub(crate) use session_begin::{Beginning, begin_session, prompt_session};
+pub(crate) use session_begin::{Beginning, begin_session, give_runs, prompt_session};
 pub(crate) use session_end::end_in;
 pub use session_end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
 pub(crate) use set::change_context;

@@ -1,7 +1,5 @@
 //! A session of an agent's host begins: it is bound to its process, and gets back the runs that are its own.
 
-use std::time::Instant;
-
 use crate::engine::{Claim, Command, Decision};
 use crate::host::AgentHost;
 use crate::model::{Explain as _, RunId, SessionId};
@@ -10,6 +8,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::hosts::{HostNote, Over, note_prompt, prune};
 use crate::runs::open::reading::{Runs, passed_over_in_words};
+use crate::runs::open::work::OpenWork;
 use crate::runs::session_end::TIME;
 use crate::runs::transaction::{Transaction, transact};
 use crate::store::Project;
@@ -26,18 +25,12 @@ pub(crate) enum Beginning {
     Resumed,
 }
 
-/// Binds `session` to the process of its host, and claims for it the runs that it held when it ended, or that the
-/// cleared session held. Runs that another session has claimed since then stay there. Gives warnings.
+/// Binds `session` to the process of its host, and notes whose runs it is to get: those that it held when it ended, or that
+/// the cleared session held. [`give_runs`] gives them.
 ///
 /// # Errors
-/// When the project cannot be used. A failure for a single run is a warning.
-pub(crate) fn begin_session(
-    cx: &Context,
-    host: AgentHost,
-    session: &SessionId,
-    beginning: Beginning,
-) -> Result<Vec<String>> {
-    let started = Instant::now();
+/// When the project cannot be used or it cannot be noted.
+pub(crate) fn begin_session(cx: &Context, host: AgentHost, session: &SessionId, beginning: Beginning) -> Result<()> {
     let project = cx.project()?;
     let mut note = HostNote::of(&project, host, session).bound(cx, host)?;
     match beginning {
@@ -50,52 +43,59 @@ pub(crate) fn begin_session(
         }
     }
     prune(&project, cx.now());
-    // What it is to get is noted first: a lock may be busy, and the hook may be killed.
-    note.keep(&project)?;
-    get_runs(cx, &project, host, session, started)
+    // What it is to get is noted before a run is read: a lock may be busy, and the hook may be killed.
+    note.keep(&project)
 }
 
 /// Notes a prompt of `session`, which gets what it could not get when it began. Gives warnings.
 ///
 /// # Errors
-/// When the runs cannot be read or it cannot be noted.
-pub(crate) fn prompt_session(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Vec<String>> {
-    let warnings = get_runs(cx, &cx.project()?, host, session, Instant::now())?;
-    note_prompt(cx, host, session)?;
+/// When it cannot be noted.
+pub(crate) fn prompt_session(
+    cx: &Context,
+    work: &mut OpenWork,
+    host: AgentHost,
+    session: &SessionId,
+) -> Result<Vec<String>> {
+    let warnings = give_runs(cx, work, host, session)?;
+    note_prompt(cx, work, host, session)?;
     Ok(warnings)
 }
 
-/// Gives `session` the runs that it is to get and has not got yet.
-fn get_runs(
+/// Claims for `session` the runs that it is to get and has not got yet. Runs that another session has claimed since then
+/// stay there. Gives warnings.
+///
+/// # Errors
+/// When it cannot be noted. A failure for a single run is a warning.
+pub(crate) fn give_runs(
     cx: &Context,
-    project: &Project,
+    work: &mut OpenWork,
     host: AgentHost,
     session: &SessionId,
-    started: Instant,
 ) -> Result<Vec<String>> {
-    let mut note = HostNote::of(project, host, session);
+    let mut note = HostNote::of(&work.project, host, session);
     if note.follows.is_none() {
         return Ok(Vec::new());
     }
-    let from = followed(project, host, &note);
+    let from = followed(&work.project, host, &note);
     let mut warnings = Vec::new();
-    let (runs, passed_over) = runs_of(cx, project, &from)?;
-    warnings.extend(passed_over_in_words(passed_over));
-    for run in runs {
-        if started.elapsed() >= TIME {
+    warnings.extend(passed_over_in_words(work.runs.passed_over));
+    for run in runs_of(&work.runs, &from) {
+        if work.since.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
         }
-        if let Err(error) = hand_over(cx, project, &run, &from, session) {
+        let given = hand_over(cx, &work.project, &run, &from, session);
+        if let Err(error) = given.and_then(|()| work.read_again(cx, &run)) {
             warnings.push(format!("run {run}: {}", error.one_line()));
         }
     }
     if warnings.is_empty() {
         note.follows = None;
         note.left.clear();
-        note.keep(project)?;
+        note.keep(&work.project)?;
         for old in from.into_iter().filter(|old| old.session().as_ref() != Some(session)) {
-            old.end(project, Over::Followed)?;
+            old.end(&work.project, Over::Followed)?;
         }
     }
     Ok(warnings)
@@ -116,9 +116,8 @@ fn followed(project: &Project, host: AgentHost, note: &HostNote) -> Vec<HostNote
     notes
 }
 
-/// The runs that these sessions left when they ended, and those that they hold; and how many were not looked at.
-fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<(Vec<RunId>, usize)> {
-    let open = Runs::read_open(cx, project)?;
+/// Those of the open runs that these sessions left when they ended, and those that they hold.
+fn runs_of(open: &Runs, from: &[HostNote]) -> Vec<RunId> {
     let mut runs = Vec::new();
     for run in open.open() {
         let (id, holder) = (&run.head.run_id, &run.session);
@@ -126,7 +125,7 @@ fn runs_of(cx: &Context, project: &Project, from: &[HostNote]) -> Result<(Vec<Ru
             runs.push(id.clone());
         }
     }
-    Ok((runs, open.passed_over))
+    runs
 }
 
 /// Claims a run of the sessions `from` for the session `to`, unless another session has claimed it meanwhile, or it is

@@ -2,12 +2,14 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use flowrun::runs::Budget;
 
+use crate::support::shaky::{DiskCall, Shaky};
 use crate::support::{Answer, HostProcess, Sandbox, alone, can_inject, injecting, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
@@ -337,6 +339,25 @@ fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it(
     sandbox.flow(["resume", &run, "--claim", "--session", "s3"]).ok();
     begins(&sandbox, "codex", "s1", "resume");
     assert_eq!(hold(&sandbox, &run), held("s3", 3));
+}
+
+#[test]
+fn a_resumed_session_is_told_of_the_run_that_it_gets_back_and_not_of_a_newer_one() {
+    for source in ["resume", "clear"] {
+        let sandbox = in_use();
+        begins(&sandbox, "codex", "s1", "startup");
+        let run = started(&sandbox);
+        ends(&sandbox, "codex", "s1", if source == "clear" { "clear" } else { "other" });
+        let newer = sandbox.flow(["start", "debug", "--id", "newer", "--json"]).json();
+        assert_eq!(newer["run_id"], "newer");
+        let session = if source == "clear" { "s2" } else { "s1" };
+        let text = told(&begins(&sandbox, "codex", session, source), "SessionStart");
+        assert!(
+            text.contains(&format!("run {run} ")) && text.contains("\nHeld by: this session\n"),
+            "{source}: {text}"
+        );
+        assert!(text.contains("\nOther open runs: 1\n"), "{source}: {text}");
+    }
 }
 
 #[test]
@@ -937,6 +958,48 @@ fn a_hook_without_time_for_all_runs_reads_those_of_its_session_and_counts_the_ot
     assert_eq!(hook_with(none(), &sandbox, "stop", &session), "");
     hook_with(none(), &sandbox, "session-end", &session);
     assert!(sandbox.read("a-own", "run.yaml").contains("session ended"));
+}
+
+/// How often a hook opens the documents of runs in a project with so many open ones, of which its session holds one.
+fn documents_opened(runs: usize, event: &str, source: &str) -> usize {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["init"]).ok();
+    sandbox.inside(["start", "debug", "--id", "a-own", "--session", "s1"]).ok();
+    for nth in 0..runs {
+        sandbox.inside(["start", "debug", "--id", &format!("b{nth}"), "--another"]).ok();
+    }
+    let payload = json!({ "session_id": "s1", "source": source, "prompt": "go on", "stop_hook_active": false });
+    let hooked = |disk, event: &str| sandbox.hooked(disk, &[], ("codex", event), &payload).unwrap();
+    hooked(alone(), "session-start");
+    match event {
+        "session-start" => drop(hooked(alone(), "session-end")),
+        "stop" => {
+            hooked(alone(), "user-prompt-submit");
+            sandbox.inside(["record-activity", "--run-id", "a-own", "--id", "look", "--session", "s1"]).ok();
+        }
+        _ => {}
+    }
+    let watched = Shaky::new(alone(), &[]);
+    let answer = hooked(Arc::new(watched.clone()), event);
+    let says = matches!(event, "session-start" | "stop");
+    assert_eq!(answer.contains("flow keeps the state of run"), says, "{event} {source}: {answer}");
+    let is_text = |call: &&DiskCall| call.name == "openat" && call.files.iter().any(|file| file == "run.yaml");
+    watched.calls().iter().filter(is_text).count()
+}
+
+#[test]
+fn a_hook_reads_each_open_run_once() {
+    let events = [
+        ("session-start", "startup"),
+        ("session-start", "resume"),
+        ("user-prompt-submit", "startup"),
+        ("stop", "startup"),
+        ("session-end", "startup"),
+    ];
+    for (event, source) in events {
+        let [few, many] = [2, 9].map(|runs| documents_opened(runs, event, source));
+        assert_eq!(many - few, 7, "{event} {source}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::runs::look::resume::{Look, Looked, ResumeReport, ResumeRequest, resum
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
+use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 
 /// Whose run to tell about.
@@ -90,22 +91,19 @@ pub(crate) struct Overview {
     pub(crate) passed_over: usize,
 }
 
-/// Looks for work that a session should know of. Without a project that can only be in other worktrees.
+/// Looks for work that a session should know of. Without a project, and so without `work`, that can only be in other
+/// worktrees.
 ///
 /// # Errors
 /// As [`crate::runs::resume`].
-pub(crate) fn overview(cx: &Context, request: &BriefRequest) -> Result<Overview> {
+pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> Result<Overview> {
     // Its own project first: there may not be time for all.
-    let here = look(cx, request.session.as_ref());
+    let here = work.map(|work| look(cx, work, session));
     let worktrees = other_worktrees(cx, RUNS_NAMED);
-    match here {
-        Ok(Looked { mut report, view, passed_over }) => {
-            let unreadable = std::mem::take(&mut report.unreadable);
-            Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
-        }
-        Err(Error::NoProject { .. }) => Ok(Overview { worktrees, ..Overview::default() }),
-        Err(error) => Err(error),
-    }
+    let Some(here) = here else { return Ok(Overview { worktrees, ..Overview::default() }) };
+    let Looked { mut report, view, passed_over } = here?;
+    let unreadable = std::mem::take(&mut report.unreadable);
+    Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
@@ -113,21 +111,26 @@ pub(crate) fn overview(cx: &Context, request: &BriefRequest) -> Result<Overview>
 /// # Errors
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
-    Ok(brief_of(cx, request.session.as_ref())?.map(|(report, _)| report))
+    let work = match OpenWork::read(cx) {
+        Err(Error::NoProject { .. }) => return Ok(None),
+        work => work?,
+    };
+    Ok(brief_of(cx, &work, request.session.as_ref())?.map(|(report, _)| report))
 }
 
-/// As [`brief`], with the run as it was read, if it could be.
+/// As [`brief`] of this work, with the run as it was read, if it could be.
 pub(in crate::runs) fn brief_of(
     cx: &Context,
+    work: &OpenWork,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let Looked { report, view, .. } = look(cx, session)?;
+    let Looked { report, view, .. } = look(cx, work, session)?;
     Ok(of_run(cx, report, view.as_ref())?.map(|report| (report, view)))
 }
 
-fn look(cx: &Context, session: Option<&SessionId>) -> Result<Looked> {
+fn look(cx: &Context, work: &OpenWork, session: Option<&SessionId>) -> Result<Looked> {
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
-    resume_here(&heeding_own_run_only(cx), &asked, Look::Quick)
+    resume_here(&heeding_own_run_only(cx), work, &asked, Look::Quick)
 }
 
 fn of_run(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {

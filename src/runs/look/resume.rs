@@ -22,6 +22,7 @@ use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Selected, named_run, newest_meant};
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
+use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::user_state::user_state_outside;
 use crate::runs::{journal, path_argument, quoted_path};
@@ -127,7 +128,13 @@ pub enum TreeState {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
-    let Looked { mut report, .. } = resume_here(cx, request, Look::Whole)?;
+    let mut report = match OpenWork::read(cx) {
+        Ok(work) => resume_here(cx, &work, request, Look::Whole)?.report,
+        Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
+            no_project(around.as_deref())
+        }
+        Err(error) => return Err(error),
+    };
     report.worktrees = other_worktrees(cx, if request.worktrees { usize::MAX } else { 0 });
     if report.verdict == Verdict::None {
         for other in report.worktrees.iter().take(WORKTREES) {
@@ -165,51 +172,49 @@ impl Looked {
     }
 }
 
-/// As [`resume`], without other worktrees.
-pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: Look) -> Result<Looked> {
-    let project = match cx.project() {
-        Ok(project) => project,
-        Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
-            return Ok(Looked::without_run(no_project(around.as_deref()), 0));
-        }
-        Err(error) => return Err(error),
-    };
+/// As [`resume`] of this work, without other worktrees.
+pub(in crate::runs) fn resume_here(
+    cx: &Context,
+    work: &OpenWork,
+    request: &ResumeRequest,
+    look: Look,
+) -> Result<Looked> {
+    let OpenWork { project, runs, .. } = work;
     let caller = cx.caller(request.session.clone(), None)?;
-    let runs = Runs::read_open(cx, &project)?;
     let passed_over = runs.passed_over;
     let purpose = if request.claim.is_some() { Purpose::Write } else { Purpose::Read };
-    let (run, doubt) = match named_run(cx, &project, request.run.as_deref(), purpose)? {
+    let (run, doubt) = match named_run(cx, project, request.run.as_deref(), purpose)? {
         Some(run) => (run, None),
-        None => match newest_meant(cx, &project, &runs, caller.session.as_ref()) {
+        None => match newest_meant(cx, project, runs, caller.session.as_ref()) {
             Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
-            None => return Ok(Looked::without_run(nothing_readable(cx, &project, runs)?, passed_over)),
+            None => return Ok(Looked::without_run(nothing_readable(cx, project, runs)?, passed_over)),
         },
     };
     let claim = match request.claim {
         // A run that is over has no holder.
-        Some(_) if for_listing(cx, &project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
-        Some(how) => Some(claim(cx, &project, &*run, request.session.clone(), how)?),
+        Some(_) if for_listing(cx, project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
+        Some(how) => Some(claim(cx, project, &*run, request.session.clone(), how)?),
         None => None,
     };
     // git takes longer than everything else here, so it answers while the run is read.
-    let asked = (look == Look::Whole).then(|| ask_for_changes(cx, &project));
-    let view = if request.all { for_reading(cx, &project, &*run) } else { for_deciding(cx, &project, &*run) };
+    let asked = (look == Look::Whole).then(|| ask_for_changes(cx, project));
+    let view = if request.all { for_reading(cx, project, &*run) } else { for_deciding(cx, project, &*run) };
     let tree = asked.map(AskedForChanges::answer);
     let view = match view {
         Ok(view) => view,
         Err(error) => {
-            let others = candidates(&runs, run.id().as_str());
-            let report = conflict(cx, &project, &*run, error)?;
+            let others = candidates(runs, run.id().as_str());
+            let report = conflict(cx, project, &*run, error)?;
             return Ok(Looked::without_run(ResumeReport { candidates: others, ..report }, passed_over));
         }
     };
     let presence = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
         Some(_) => engine::Presence::Free,
-        None => presence(cx, &project, view.history.hold(), &caller)?,
+        None => presence(cx, project, view.history.hold(), &caller)?,
     };
     let tree = tree.unwrap_or(WorkingTree::Unknown(String::new()));
-    let mut report = report_of(cx, &project, &*run, &view, presence, tree, &runs);
+    let mut report = report_of(cx, project, &*run, &view, presence, tree, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
@@ -217,7 +222,7 @@ pub(in crate::runs) fn resume_here(cx: &Context, request: &ResumeRequest, look: 
         report.completed.drain(..report.completed.len().saturating_sub(COMPLETED));
     }
     report.claim = claim;
-    report.unreadable = runs.unreadable;
+    report.unreadable.clone_from(&runs.unreadable);
     Ok(Looked { report, view: Some(view), passed_over })
 }
 
@@ -288,7 +293,7 @@ fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) 
 }
 
 /// The report when no readable run is open. If there are unreadable runs, the verdict is not `none`.
-fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<ResumeReport> {
+fn nothing_readable(cx: &Context, project: &Project, runs: &Runs) -> Result<ResumeReport> {
     if let [only] = runs.unreadable.as_slice() {
         let run = project.runs().open(&RunId::new(only.run_id.as_str())?)?;
         if let Some(Ok(report)) = for_reading(cx, project, &*run).err().map(|error| conflict(cx, project, &*run, error))
@@ -296,7 +301,7 @@ fn nothing_readable(cx: &Context, project: &Project, runs: Runs) -> Result<Resum
             return Ok(report);
         }
     }
-    Ok(nothing(runs.unreadable))
+    Ok(nothing(runs.unreadable.clone()))
 }
 
 /// The branch that a run is about, and what is checked out instead.

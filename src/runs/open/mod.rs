@@ -11,4 +11,5 @@ pub(in crate::runs) mod same_work;
 pub(crate) mod select;
 pub(crate) mod sparse;
 pub(crate) mod view;
+pub(crate) mod work;
 pub(in crate::runs) mod worktrees;

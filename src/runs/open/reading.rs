@@ -157,14 +157,28 @@ impl Runs {
             read_within(budget, project, &ids, |run| for_listing(cx, project, run).map(Some))?;
         picked.iter().for_each(look);
         let mut summaries: Vec<_> = picked.into_iter().map(|listed| listed.summary).collect();
-        summaries.sort_by(|a, b| (b.head.created_at, &b.head.run_id).cmp(&(a.head.created_at, &a.head.run_id)));
+        newest_first(&mut summaries);
         Ok(Self { summaries, unreadable, passed_over })
+    }
+
+    /// Reads a run again that has changed since these were read.
+    pub(super) fn read_again(&mut self, cx: &Context, project: &Project, id: &RunId) -> Result<()> {
+        let again = Self::read_of(cx, project, vec![id.clone()], |_| {})?;
+        self.summaries.retain(|run| run.head.run_id != *id);
+        self.summaries.extend(again.summaries);
+        newest_first(&mut self.summaries);
+        self.unreadable.extend(again.unreadable);
+        Ok(())
     }
 
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
     }
+}
+
+fn newest_first(runs: &mut [RunSummary]) {
+    runs.sort_by(|a, b| (b.head.created_at, &b.head.run_id).cmp(&(a.head.created_at, &a.head.run_id)));
 }
 
 /// The runs that the caller's session held when a hook looked last, and then the others, those with the latest names first:

@@ -1,10 +1,7 @@
 """Claude Code with a home of its own and flow's hooks in its settings."""
 
-import json
-
 from host import Host
 from project import environment
-from terminal import Terminal
 
 KEY = "sk-ant-scripted-model-of-the-drive"
 
@@ -13,14 +10,14 @@ class Claude(Host):
     name = "claude"
     title = "Claude Code"
     flow_name = "claude-code"
+    call = ("claude",)
+    ready = "❯"
 
     def __init__(self, project, model, programs):
         super().__init__(project)
         self.config = project.home / ".claude"
-        self.config.mkdir()
-        (self.config / ".claude.json").write_text(json.dumps(self._state()))
-        settings = {"permissions": {"allow": ["Bash"], "defaultMode": "default"}}
-        (self.config / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
+        self.write(".claude/.claude.json", self._state())
+        self.write(".claude/settings.json", {"permissions": {"allow": ["Bash"], "defaultMode": "default"}})
         self.env = environment(
             project.home, programs.flow, programs.claude,
             CLAUDE_CONFIG_DIR=str(self.config),
@@ -42,11 +39,3 @@ class Claude(Host):
             "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
             "projects": {str(self.project.root): trusted},
         }
-
-    def command(self, prompt, *options):
-        return ["claude", *options, "-p", prompt]
-
-    def terminal(self, *options):
-        terminal = Terminal(["claude", *options], self.project.root, self.env)
-        terminal.wait_for("❯")
-        return terminal

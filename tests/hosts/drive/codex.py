@@ -39,6 +39,8 @@ class Codex(Host):
     name = "codex"
     title = "Codex"
     flow_name = "codex"
+    call = ("codex",)
+    ready = "for shortcuts"
     leave = "/quit"
 
     def __init__(self, project, model, programs):
@@ -60,7 +62,7 @@ class Codex(Host):
 
     def trust(self):
         """Trusts the hooks as a person does: in the dialog."""
-        terminal = Terminal(["codex", *NO_DAEMON], self.project.root, self.env)
+        terminal = Terminal([*self.call, *NO_DAEMON], self.project.root, self.env)
         terminal.wait_for("[Hh]ooks need review")
         time.sleep(0.5)
         terminal.send("2")
@@ -74,13 +76,7 @@ class Codex(Host):
         terminal.end()
 
     def command(self, prompt, *options):
-        return ["codex", "exec", *options, prompt]
-
-    def terminal(self, *options):
-        terminal = Terminal(["codex", *options], self.project.root, self.env)
-        terminal.wait_for("for shortcuts")
-        time.sleep(1)  # What is entered before is lost.
-        return terminal
+        return [*self.call, "exec", *options, prompt]
 
     def processes(self):
         """The processes of this home: its daemon, and what it runs."""

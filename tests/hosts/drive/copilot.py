@@ -1,16 +1,15 @@
 """The Copilot CLI with a home of its own, flow's hooks, and a model provider of one's own, which needs no login."""
 
-import time
-
 from host import Host
 from project import environment
-from terminal import Terminal
 
 
 class Copilot(Host):
     name = "copilot"
     title = "Copilot CLI"
     flow_name = "copilot"
+    call = ("copilot",)
+    ready = "/ commands"
 
     def __init__(self, project, model, programs):
         super().__init__(project)
@@ -24,12 +23,3 @@ class Copilot(Host):
             COPILOT_AUTO_UPDATE="false",
             COPILOT_ALLOW_ALL="true",
         )
-
-    def command(self, prompt, *options):
-        return ["copilot", *options, "-p", prompt]
-
-    def terminal(self, *options):
-        terminal = Terminal(["copilot", *options], self.project.root, self.env)
-        terminal.wait_for("/ commands", 60)
-        time.sleep(1)  # What is entered before is lost.
-        return terminal

@@ -1,11 +1,13 @@
 """What the hosts have in common."""
 
+import json
 import os
 import signal
 import subprocess
+import time
 
 from project import owned_processes
-from terminal import headless
+from terminal import Terminal, headless
 
 
 class Host:
@@ -14,11 +16,19 @@ class Host:
     name = ""
     title = ""
     flow_name = ""  # What flow calls it.
+    call = ()  # The program, and the options that it always gets.
+    ready = ""  # What its terminal shows as soon as it takes a prompt.
     leave = "/exit"  # The command of its prompt that ends it.
 
     def __init__(self, project):
         self.project = project
         self.env = {}
+
+    def write(self, name, value):
+        """Writes JSON to a file of its home."""
+        path = self.project.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=2) + "\n")
 
     def install(self, *options):
         command = ["flow", "hooks", "install", "--host", self.flow_name, *options]
@@ -29,14 +39,17 @@ class Host:
 
     def command(self, prompt, *options):
         """The command that lets it work on one prompt without a terminal."""
-        raise NotImplementedError
+        return [*self.call, *options, "-p", prompt]
 
     def headless(self, prompt, *options):
         return headless(self.command(prompt, *options), self.project.root, self.env)
 
     def terminal(self, *options):
         """Opens it in a terminal, and waits until it takes a prompt."""
-        raise NotImplementedError
+        terminal = Terminal([*self.call, *options], self.project.root, self.env)
+        terminal.wait_for(self.ready, 60)
+        time.sleep(1)  # What is entered before is lost.
+        return terminal
 
     def processes(self):
         """The processes of this home: the program, and what it runs."""

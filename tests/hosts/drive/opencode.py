@@ -1,22 +1,18 @@
 """OpenCode with a home of its own and flow's plugin."""
 
-import json
-import time
-
 from host import Host
 from project import environment
-from terminal import Terminal
 
 
 class OpenCode(Host):
     name = "opencode"
     title = "OpenCode"
     flow_name = "opencode"
+    call = ("opencode",)
+    ready = "Ask anything"
 
     def __init__(self, project, model, programs):
         super().__init__(project)
-        config = project.home / ".config" / "opencode"
-        config.mkdir(parents=True)
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "options": {"baseURL": f"{model.address(self.name)}/v1", "apiKey": "scripted"},
@@ -30,11 +26,9 @@ class OpenCode(Host):
             "permission": {"bash": "allow"},
             "provider": {"scripted": provider},
         }
-        (config / "opencode.json").write_text(json.dumps(settings, indent=2) + "\n")
-        state = project.home / ".local" / "state" / "opencode"
-        state.mkdir(parents=True)
+        self.write(".config/opencode/opencode.json", settings)
         # Moving pictures keep a terminal that is read by a program busy.
-        (state / "kv.json").write_text(json.dumps({"animations_enabled": False}))
+        self.write(".local/state/opencode/kv.json", {"animations_enabled": False})
         self.env = environment(
             project.home, programs.flow, programs.opencode,
             OPENCODE_DISABLE_AUTOUPDATE="1",
@@ -46,10 +40,4 @@ class OpenCode(Host):
 
     def command(self, prompt, *options):
         # It puts an argument with spaces into quotes, and nothing in quotes is meant as a word to flow.
-        return ["opencode", "run", *options, *prompt.split()]
-
-    def terminal(self, *options):
-        terminal = Terminal(["opencode", *options], self.project.root, self.env)
-        terminal.wait_for("Ask anything", 60)
-        time.sleep(1)  # What is entered before is lost.
-        return terminal
+        return [*self.call, "run", *options, *prompt.split()]
