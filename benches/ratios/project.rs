@@ -90,6 +90,16 @@ impl Project {
         project
     }
 
+    /// So many runs are open.
+    pub fn with_open_runs(home: &Path, runs: usize) -> Self {
+        let project = Self::new(home);
+        let flow = project.flow();
+        for nth in 1..runs {
+            start(&flow, format!("open-{nth}"));
+        }
+        project
+    }
+
     fn new(home: &Path) -> Self {
         let root = tempfile::tempdir_in(home).unwrap().keep();
         // Whatever is above: this is the project.

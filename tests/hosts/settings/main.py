@@ -108,7 +108,7 @@ def main():
             (config / "settings.json").write_text(json.dumps(settings))
             marker.unlink(missing_ok=True)
             claude = [os.environ["CLAUDE_BIN"], "-p", "x"]
-            subprocess.run(claude, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+            subprocess.run(claude, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
             told = [os.environ["FLOW_BIN"], "hooks", "status", "--host", "claude-code", "--scope", "user", "--json"]
             report = subprocess.run(told, cwd=project, env=env, capture_output=True, text=True, check=True).stdout
             ignored, refused = not marker.exists(), json.loads(report)["files"][0]["installed"] == "unknown"
