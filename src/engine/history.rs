@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::RunState;
 use crate::engine::join::replayed;
@@ -12,7 +12,7 @@ use crate::engine::recap::LeftOut;
 use crate::engine::workers::{Beginning, Workers};
 use crate::model::{
     ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned,
-    Question, ReportType, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
+    Question, ReportType, RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
 /// One record of an activity.
@@ -107,7 +107,7 @@ pub struct Hold {
 
 /// Events that a repair of the log declared lost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Loss {
+struct Loss {
     /// Their positions, without those that were found again.
     missing: Vec<LostRange>,
     /// The position of the repair.
@@ -117,25 +117,35 @@ pub(super) struct Loss {
 }
 
 /// The fold of a log, with details that the state does not have.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
+    #[serde(serialize_with = "as_document", deserialize_with = "of_document")]
     pub(super) state: RunState,
     pub(super) attempts: Vec<Attempt>,
-    pub(super) hold: Option<Hold>,
+    hold: Option<Hold>,
     /// The session that holds the run, or held it last.
-    pub(super) last_session: Option<SessionId>,
+    last_session: Option<SessionId>,
     /// The phases that the run has been in, and the records that count.
     pub(super) phases: Phases,
     /// The reason given at the end of the run.
-    pub(super) end_reason: Option<String>,
+    end_reason: Option<String>,
     /// Events that were lost.
-    pub(super) losses: Vec<Loss>,
+    losses: Vec<Loss>,
     /// All reports on steps.
     pub(super) reports: Vec<StepReport>,
     /// Who began work without a session.
     pub(super) workers: Workers,
     /// What a recap left out, as far as it counts.
     pub(super) left_out: LeftOut,
+}
+
+/// On disk a state is a document.
+fn as_document<S: Serializer>(state: &RunState, to: S) -> Result<S::Ok, S::Error> {
+    state.document().serialize(to)
+}
+
+fn of_document<'de, D: Deserializer<'de>>(from: D) -> Result<RunState, D::Error> {
+    Ok(RunState::from_document(RunDocument::deserialize(from)?))
 }
 
 impl Loss {

@@ -1,7 +1,7 @@
 //! How far the work in each phase is. What `resume` and `show` say, and whether a phase may be left or a run completed,
 //! all follow from this computation.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -363,7 +363,7 @@ impl History {
     }
 
     /// The numbers of the records to which entries of `completed_activities` belong.
-    pub(super) fn counted(&self) -> HashSet<Number> {
+    pub(super) fn counted(&self) -> BTreeSet<Number> {
         let kept = self.phases.completed.iter().filter_map(|(_, number)| *number);
         kept.chain(self.left_out.counted.iter().copied()).collect()
     }

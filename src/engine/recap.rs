@@ -2,26 +2,20 @@
 //!
 //! A recap is the fold of a log up to one event, without what no question about the present asks for: of the work that
 //! ended well, only the latest of each phase and the last entries of `completed_activities`; of everything else, what is
-//! open or decided. That event says the digest of the recap, as it says that of `run.yaml`, so a recap that nobody sealed
-//! is none. The fold of the events behind it gives the history that the whole log gives, as far as
+//! open or decided. That event has the digest of the recap, as it has that of `run.yaml`, and a reader ignores a recap whose
+//! digest no event has. The fold of the events behind it gives the history that the whole log gives, as far as
 //! [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap and of the events behind it is
 //! the recap of the whole log.
 //!
 //! What a person or a repair does to the past cannot be told that way: then the whole log is read.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::history::Loss;
-use crate::engine::phases::Phases;
-use crate::engine::workers::Workers;
-use crate::engine::{Attempt, History, Hold, RunState};
-use crate::model::{
-    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, RunDocument, Seq, SessionId, StateName,
-    StepReport,
-};
+use crate::engine::{Attempt, History, RunState};
+use crate::model::{APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName};
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes.
 const VERSION: u64 = 1;
@@ -54,16 +48,7 @@ pub(super) struct LeftOut {
 struct Form {
     v: u64,
     pinned: Option<Value>,
-    document: RunDocument,
-    attempts: Vec<Attempt>,
-    hold: Option<Hold>,
-    last_session: Option<SessionId>,
-    phases: Phases,
-    end_reason: Option<String>,
-    losses: Vec<Loss>,
-    reports: Vec<StepReport>,
-    workers: Workers,
-    left_out: LeftOut,
+    history: History,
 }
 
 impl Recap {
@@ -72,13 +57,13 @@ impl Recap {
     #[must_use]
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let events: Vec<&Event> = events.into_iter().collect();
-        let (first, rest) = events.split_first()?;
-        let is_start = |event: &Event| matches!(event.kind, EventKind::RunStarted(_));
-        let is_new = |event: &Event| {
-            is_start(event) || matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
-        };
-        if !is_start(first) || rest.iter().any(|event| is_new(event)) {
-            return None;
+        for (nth, event) in events.iter().enumerate() {
+            match event.kind {
+                EventKind::RunStarted(_) if nth == 0 => {}
+                EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => return None,
+                _ if nth == 0 => return None,
+                _ => {}
+            }
         }
         let pinned = events.iter().rev().find_map(|event| pinned_by(event)).cloned();
         Some(Self { history: History::fold(events)?, pinned })
@@ -88,14 +73,7 @@ impl Recap {
     /// have everything.
     #[must_use]
     pub fn take(&mut self, event: &Event) -> Option<()> {
-        if matches!(
-            event.kind,
-            EventKind::RunStarted(_)
-                | EventKind::RunAdopted(_)
-                | EventKind::LogRepaired(_)
-                | EventKind::RunEdited(_)
-                | EventKind::Unknown(_)
-        ) {
+        if event.kind.changes_the_past() {
             return None;
         }
         self.pinned = pinned_by(event).cloned().or_else(|| self.pinned.take());
@@ -114,29 +92,12 @@ impl Recap {
         self.pinned.as_ref()
     }
 
-    /// The text in which it is kept, and whose digest an event says.
+    /// The text in which it is kept, and whose digest an event has.
     #[must_use]
     pub fn text(&self) -> String {
         let mut history = self.history.clone();
         history.condense();
-        let History { state, attempts, hold, last_session, phases, end_reason, losses, reports, workers, left_out } =
-            history;
-        let pinned = self.pinned.clone();
-        let document = state.into_document();
-        let form = Form {
-            v: VERSION,
-            pinned,
-            document,
-            attempts,
-            hold,
-            last_session,
-            phases,
-            end_reason,
-            losses,
-            reports,
-            workers,
-            left_out,
-        };
+        let form = Form { v: VERSION, pinned: self.pinned.clone(), history };
         serde_json::to_string(&form).unwrap_or_default()
     }
 
@@ -144,24 +105,7 @@ impl Recap {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let form: Form = serde_json::from_str(text).ok().filter(|form: &Form| form.v == VERSION)?;
-        let Form {
-            pinned,
-            document,
-            attempts,
-            hold,
-            last_session,
-            phases,
-            end_reason,
-            losses,
-            reports,
-            workers,
-            left_out,
-            ..
-        } = form;
-        let state = RunState::from_document(document);
-        let history =
-            History { state, attempts, hold, last_session, phases, end_reason, losses, reports, workers, left_out };
-        Some(Self { history, pinned })
+        Some(Self { history: form.history, pinned: form.pinned })
     }
 
     /// The history, for a run whose `run.yaml` shows `state`. `None` if that is not the state of this fold.
@@ -195,33 +139,26 @@ impl History {
         self.condense_reports();
         let counted = self.counted();
         let forgotten = self.phases.forget_completed(RECENT);
-        let kept = self.needed(&counted);
+        let recent: BTreeSet<Number> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
+        let kept = self.needed(&counted, &recent);
         for (at, attempt) in self.attempts.iter().enumerate() {
-            if !kept.contains(&at) && attempt.status == ActivityStatus::Failed {
-                let failures = attempt.phase.clone().map(|phase| self.left_out.failures.entry(phase).or_default());
-                failures.into_iter().for_each(|failures| *failures += 1);
+            let Some(phase) = attempt.phase.as_ref().filter(|_| !kept.contains(&at)) else { continue };
+            if attempt.status == ActivityStatus::Failed {
+                *self.left_out.failures.entry(phase.clone()).or_default() += 1;
             }
         }
-        let mut at = 0;
-        self.attempts.retain(|_| {
-            at += 1;
-            kept.contains(&(at - 1))
-        });
+        keep(&mut self.attempts, &kept);
         let numbers: BTreeSet<Number> = self.attempts.iter().map(|attempt| attempt.number).collect();
         self.workers.keep_activities(|number| numbers.contains(&number));
-        let recent: BTreeSet<Number> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
         self.left_out.completed += forgotten.len();
         self.left_out.unrecorded |= forgotten.iter().any(|(_, number)| number.is_none());
-        let is_left_out = |number: &&Number| counted.contains(number) && !recent.contains(number);
-        self.left_out.counted = numbers.iter().filter(is_left_out).copied().collect();
+        self.left_out.counted = numbers.intersection(&counted).copied().filter(|one| !recent.contains(one)).collect();
     }
 
     /// The records that are needed, as places in the list of all. `counted` are the numbers of those to which an entry of
-    /// `completed_activities` belongs, of which the last ones are kept.
-    fn needed(&self, counted: &HashSet<Number>) -> BTreeSet<usize> {
+    /// `completed_activities` belongs, `recent` those of the last ones.
+    fn needed(&self, counted: &BTreeSet<Number>, recent: &BTreeSet<Number>) -> BTreeSet<usize> {
         let attempts = &self.attempts;
-        let recent: BTreeSet<_> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
-        let is_good = |attempt: &Attempt| attempt.status.is_completed() && counted.contains(&attempt.number);
         let (mut latest, mut of_phase, mut landmarks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut good, mut settlers, mut tried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut needed = BTreeSet::new();
@@ -238,7 +175,7 @@ impl History {
             if attempt.approval.is_some() && attempt.status == ActivityStatus::Failed {
                 landmarks.insert((phase, "rejection"), at);
             }
-            if is_good(attempt) {
+            if attempt.is_good(counted) {
                 good.insert((phase, id), at);
             }
             if attempt.is_tried() {
@@ -251,13 +188,13 @@ impl History {
         }
         needed.extend(landmarks.into_values());
         needed.extend(attempts.len().checked_sub(1));
-        needed.extend(of_phase.into_values().filter(|&at| !is_good(&attempts[at])));
+        needed.extend(of_phase.into_values().filter(|&at| !attempts[at].is_good(counted)));
         // What is kept must not look as if nothing had come after it.
         loop {
             let mut more: BTreeSet<usize> = BTreeSet::new();
             for kept in needed.iter().map(|&at| &attempts[at]) {
                 more.extend(latest.get(kept.id.as_str()));
-                if !is_good(kept) {
+                if !kept.is_good(counted) {
                     let place = (kept.phase.as_ref(), kept.id.as_str());
                     more.extend(settlers.get(&place).into_iter().chain(good.get(&place)));
                     more.extend(tried.get(kept.id.as_str()));
@@ -310,10 +247,22 @@ impl History {
         let mut kept: BTreeSet<usize> =
             first.into_values().chain(last.into_values()).chain(agents.into_values()).collect();
         kept.extend(places.into_values().flatten().chain(place).chain(self.reports.len().checked_sub(1)));
-        let mut at = 0;
-        self.reports.retain(|_| {
-            at += 1;
-            kept.contains(&(at - 1))
-        });
+        keep(&mut self.reports, &kept);
     }
+}
+
+impl Attempt {
+    /// Whether it ended well, and an entry of `completed_activities` belongs to it.
+    fn is_good(&self, counted: &BTreeSet<Number>) -> bool {
+        self.status.is_completed() && counted.contains(&self.number)
+    }
+}
+
+/// Keeps what is at these places.
+fn keep<T>(all: &mut Vec<T>, places: &BTreeSet<usize>) {
+    let mut at = 0;
+    all.retain(|_| {
+        at += 1;
+        places.contains(&(at - 1))
+    });
 }

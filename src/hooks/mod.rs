@@ -22,7 +22,6 @@ use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, Open
 
 /// How long a hook or a status line reads runs, however many there are.
 const READING: Duration = Duration::from_millis(500);
-
 /// How long a hook waits for another writer: its host waits with it.
 const WAIT: Duration = Duration::from_millis(100);
 /// How long a prompt that names a skill waits for the modes: who asked for one would rather wait than not get it.
@@ -100,7 +99,7 @@ fn answer(cx: &Context, call: Call<'_>, given: &Given) -> Result<String, String>
 fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
     let cx = cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
     let cx = &cx.reading_for(None, READING);
-    let told = open_work(cx).and_then(|work| brief(cx, work.as_ref(), payload));
+    let told = OpenWork::find(cx).and_then(|work| brief(cx, work.as_ref(), payload));
     let text = logged(cx, told).and_then(|told| told.text);
     text.map(|text| context(host, "SessionStart", &text)).unwrap_or_default()
 }
@@ -110,14 +109,6 @@ struct Told {
     text: Option<String>,
     /// The same without what changes from call to call, for telling it once.
     gist: Option<String>,
-}
-
-/// The open runs, which a hook reads once; `None` without a project.
-fn open_work(cx: &Context) -> runs::Result<Option<OpenWork>> {
-    match OpenWork::read(cx) {
-        Err(Error::NoProject { .. }) => Ok(None),
-        work => work.map(Some),
-    }
 }
 
 fn brief(cx: &Context, work: Option<&OpenWork>, payload: &Payload) -> runs::Result<Told> {
@@ -138,7 +129,7 @@ fn session_start(cx: &Context, host: AgentHost, payload: &Payload) -> runs::Resu
     if let Some(session) = &payload.session {
         logged(cx, runs::begin_session(cx, host, session, payload.beginning));
     }
-    let mut work = open_work(cx)?;
+    let mut work = OpenWork::find(cx)?;
     if let (Some(session), Some(work)) = (&payload.session, &mut work) {
         // Runs change hands before the brief says who holds them.
         for warning in logged(cx, runs::give_runs(cx, work, host, session)).unwrap_or_default() {

@@ -330,6 +330,16 @@ pub struct UnknownEvent {
 }
 
 impl EventKind {
+    /// Whether it changes what earlier events made of the run: it begins the run anew, or a person or a repair says what it
+    /// is; or it may, since a newer flow wrote it.
+    #[must_use]
+    pub fn changes_the_past(&self) -> bool {
+        matches!(
+            self,
+            Self::RunStarted(_) | Self::RunAdopted(_) | Self::LogRepaired(_) | Self::RunEdited(_) | Self::Unknown(_)
+        )
+    }
+
     /// The activities that the event records, in the order of their numbers.
     #[must_use]
     pub fn records(&self) -> &[ActivityRecorded] {

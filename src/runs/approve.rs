@@ -164,10 +164,11 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
     if seen > last {
         return tx.refuse_moved_on(Some(seen));
     }
-    let is_new = |event: &Event| !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_));
-    let end = tx.run.end(seen)?;
-    if end.is_some_and(|end| end.newer.iter().any(is_new)) {
-        return Err(tx.refused(Refusal::MovedOn { seen, last }));
+    let newer = tx.run.end(seen)?.map(|end| end.newer).unwrap_or_default();
+    for event in newer {
+        if !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_)) {
+            return Err(tx.refused(Refusal::MovedOn { seen, last }));
+        }
     }
     Ok(())
 }

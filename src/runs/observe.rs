@@ -446,13 +446,5 @@ impl Observed {
 
 /// Whether an event changes a run only in ways that follow from the event alone.
 fn is_plain(event: &Event) -> bool {
-    !matches!(
-        event.kind,
-        EventKind::RunStarted(_)
-            | EventKind::RunAdopted(_)
-            | EventKind::RunEdited(_)
-            | EventKind::WorkflowAdopted(_)
-            | EventKind::LogRepaired(_)
-            | EventKind::Unknown(_)
-    )
+    !event.kind.changes_the_past() && !matches!(event.kind, EventKind::WorkflowAdopted(_))
 }

@@ -1,9 +1,9 @@
 //! A call fails, once or from then on: then the work is acknowledged and there, or the command says so in one sentence
 //! and the same command again does it exactly once.
 //!
-//! Every call of the file system fails here, of every command that writes, in one of four ways. Of the real program every so
-//! manieth call fails, another one for each command, and so does every so manieth with the other errors. All of them in all
-//! ways are in the campaign (`cargo test --locked --test campaign`).
+//! Every call of the file system fails here, of every command that writes, in one of four ways. Of the real program one call
+//! in about two hundred fails, another one for each command; with the other errors it is likewise a sample. The campaign
+//! (`cargo test --locked --test campaign`) lets every call fail in all ways.
 
 use crate::support::cases::{CASES, case};
 use crate::support::{Scene, Tally, Trouble, can_inject, injecting, quick, run, scaled};

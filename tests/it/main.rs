@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests set up and look at files, clocks and processes directly")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../mutations/place.rs"]
+mod mistakes;
 mod support;
 
 mod actions;

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::support::storm::Dice;
 use crate::support::{Sandbox, quick, scaled};
 
-/// What somebody does to a run.
+/// A command, or an edit by hand.
 #[derive(Debug, Clone)]
 enum Deed {
     Record {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::mistakes::{mutations, texts};
+
 /// A module, and the modules that it may name through `crate::` (design, section 8).
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
@@ -337,20 +339,10 @@ fn above_the_store_a_run_has_no_files() {
 /// The place of a mistake moves with the code, and the campaign that makes the mistakes is seldom run.
 #[test]
 fn every_mistake_of_the_mutations_has_its_place() {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let list = std::fs::read_to_string(root.join("tests/mutations/list.yaml")).unwrap();
-    let list = flowrun::codec::parse_value(&list).unwrap();
-    let sources = walkdir::WalkDir::new(root.join("src")).into_iter().map(Result::unwrap);
-    let sources: Vec<String> = sources
-        .filter(|entry| entry.file_type().is_file())
-        .map(|entry| words(&std::fs::read_to_string(entry.path()).unwrap()))
-        .collect();
-    for mistake in list.as_array().unwrap() {
-        let (name, at) = (mistake["name"].as_str().unwrap(), words(mistake["at"].as_str().unwrap()));
-        let places: usize = sources.iter().map(|source| source.matches(&at).count()).sum();
-        assert_eq!(places, 1, "{name}: its text stands {places} times below src/");
-        let from = words(mistake["from"].as_str().unwrap_or(&at));
-        assert_eq!(at.matches(&from).count(), 1, "{name}: `from` does not stand once in `at`");
+    let files = texts(Path::new(env!("CARGO_MANIFEST_DIR")));
+    for one in mutations() {
+        if let Err(why) = one.place(&files) {
+            panic!("{why}");
+        }
     }
 }

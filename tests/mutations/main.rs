@@ -10,23 +10,14 @@
 #![allow(clippy::unwrap_used, reason = "without its files it has nothing to do")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program of its own, for people")]
 
+mod place;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use serde::Deserialize;
-
-/// A mistake.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Mutation {
-    name: String,
-    at: String,
-    from: Option<String>,
-    to: String,
-    tests: String,
-}
+use place::{Mutation, mutations, texts};
 
 /// How long the tests may take with a mistake that lets them hang, in seconds.
 const LIMIT: &str = "900";
@@ -35,8 +26,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (options, words): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.starts_with("--"));
     let whole = options.iter().any(|option| option == "--whole");
-    let text = include_str!("list.yaml");
-    let all: Vec<Mutation> = serde_yaml::from_str(text).unwrap();
+    let all = mutations();
     let chosen: Vec<_> =
         all.iter().filter(|one| words.is_empty() || words.iter().any(|word| one.name.contains(word))).collect();
     match tried(&all, &chosen, whole) {
@@ -103,26 +93,12 @@ fn copied(copy: &Path) -> Result<(), String> {
 
 /// Puts all mistakes into the copy, each behind the question whether it is to be made.
 fn broken(copy: &Path, all: &[Mutation]) -> Result<(), String> {
-    let mut files = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(copy.join("src")).into_iter().flatten().filter(|entry| entry.path().is_file()) {
-        files.insert(entry.path().to_owned(), std::fs::read_to_string(entry.path()).unwrap());
-    }
+    let mut files = texts(copy);
     // Several mistakes may be made in one place.
     let mut places: BTreeMap<(PathBuf, usize, usize), Vec<&Mutation>> = BTreeMap::new();
     for one in all {
-        let found = files.iter().flat_map(|(path, text)| ranges(text, &one.at).into_iter().map(move |at| (path, at)));
-        let found: Vec<_> = found.collect();
-        let [(path, (start, end))] = found[..] else {
-            return Err(format!("{}: its text stands {} times below src/", one.name, found.len()));
-        };
-        let (start, end) = match &one.from {
-            None => (start, end),
-            Some(from) => match ranges(&files[path][start..end], from)[..] {
-                [(from, to)] => (start + from, start + to),
-                _ => return Err(format!("{}: `from` does not stand once in `at`", one.name)),
-            },
-        };
-        places.entry((path.clone(), start, end)).or_default().push(one);
+        let (path, start, end) = one.place(&files)?;
+        places.entry((path.to_owned(), start, end)).or_default().push(one);
     }
     // From the end, so that earlier places stay where they are.
     for ((path, start, end), mistakes) in places.into_iter().rev() {
@@ -140,24 +116,6 @@ fn broken(copy: &Path, all: &[Mutation]) -> Result<(), String> {
          std::sync::LazyLock::new(|| std::fs::read_to_string({mistake:?}).unwrap_or_default());\n    &MISTAKE\n}}\n"
     ));
     files.iter().try_for_each(|(path, text)| std::fs::write(path, text)).map_err(|error| error.to_string())
-}
-
-/// Where a text stands, whatever white space is between its words.
-fn ranges(text: &str, sought: &str) -> Vec<(usize, usize)> {
-    let words: Vec<&str> = sought.split_whitespace().collect();
-    let ends_at = |start: usize| {
-        let mut at = start;
-        for (nth, word) in words.iter().enumerate() {
-            let rest = &text[at..];
-            let gap = if nth == 0 { 0 } else { rest.len() - rest.trim_start().len() };
-            if nth > 0 && gap == 0 || !rest[gap..].starts_with(word) {
-                return None;
-            }
-            at += gap + word.len();
-        }
-        Some((start, at))
-    };
-    text.match_indices(words[0]).filter_map(|(start, _)| ends_at(start)).collect()
 }
 
 /// Builds the tests of the copy, and gives their programs.

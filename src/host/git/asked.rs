@@ -40,7 +40,7 @@ pub(super) struct Answer {
     pub(super) complaint: Vec<u8>,
 }
 
-/// Why there is no answer of git.
+/// Why git gave no answer.
 #[derive(Debug)]
 pub(super) enum Silence {
     /// git is not installed.

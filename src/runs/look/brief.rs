@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Completed, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, life};
 use crate::runs::look::resume::{Look, Looked, ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
@@ -111,10 +111,7 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
 /// # Errors
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
-    let work = match OpenWork::read(cx) {
-        Err(Error::NoProject { .. }) => return Ok(None),
-        work => work?,
-    };
+    let Some(work) = OpenWork::find(cx)? else { return Ok(None) };
     Ok(brief_of(cx, &work, request.session.as_ref())?.map(|(report, _)| report))
 }
 

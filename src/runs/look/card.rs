@@ -45,6 +45,12 @@ pub struct Card {
 
 impl Card {
     /// The card of a run that is over, which needs nothing.
+    /// The card of a run that is over, from its summary.
+    fn of_over(summary: RunSummary) -> Self {
+        let last_seq = summary.last_seq;
+        Self::over(summary.into(), last_seq)
+    }
+
     pub(in crate::runs) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
         let next = NextReport {
             action: Action::Nothing,
@@ -211,23 +217,19 @@ pub(in crate::runs) fn read_card(
     run: &dyn StoredRun,
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
-    let over = |summary: RunSummary| {
-        let last_seq = summary.last_seq;
-        Ok((Card::over(summary.into(), last_seq), None))
-    };
     let view = match from_recap(cx, project, run)? {
         Some(view) => view,
         None => {
             let summary = for_listing(cx, project, run)?.summary;
             if summary.head.status.is_terminal() {
-                return over(summary);
+                return Ok((Card::of_over(summary), None));
             }
             from_log(cx, project, run)?
         }
     };
     let document = view.history.state().document();
     if document.state.status.is_terminal() {
-        return over(document.into());
+        return Ok((Card::of_over(document.into()), None));
     }
     let card = judged(cx, project, run, &view, definitions).card;
     Ok((card, view.history.hold().cloned()))
@@ -271,8 +273,7 @@ fn conclude(
     let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
-        let last_seq = summary.last_seq;
-        return Judged { card: Card::over(summary.into(), last_seq), notes, drift: Drift::None };
+        return Judged { card: Card::of_over(summary), notes, drift: Drift::None };
     }
     let Judgement { group, need, reason, begun_at } = judge(view, &summary, &plan, holder, &outlook.lives);
     let Steps { mut next, notes } = steps(cx, project, run, view, &outlook, &plan);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::model::RunId;
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::open::reading::Runs;
 use crate::store::Project;
 
@@ -26,6 +26,17 @@ impl OpenWork {
         let project = cx.project()?;
         let runs = Runs::read_open(cx, &project)?;
         Ok(Self { project, runs, since })
+    }
+
+    /// As [`Self::read`]; `None` without a project.
+    ///
+    /// # Errors
+    /// When the project cannot be used.
+    pub(crate) fn find(cx: &Context) -> Result<Option<Self>> {
+        match Self::read(cx) {
+            Err(Error::NoProject { .. }) => Ok(None),
+            work => work.map(Some),
+        }
     }
 
     /// Reads a run again, which this process may have changed.

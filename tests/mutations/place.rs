@@ -1,0 +1,68 @@
+//! The mistakes of `list.yaml`, and where they stand in the sources.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// A mistake.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "who only looks for its place needs no more")]
+pub struct Mutation {
+    pub name: String,
+    pub at: String,
+    pub from: Option<String>,
+    pub to: String,
+    pub tests: String,
+}
+
+/// All mistakes of the list.
+pub fn mutations() -> Vec<Mutation> {
+    serde_yaml::from_str(include_str!("list.yaml")).unwrap()
+}
+
+/// The texts of the files below `src/` of the project at `root`.
+pub fn texts(root: &Path) -> BTreeMap<PathBuf, String> {
+    let files = walkdir::WalkDir::new(root.join("src")).into_iter().flatten().filter(|entry| entry.path().is_file());
+    files.map(|entry| (entry.path().to_owned(), std::fs::read_to_string(entry.path()).unwrap())).collect()
+}
+
+impl Mutation {
+    /// The file and the part of it that is exchanged.
+    ///
+    /// # Errors
+    /// If its text does not stand once there.
+    pub fn place<'f>(&self, files: &'f BTreeMap<PathBuf, String>) -> Result<(&'f Path, usize, usize), String> {
+        let mut found = Vec::new();
+        for (path, text) in files {
+            found.extend(ranges(text, &self.at).into_iter().map(|(start, end)| (path, text, start, end)));
+        }
+        let [(path, text, start, end)] = found[..] else {
+            return Err(format!("{}: its text stands {} times below src/", self.name, found.len()));
+        };
+        let Some(from) = &self.from else { return Ok((path, start, end)) };
+        match ranges(&text[start..end], from)[..] {
+            [(from, to)] => Ok((path, start + from, start + to)),
+            _ => Err(format!("{}: `from` does not stand once in `at`", self.name)),
+        }
+    }
+}
+
+/// Where a text stands, whatever white space is between its words.
+fn ranges(text: &str, sought: &str) -> Vec<(usize, usize)> {
+    let words: Vec<&str> = sought.split_whitespace().collect();
+    let ends_at = |start: usize| {
+        let mut at = start;
+        for (nth, word) in words.iter().enumerate() {
+            let rest = &text[at..];
+            let gap = if nth == 0 { 0 } else { rest.len() - rest.trim_start().len() };
+            if nth > 0 && gap == 0 || !rest[gap..].starts_with(word) {
+                return None;
+            }
+            at += gap + word.len();
+        }
+        Some((start, at))
+    };
+    text.match_indices(words[0]).filter_map(|(start, _)| ends_at(start)).collect()
+}
