@@ -74,8 +74,8 @@ pub struct OpenQuestion {
 /// When the runs cannot be read; a single unreadable run or document is in the report.
 pub fn list(cx: &Context) -> Result<InterviewListReport> {
     let project = cx.project()?;
-    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
-    let (found, unreadable) = read_runs(&project, &open.ids, |run| {
+    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
+    let (found, unreadable) = read_runs(&project, &open, |run| {
         // Most runs ask nothing, and searching their text is faster than reading their log.
         if !run.text()?.is_none_or(|text| text.contains("questions:") || text.contains("interview")) {
             return Ok(None);

@@ -78,7 +78,7 @@ pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAd
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     transact(cx, &project, &*run, caller, now, |tx| {
         let newer = newer(cx, &project, tx.state.document(), request.from.as_deref())?;
         let newer = newer.spelled_as(tx.state.document().state.positions());

@@ -92,7 +92,7 @@ const RECORDS: usize = 5;
 /// [`Error::Refused`] when no gate waits, and those of reading a run.
 pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let project = cx.project()?;
-    let run = select_run_to_write(cx, &project, run, None, cx.now())?;
+    let run = select_run_to_write(cx, &project, run, None)?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
@@ -127,7 +127,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     let now = cx.now();
     // A person acts for themselves, whatever session the environment names.
     let caller = Caller::default();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), None, now)?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), None)?;
     let asked = serde_json::json!([request.approves, request.reason]).to_string();
     let asked = request.id.as_ref().map(|_| TextDigest(digest(asked.as_bytes())));
     let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());

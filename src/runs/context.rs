@@ -375,7 +375,7 @@ impl Context {
     /// determined.
     pub(crate) fn outside(&self, project: &Project) -> Option<String> {
         match self.git.top(project.root()) {
-            Some(top) => git_stamp(&*self.disk, &top),
+            Some(top) => git_stamp(&*self.disk, &self.git.index(&top)?),
             None => Some("no repository".to_owned()),
         }
     }

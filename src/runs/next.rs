@@ -133,7 +133,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     }
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), cx.now())?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
     // On a retry the run is already in another state, so a retry is recognised by the request alone.

@@ -389,6 +389,7 @@ impl Observed {
             notes,
             faults: Vec::new(),
             noted: Seq(0),
+            follows_from_files: false,
         };
         Ok((view, latest.at))
     }

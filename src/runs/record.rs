@@ -114,7 +114,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let (mut document, from_file) = document(request)?;
     let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref(), now)?;
+    let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref())?;
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;

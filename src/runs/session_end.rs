@@ -116,7 +116,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
         let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
         report.warnings.extend(told);
     }
-    let runs = Runs::read_open_and_remember(cx, &project, now)?;
+    let runs = Runs::read_open_and_remember(cx, &project)?;
     report.warnings.extend(passed_over_in_words(runs.passed_over));
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));

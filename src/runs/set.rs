@@ -75,7 +75,7 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     transact(cx, &project, &*run, caller, now, |tx| {
         refuse_other_session(&tx.state, &tx.caller)
             .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;

@@ -1,12 +1,10 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`, `reopen`: changes of a run's status.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Refusal, Trail};
-use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp};
+use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::journal;
@@ -17,7 +15,7 @@ use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::{for_reading, to_remember};
 use crate::runs::questions::append_and_warn;
 use crate::runs::transaction::{Transaction, transact};
-use crate::store::Project;
+use crate::store::{Project, Reopening};
 
 /// A change of status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,14 +94,15 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     if reopens && request.run.is_none() && cx.env.run.is_none() {
         return Err(none_to_reopen(cx, &project)?);
     }
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref(), now)?;
-    let forget = || project.runs().forget_over(&cx.write_request(now, cx.lock_wait().unwrap_or_default()));
-    if reopens {
-        // Forget the cached summary before the change, because this process may be killed, and after it, because
-        // another one may have cached the old state in between.
-        forget();
-    }
-    let (mut report, document) = transact(cx, &project, &*run, caller, now, |tx| {
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let lock_wait = cx.lock_wait().unwrap_or_default();
+    let reopening = |when| {
+        if reopens {
+            project.runs().remember_reopening(&cx.write_request(now, lock_wait), run.id(), when);
+        }
+    };
+    reopening(Reopening::Begins);
+    let changed = transact(cx, &project, &*run, caller, now, |tx| {
         if is_repeated(tx, request)? {
             return Ok((report_of(tx, false), tx.state.document().clone()));
         }
@@ -126,15 +125,14 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             Decision::Already => false,
         };
         Ok((report_of(tx, changed), tx.state.document().clone()))
-    })?;
+    });
+    reopening(Reopening::Ended);
+    let (mut report, document) = changed?;
     let ended = report.changed && report.status.is_terminal();
     if ended {
-        remember_end(cx, &project, run.id(), now);
+        remember_end(cx, &project, run.id());
         let told = cx.observers.iter().flat_map(|observer| observer.run_ended(cx, &project, run.id()));
         report.warnings.extend(told);
-    }
-    if reopens {
-        forget();
     }
     if report.changed {
         // After the transaction, so that others need not wait for it.
@@ -211,11 +209,10 @@ impl StatusRequest {
 }
 
 /// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
-pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId, now: Timestamp) {
-    let request = cx.write_request(now, Duration::ZERO);
+pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId) {
     let read = || project.runs().open(run).ok().and_then(|run| to_remember(cx, project, &*run));
-    if !project.runs().remember_end(&request, run, cx.outside(project).as_deref(), &read) {
-        let _ = Runs::read_open_and_remember(cx, project, now);
+    if !project.runs().remember_end(run, cx.outside(project).as_deref(), &read) {
+        let _ = Runs::read_open_and_remember(cx, project);
     }
 }
 

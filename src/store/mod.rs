@@ -21,4 +21,4 @@ pub use local::Project;
 pub(crate) use local::git_stamp;
 pub use memory::MemoryStore;
 pub use request::{WriteRequest, Writer};
-pub use run_store::{MaybeOpen, Position, Presence, RunStamp, RunStore, RunWriter, StoredRun, Visit};
+pub use run_store::{MaybeOpen, Position, Presence, Reopening, RunStamp, RunStore, RunWriter, StoredRun, Visit};

@@ -84,7 +84,8 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError>;
 
-    /// The runs that may be open. The store leaves out those that it knows to be finished. `outside` stands for
+    /// The runs that may be open. The store leaves out those that it knows to be finished, and has the summaries of those
+    /// that it knows otherwise. `outside` stands for
     /// everything else that may change runs, such as git's index: if it differs from last time, runs may have changed.
     /// `None` if it is unknown. Writes nothing.
     ///
@@ -92,49 +93,47 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// As [`Self::ids`].
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let _ = outside;
-        Ok(MaybeOpen { ids: self.ids()?, found: None })
+        Ok(MaybeOpen { ids: self.ids()?, ..MaybeOpen::default() })
     }
 
-    /// Calls `finished` with the cached summaries of finished runs, and returns the other runs. A summary is the same
-    /// as reading the run would give now. `finished` gets many at a time, possibly on several threads at once. By default
+    /// Calls `known` with the cached summaries, and returns the other runs. A summary is the same as reading the run
+    /// would give now. `known` gets many at a time, possibly on several threads at once. By default
     /// nothing is cached. Writes nothing.
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn listing(&self, finished: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
-        let _ = finished;
+    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+        let _ = known;
         self.ids()
     }
 
-    /// Caches which of the runs that were read are finished. `over` returns the summary of a finished run, if it
-    /// follows from `run.yaml` alone. This is only a cache, so errors are ignored.
-    fn remember_over(
-        &self,
-        request: &WriteRequest,
-        read: MaybeOpen,
-        outside: Option<&str>,
-        over: &dyn Fn(&RunId) -> Option<RunSummary>,
-    ) {
-        let _ = (request, read, outside, over);
+    /// Caches what was read of these runs. `summary_of` returns the summary of a run that was read, if it follows from the
+    /// run's files alone. This is only a cache, so errors are ignored.
+    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
+        let _ = (read, summary_of);
     }
 
-    /// Caches that a run has finished. `read` reads the run and returns its summary, as `over` does in
-    /// [`Self::remember_over`]. Returns `false` if that failed, for example because the cache is out of date.
-    fn remember_end(
-        &self,
-        request: &WriteRequest,
-        id: &RunId,
-        outside: Option<&str>,
-        read: &dyn Fn() -> Option<RunSummary>,
-    ) -> bool {
-        let _ = (request, id, outside, read);
+    /// Caches that a run has finished. `read` reads the run and returns its summary, if it follows from `run.yaml` alone.
+    /// Returns `false` if that failed, for example because the cache is out of date.
+    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
+        let _ = (id, outside, read);
         true
     }
 
-    /// Drops what is cached about open runs, because a finished run was reopened.
-    fn forget_over(&self, request: &WriteRequest) {
-        let _ = request;
+    /// Called before a finished run is reopened and afterwards, so that no cache hides it. If the process is killed in
+    /// between, the run is looked at from then on.
+    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
+        let _ = (request, id, reopening);
     }
+}
+
+/// When a store is told that a finished run is reopened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reopening {
+    /// Before.
+    Begins,
+    /// Afterwards, also if it failed.
+    Ended,
 }
 
 /// Called with each run that was opened, or with the error of opening it.
@@ -342,32 +341,80 @@ pub enum Presence {
     Away,
 }
 
-/// The runs that have to be read to find the open ones.
-#[derive(Debug)]
+/// The runs among which the open ones are.
+#[derive(Debug, Default)]
 pub struct MaybeOpen {
-    /// The runs.
+    /// The summaries of those that have not changed since they were read. They are open.
+    pub known: Vec<RunSummary>,
+    /// Those that have to be read.
     pub ids: Vec<RunId>,
-    /// What the store found out about all runs; `None` if there is nothing to cache.
+    /// What the store found out about the runs; `None` if it cannot cache anything.
     pub(in crate::store) found: Option<Found>,
 }
 
+/// From how many runs on it is worth the while to cache what was found out about them.
+const WORTH_CACHING: usize = 32;
+
 impl MaybeOpen {
-    /// Whether [`RunStore::remember_over`] has something to cache after the runs are read.
+    /// The ids of all of them.
+    #[must_use]
+    pub fn all_ids(self) -> Vec<RunId> {
+        let known = self.known.into_iter().map(|run| run.head.run_id);
+        known.chain(self.ids).collect()
+    }
+
+    /// Whether every run was looked at, so that [`RunStore::remember`] saves the next caller from that.
     #[must_use]
     pub fn is_news(&self) -> bool {
-        self.found.is_some()
+        self.found.as_ref().is_some_and(|found| matches!(found.over, Over::All { .. }))
+    }
+
+    /// Whether so many runs were looked at or have to be read that even a caller who only reads should call
+    /// [`RunStore::remember`].
+    #[must_use]
+    pub fn is_much(&self) -> bool {
+        let over = match self.found.as_ref().map(|found| &found.over) {
+            None => return false,
+            Some(Over::All { known, .. }) => known.len() + self.known.len(),
+            Some(Over::Recent(_)) => 0,
+        };
+        over + self.ids.len() >= WORTH_CACHING
     }
 }
 
 /// What the store saw when it looked for open runs.
 #[derive(Debug)]
 pub(in crate::store) struct Found {
-    /// The stamps of the directory of runs and of everything `outside`.
+    /// The stamps of all that shows whether other runs may be open, from before they were looked at.
     pub(in crate::store) world: String,
-    /// Finished runs: stamp and summary.
-    pub(in crate::store) over: Vec<(String, RunSummary)>,
-    /// The other runs: id and stamp.
-    pub(in crate::store) looked_at: Vec<(RunId, String)>,
+    /// The stamps of [`MaybeOpen::known`].
+    pub(in crate::store) stamps: Vec<String>,
+    /// The stamps of [`MaybeOpen::ids`].
+    pub(in crate::store) looked_at: Vec<LookedAt>,
+    /// The finished runs.
+    pub(in crate::store) over: Over,
+}
+
+/// The stamps of a run's files from before it is read.
+#[derive(Debug, Default)]
+pub(in crate::store) struct LookedAt {
+    /// That of `run.yaml`.
+    pub(in crate::store) text: Option<String>,
+    /// That of `run.yaml` and the log.
+    pub(in crate::store) both: Option<String>,
+}
+
+/// The finished runs that a store saw.
+#[derive(Debug)]
+pub(in crate::store) enum Over {
+    /// All of them, each with its stamp.
+    All {
+        known: Vec<(String, RunSummary)>,
+        /// Whether the cache has many that are gone.
+        is_outdated: bool,
+    },
+    /// Those that finished last, each with its stamp.
+    Recent(Vec<(RunId, String)>),
 }
 
 /// How far a reader that follows a log has read it.

@@ -1,12 +1,13 @@
-//! The cache of open runs and of summaries: it saves reading finished ones, never hides a run, and never shows what reading
-//! it would not show.
+//! The caches of open runs and of summaries: they save reading runs that have not changed, never hide a run, and never show
+//! what reading it would not show.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, calls, can_inject};
+use crate::support::storm::Dice;
+use crate::support::{Sandbox, calls, can_inject, scaled};
 
 const CACHE: &str = ".flow/.cache";
 
@@ -225,9 +226,9 @@ fn summaries_that_are_damaged_foreign_or_of_another_version_are_not_believed() {
     let summary = |line: &str| line.splitn(4, ' ').nth(3).unwrap().to_owned();
     let cut = |at: usize| whole[..at].to_owned();
     let damages = [
-        whole.replace("v3 ", "v2 "),
-        whole.replace("v3 ", ""),
-        whole.replace("v3 ", "v4 "),
+        whole.replace("v5 ", "v4 "),
+        whole.replace("v5 ", ""),
+        whole.replace("v5 ", "v6 "),
         // The summary of another run, and that of another one under the name of this one.
         whole.replace(&summary(one), &summary(other)),
         whole.replace(&summary(one), &summary(one).replace("cancelled", "active")),
@@ -278,4 +279,194 @@ fn what_only_the_log_says_of_an_end_is_not_remembered() {
     // An older log, as a checkout brings it.
     std::fs::write(run.join("events.jsonl"), log).unwrap();
     assert_eq!(listed_run(&sandbox, &open)["status"], "active");
+}
+
+const OPEN: &str = ".flow/.cache/open-runs.json";
+
+/// A project with so many open runs, all of them known to the cache.
+fn many_open(runs: usize) -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    let ids: Vec<_> = (0..runs).map(|_| sandbox.start("debug")).collect();
+    std::thread::sleep(Duration::from_millis(20));
+    sandbox.flow(["hud"]).ok();
+    (sandbox, ids)
+}
+
+#[test]
+fn readers_read_only_the_open_runs_that_have_changed() {
+    if !can_inject("readers_read_only_the_open_runs_that_have_changed") {
+        return;
+    }
+    let (sandbox, ids) = many_open(40);
+    // `resume` reads the run that it is about as well.
+    assert_eq!(opened(&sandbox, "list"), 0);
+    assert_eq!(opened(&sandbox, "resume"), 1);
+    sandbox.record(&ids[3], "preflight", "a");
+    sandbox.record(&ids[4], "preflight", "a");
+    assert_eq!(opened(&sandbox, "list"), 2);
+}
+
+#[test]
+fn after_a_commit_or_a_clone_the_first_reader_looks_at_all_runs_and_the_next_one_at_few() {
+    if !can_inject("after_a_commit_or_a_clone_the_first_reader_looks_at_all_runs") {
+        return;
+    }
+    let looks = |sandbox: &Sandbox| {
+        let (answer, calls) = calls(sandbox, &["resume"]);
+        answer.ok();
+        calls.iter().filter(|call| call.shown.contains("run.yaml\"")).count()
+    };
+    let (sandbox, _) = busy(40);
+    std::fs::remove_dir_all(sandbox.path(CACHE)).unwrap();
+    let first = looks(&sandbox);
+    let next = looks(&sandbox);
+    assert!(first > 80 && next < 40, "{first}, then {next}");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "runs"]);
+    let first = looks(&sandbox);
+    assert!(first > 40 && first < 80 && looks(&sandbox) == next, "{first}, then {next}");
+}
+
+#[test]
+fn readers_of_few_runs_write_no_cache() {
+    let (sandbox, open) = busy(3);
+    std::fs::remove_dir_all(sandbox.path(CACHE)).unwrap();
+    for verb in ["resume", "list", "attention", "hud", "next"] {
+        sandbox.flow([verb]).ok();
+    }
+    assert!(!sandbox.path(CACHE).exists());
+    assert_eq!(resumed(&sandbox), open);
+}
+
+#[test]
+fn readers_in_a_linked_worktree_use_the_cache_as_well() {
+    if !can_inject("readers_in_a_linked_worktree_use_the_cache_as_well") {
+        return;
+    }
+    let (sandbox, _) = busy(40);
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "runs"]);
+    let there = sandbox.root().with_file_name("there");
+    sandbox.git(&["worktree", "add", "-q", there.to_str().unwrap()]);
+    let args = ["-C", there.to_str().unwrap(), "resume"];
+    let opened = || {
+        let (answer, calls) = calls(&sandbox, &args);
+        answer.ok();
+        calls.iter().filter(|call| call.name == "openat" && call.shown.contains("\"run.yaml\"")).count()
+    };
+    assert!(opened() > 40);
+    assert!(opened() < 5);
+}
+
+#[test]
+fn a_list_of_open_runs_from_before_a_reopening_does_not_hide_the_run() {
+    let (sandbox, runs) = known(40);
+    let run = sandbox.flow(["list", "--json"]).ok().json()["runs"][39]["run_id"].as_str().unwrap().to_owned();
+    assert!(runs.contains(&run));
+    // A reader that was slow writes what it saw before the run was reopened.
+    let before = std::fs::read(sandbox.path(OPEN)).unwrap();
+    sandbox.flow(["reopen", &run, "--reason", "more", "--another"]).ok();
+    std::fs::write(sandbox.path(OPEN), before).unwrap();
+    let answer = sandbox.flow(["resume", "--json"]).ok().json();
+    let open: Vec<_> = answer["candidates"].as_array().unwrap().iter().map(|run| &run["run_id"]).collect();
+    assert!(answer["run_id"] == run.as_str() || open.iter().any(|open| **open == run.as_str()), "{answer}");
+    assert_eq!(std::fs::read_to_string(sandbox.path(".flow/.cache/reopening")).unwrap(), "[]");
+}
+
+#[test]
+fn a_run_whose_reopening_was_killed_is_found() {
+    let (sandbox, runs) = known(20);
+    let run = &runs[0];
+    sandbox.flow(["reopen", run, "--reason", "more", "--another"]).ok();
+    sandbox.flow(["cancel", run, "--reason", "enough"]).ok();
+    for _ in 0..20 {
+        let run = sandbox.start("debug");
+        sandbox.flow(["cancel", &run, "--reason", "enough"]).ok();
+    }
+    // A writer was killed between the first note and the second one, and a reader made the list in between.
+    std::fs::write(sandbox.path(".flow/.cache/reopening"), format!("[{run:?}]")).unwrap();
+    std::fs::remove_file(sandbox.path(OPEN)).unwrap();
+    sandbox.flow(["hud"]).ok();
+    assert!(!std::fs::read_to_string(sandbox.path(OPEN)).unwrap().contains(&format!("[{run:?},")));
+    sandbox.edit(run, "status: cancelled", "status: active");
+    let answer = sandbox.flow(["resume", "--json"]).json();
+    assert!(answer.to_string().contains(run.as_str()), "{answer}");
+}
+
+#[test]
+fn runs_that_wait_for_a_person_are_known_by_the_workflow_that_they_pin() {
+    let sandbox = Sandbox::new();
+    let ids: Vec<_> = (0..40).map(|_| sandbox.start("release")).collect();
+    for id in &ids[..10] {
+        for phase in ["preflight", "bump", "tag"] {
+            sandbox.record(id, phase, phase);
+        }
+    }
+    sandbox.flow(["hud"]).ok();
+    let with = sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(with.to_string().matches(r#""doing":"waiting""#).count(), 10);
+    sandbox.without_gates();
+    // The runs pin their workflow, so the file of today says nothing about them.
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), with);
+    std::fs::remove_dir_all(sandbox.path(CACHE)).unwrap();
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), with);
+}
+
+/// Random commands, edits by hand and moves of git on some dozens of runs. After each, what readers say with the caches is
+/// what they say without them.
+#[test]
+fn what_the_caches_know_is_what_reading_says() {
+    let (sandbox, mut ids) = many_open(34);
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "runs"]);
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
+    let mut dice = Dice::new(u64::from(seed));
+    for step in 0..scaled(40, 2000) {
+        let run = dice.pick(&ids).clone();
+        let log = sandbox.run_dir(&run).join("events.jsonl");
+        let deed = dice.below(12);
+        match deed {
+            0 | 1 => drop(sandbox.flow(["record-activity", "--run-id", &run, "--id", &format!("a{step}")])),
+            2 => drop(sandbox.flow(["cancel", &run, "--reason", "enough"])),
+            3 => drop(sandbox.flow(["reopen", &run, "--reason", "more", "--another"])),
+            4 => drop(sandbox.flow(["block", &run, "--reason", "wait"])),
+            5 => drop(sandbox.flow(["unblock", &run])),
+            6 => ids.push(sandbox.start("debug")),
+            7 => {
+                let text = sandbox.read(&run, "run.yaml");
+                let edited = text.replace("issue: 42", "issue: 43").replace("status: blocked", "status: active");
+                std::fs::write(sandbox.run_dir(&run).join("run.yaml"), edited).unwrap();
+            }
+            8 => {
+                // A record whose process was killed before it wrote run.yaml.
+                let text = sandbox.read(&run, "run.yaml");
+                sandbox.flow(["record-activity", "--run-id", &run, "--id", &format!("b{step}")]);
+                std::fs::write(sandbox.run_dir(&run).join("run.yaml"), text).unwrap();
+            }
+            9 => {
+                let text = std::fs::read_to_string(&log).unwrap();
+                let cut = text.len() - text.lines().next_back().unwrap().len() - 1;
+                if cut > 0 {
+                    std::fs::write(&log, &text[..cut]).unwrap();
+                }
+            }
+            10 => {
+                sandbox.git(&["add", "."]);
+                sandbox.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
+            }
+            _ => {
+                sandbox.git(&["stash", "-q"]);
+                sandbox.git(&["checkout", "-q", "HEAD", "--", "."]);
+            }
+        }
+        let resume = || sandbox.flow(["resume", "--json"]).json();
+        let with = (resume(), listed(&sandbox));
+        let away = sandbox.root().with_file_name("cache-away");
+        std::fs::rename(sandbox.path(CACHE), &away).unwrap();
+        let without = resume();
+        let _ = std::fs::remove_dir_all(sandbox.path(CACHE));
+        std::fs::rename(&away, sandbox.path(CACHE)).unwrap();
+        assert_eq!(with.0, without, "seed {seed}, step {step}, deed {deed} to {run}");
+        assert_eq!(sandbox.flow(["list", "--json"]).ok().json(), with.1);
+    }
 }

@@ -33,6 +33,12 @@ impl Git {
         others.truncate(WORKTREES);
         others
     }
+
+    /// Where git keeps the index of the worktree whose top is `top`. The file may be missing.
+    #[must_use]
+    pub fn index(&self, top: &Path) -> Option<PathBuf> {
+        Some(git_dir(&top.join(".git"))?.join("index"))
+    }
 }
 
 /// The directory of git's files for a worktree, found from its `.git`.

@@ -210,7 +210,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     })?;
     // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
-        remember_end(cx, project, run.id(), asked.now);
+        remember_end(cx, project, run.id());
         report.data.warnings.extend(journal::note(cx, project, &document, asked.now));
     }
     Ok(report)
@@ -359,7 +359,7 @@ fn begin_with(
     let request = cx.write_request(asked.now, cx.lock_wait()?);
     let run = project.runs().create(&request, outside.as_deref(), &mut |_| new.take())?;
     if emitted.ends {
-        remember_end(cx, &project, run.id(), asked.now);
+        remember_end(cx, &project, run.id());
     }
     let outcome = Outcome {
         run: &*run,

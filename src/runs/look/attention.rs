@@ -45,9 +45,9 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         }
         Err(error) => return Err(error),
     };
-    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?;
+    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
     let definitions = Definitions::default();
-    let (mut runs, unreadable) = read_runs(&project, &open.ids, |run| {
+    let (mut runs, unreadable) = read_runs(&project, &open, |run| {
         // After a checkout every run is looked at, and most are over.
         let (card, _) = read_card(cx, &project, run, &definitions)?;
         Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))

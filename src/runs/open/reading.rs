@@ -4,19 +4,18 @@ use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::disk::Processors;
-use crate::model::{Explain as _, RunId, RunSummary, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, RunSummary, SessionId};
 use crate::runs::budget::Budget;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::hosts::noted_runs;
 use crate::runs::open::view::{Listed, for_listing};
-use crate::store::{Project, StoredRun};
+use crate::store::{MaybeOpen, Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -130,26 +129,33 @@ impl Runs {
     /// All runs that are not over, and possibly some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
         let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
-        Self::read_of(cx, project, found.ids, |_| {})
+        let worth = found.is_much();
+        Self::read(cx, project, found, worth)
     }
 
-    /// As [`Self::read_open`], for commands that write: updates the store's cache.
-    pub(crate) fn read_open_and_remember(cx: &Context, project: &Project, now: Timestamp) -> Result<Self> {
-        let outside = cx.outside(project);
-        let found = project.runs().maybe_open(outside.as_deref())?;
-        let mut over = HashMap::new();
-        let runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
-            if listed.is_over_by_text() {
-                over.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
+    /// As [`Self::read_open`], for commands that write: updates the store's cache even for few runs.
+    pub(crate) fn read_open_and_remember(cx: &Context, project: &Project) -> Result<Self> {
+        let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
+        let worth = found.is_news() || found.is_much();
+        Self::read(cx, project, found, worth)
+    }
+
+    fn read(cx: &Context, project: &Project, found: MaybeOpen, remember: bool) -> Result<Self> {
+        let mut to_cache = HashMap::new();
+        let mut runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
+            if remember && listed.follows_from_files() {
+                to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
             }
         })?;
-        if found.is_news() {
-            let request = cx.write_request(now, Duration::ZERO);
-            project.runs().remember_over(&request, found, outside.as_deref(), &|id| over.get(id).cloned());
+        runs.summaries.extend(found.known.iter().cloned());
+        newest_first(&mut runs.summaries);
+        if remember {
+            project.runs().remember(found, &|id| to_cache.get(id).cloned());
         }
         Ok(runs)
     }
 
+    /// Reads these runs. `look` gets each one.
     fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
         let budget = &cx.options.budget;
         let ids = if budget.is_whole() { ids } else { most_wanted_first(cx, project, ids) };

@@ -112,17 +112,20 @@ pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn Sto
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let mut notes = Vec::new();
     let text = current.text();
+    let mut follows_from_files = true;
     let machine = match recap.pinned() {
         Some(pinned) => Machine::from_value(pinned).ok(),
         None => match run.first_event()? {
             Some(first) if is_free(&first) => None,
             Some(first) => {
-                machine_of(&first, &mut notes).or_else(|| catalog_machine(cx, project, text.document(), &mut notes))
+                let own = machine_of(&first, &mut notes);
+                follows_from_files = own.is_some();
+                own.or_else(|| catalog_machine(cx, project, text.document(), &mut notes))
             }
             None => return Ok(None),
         },
     };
     let Some(history) = recap.history(current.into_parts().1) else { return Ok(None) };
     let (text, log) = (text.text().to_owned(), LogScan::of_end(end));
-    Ok(Some(View { history, text, machine, log, notes, faults: Vec::new(), noted }))
+    Ok(Some(View { history, text, machine, log, notes, faults: Vec::new(), noted, follows_from_files }))
 }

@@ -1,7 +1,7 @@
 //! Selects the run that a command is about: the one that is named, and otherwise the one that can only be meant.
 
 use crate::host::Head;
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
@@ -171,12 +171,11 @@ pub(crate) fn select_run_to_write(
     project: &Project,
     named: Option<&str>,
     session: Option<&SessionId>,
-    now: Timestamp,
 ) -> Result<Box<dyn StoredRun>> {
     if let Some(run) = named_run(cx, project, named, Purpose::Write)? {
         return Ok(run);
     }
-    let runs = Runs::read_open_and_remember(cx, project, now)?;
+    let runs = Runs::read_open_and_remember(cx, project)?;
     let head = cx.git.head(project.root());
     let run = Candidates::among(&runs, session, head.as_ref()).only(&runs)?;
     match runs.unreadable.first() {

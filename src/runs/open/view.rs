@@ -24,6 +24,8 @@ pub(crate) struct View {
     pub(crate) faults: Vec<Fault>,
     /// The last event that was written in this checkout.
     pub(crate) noted: Seq,
+    /// Whether it follows from `run.yaml` and the log alone, without a definition of today or activity files.
+    pub(crate) follows_from_files: bool,
 }
 
 /// Reads `run` without a lock and without writing.
@@ -44,26 +46,42 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
     let text = current.text();
     let mut machine = pinned(log.events(), &mut notes);
+    let mut follows_from_files = true;
     if machine.is_none() && !log.events().any(is_free) {
+        follows_from_files = false;
         machine = catalog_machine(cx, project, text.document(), &mut notes);
     }
     let mut history = current.history(&log);
     with_earlier(&mut history, run, &log)?;
+    follows_from_files &= is_own(&log);
     // A run of another program is adopted by the next writer, with the gates of its workflow.
     if let Some(machine) = machine.as_ref().filter(|_| log.events().next().is_none()) {
         history.foresee_gates(machine);
     }
-    Ok(View { history, text: text.text().to_owned(), machine, log, notes, faults: found.faults, noted })
+    Ok(View {
+        history,
+        text: text.text().to_owned(),
+        machine,
+        log,
+        notes,
+        faults: found.faults,
+        noted,
+        follows_from_files,
+    })
 }
 
 /// Adds what another program recorded before flow's log began.
 pub(crate) fn with_earlier(history: &mut History, run: &dyn StoredRun, log: &LogScan) -> Result<()> {
-    let is_own = log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)));
-    if !is_own {
+    if !is_own(log) {
         let earlier = earlier_attempts(run, history)?;
         history.add_earlier(earlier);
     }
     Ok(())
+}
+
+/// Whether flow began this run.
+fn is_own(log: &LogScan) -> bool {
+    log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)))
 }
 
 /// Activities that another program recorded, from their files.
@@ -104,18 +122,34 @@ pub(crate) fn to_remember(cx: &Context, project: &Project, run: &dyn StoredRun) 
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) summary: RunSummary,
-    /// Whether the log was not read; it may say something else.
-    pub(crate) from_text_alone: bool,
+    from: From,
+}
+
+/// What the summary of a run follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// `run.yaml` alone: the run is over.
+    Text,
+    /// `run.yaml` and the log.
+    Files,
+    /// These and a definition of today, or files that do not match.
+    More,
 }
 
 impl Listed {
-    fn with_log(summary: RunSummary) -> Self {
-        Self { summary, from_text_alone: false }
-    }
-
     /// Whether the run is over, independently of its log.
     pub(crate) fn is_over_by_text(&self) -> bool {
-        self.from_text_alone && self.summary.head.status.is_terminal()
+        self.from == From::Text
+    }
+
+    /// Whether the summary is the same as long as the run's files are; only such a summary may be cached. That of a run that
+    /// is over has to follow from `run.yaml` alone.
+    pub(crate) fn follows_from_files(&self) -> bool {
+        match self.from {
+            From::Text => true,
+            From::Files => !self.summary.head.status.is_terminal(),
+            From::More => false,
+        }
     }
 }
 
@@ -126,7 +160,7 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
             // Do not search for the places of its files: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
-        return careful_summary(cx, project, run).map(Listed::with_log);
+        return careful_summary(cx, project, run);
     };
     let read = |text| match read_run(run.id(), Some(text)) {
         Ok(Some(text)) => Ok(text),
@@ -136,32 +170,34 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
     let text = read(text)?;
     let summary = RunSummary::from(text.document());
     if summary.head.status.is_terminal() {
-        return Ok(Listed { summary, from_text_alone: true });
+        return Ok(Listed { summary, from: From::Text });
     }
     // A run that another program made may be one that cannot be adopted. Where git or another program changed the log, its
     // end alone does not show what else it holds.
     let Some(shown) = summary.last_seq.filter(|_| !run.is_log_changed()) else {
-        return careful_summary(cx, project, run).map(Listed::with_log);
+        return careful_summary(cx, project, run);
     };
     if may_wait_for_a_person(&text.document().state) {
-        return careful_summary(cx, project, run).map(Listed::with_log);
+        return careful_summary(cx, project, run);
     }
-    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run).map(Listed::with_log) };
+    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run) };
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
-        return Ok(Listed::with_log(summary));
+        return Ok(Listed { summary, from: From::Files });
     }
-    let summary = match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
-        Ok(Some(current)) if !may_wait_for_a_person(&current.state.document().state) => current.state.document().into(),
+    match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
+        Ok(Some(current)) if !may_wait_for_a_person(&current.state.document().state) => {
+            Ok(Listed { summary: current.state.document().into(), from: From::More })
+        }
         // The file was edited, or does not match the log: read everything.
-        _ => careful_summary(cx, project, run)?,
-    };
-    Ok(Listed::with_log(summary))
+        _ => careful_summary(cx, project, run),
+    }
 }
 
 /// The summary from everything that can be read.
-fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<RunSummary> {
+fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
     let view = for_deciding(cx, project, run)?;
-    Ok(RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) })
+    let summary = RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) };
+    Ok(Listed { summary, from: if view.follows_from_files { From::Files } else { From::More } })
 }
 
 /// Which run it is and where it is. Tells what `run.yaml` alone does not show: that a merge joined two histories, and that a

@@ -1,10 +1,10 @@
 //! A cache of the summaries of finished runs, so that a list of ten thousand runs does not read ten thousand files.
 //!
-//! A finished run is one with a terminal status. `.flow/.cache/finished-runs` has a line for each run that was finished
-//! when a writing command looked at it: the version of the format, the run's id, the stamp of its `run.yaml` (see
-//! [`stamp`]), and the summary. If a run has several lines, the last one counts. A reader uses the summary while the
-//! stamp still matches, and reads the run otherwise. It also reads the run if its line is cut off, has another version,
-//! or names another run.
+//! A finished run is one with a terminal status. `.flow/.cache/finished-runs` has a line for each finished run that was
+//! read: the version of the format, the run's id, the stamp of its `run.yaml` (see [`stamp`](super::stamps::stamp)), and the summary. If a run
+//! has several lines, the last one counts. A reader uses the summary while the stamp still matches, and reads the run
+//! otherwise. It also reads the run if its line is cut off, has another version, or names another run. What does not fit
+//! into one file is in `finished-runs.1`, `finished-runs.2` and so on.
 //!
 //! The cache keeps only summaries that follow from `run.yaml` alone, so only a change of that file can make them stale.
 //! A user who may write to the cache could forge a line, but could forge `run.yaml` as well, so there is no guard
@@ -13,14 +13,14 @@
 //! the stamp, too; git's index has the same limit.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::disk::{Dir, FileType, Stat};
+use crate::disk::{Dir, DiskError, NEW_FILE, Open, Operation, replace_unflushed, write_all};
 use crate::model::{RunHead, RunId, RunSummary, limits};
-use crate::store::local::layout::{FINISHED_RUNS, LOG, RUN_FILE};
+use crate::store::local::layout::FINISHED_RUNS;
 
 /// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
 const VERSION: &str = "v5";
@@ -28,14 +28,21 @@ const VERSION: &str = "v5";
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
 const SUMMARY_BYTES: usize = 4096;
+/// The length in bytes from which lines go to the next file; a file may have [`limits::CACHE_BYTES`].
+const FILE_BYTES: usize = limits::CACHE_BYTES / 2;
+/// How many files there are at most: room for five million runs.
+const FILES: usize = 32;
+/// How many outdated lines may stay before the cache is written again.
+const OUTDATED: usize = 1024;
 
 /// The contents of the cache of finished runs.
 #[derive(Debug, Default)]
 pub(super) struct FinishedRuns {
-    text: String,
-    /// Where in the text the last line of a run is, without the version. The key is a hash of the run's id: to parse
-    /// and copy ten thousand ids takes as long as reading their runs.
-    lines: HashMap<u64, Range<usize>>,
+    /// One for each file.
+    texts: Vec<String>,
+    /// The last line of each run without the version: in which text, and where. The key is a hash of the run's id: to
+    /// parse and copy ten thousand ids takes as long as reading their runs.
+    lines: HashMap<u64, (usize, Range<usize>)>,
     hasher: RandomState,
 }
 
@@ -45,36 +52,90 @@ impl FinishedRuns {
         cache.look(FINISHED_RUNS).is_ok_and(|stat| stat.len > LONG)
     }
 
-    /// Reads the cache. A cache that cannot be read counts as empty.
+    /// Reads the cache. A file that cannot be read counts as empty.
     pub(super) fn read(cache: &Dir) -> Self {
-        let text = cache.read_text(FINISHED_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
-        Self::of(text)
+        let mut read = Self::default();
+        for nth in 0..FILES {
+            match cache.read_text(&file_name(nth), limits::CACHE_BYTES) {
+                Ok(Some(text)) => read.add(text),
+                Ok(None) => break,
+                Err(_) => {}
+            }
+        }
+        read
     }
 
-    fn of(text: String) -> Self {
-        let (hasher, mut lines) = (RandomState::new(), HashMap::with_capacity(text.len() / 128));
+    fn add(&mut self, text: String) {
+        self.lines.reserve(text.len() / 128);
         let mut end = 0;
         for line in text.split_inclusive('\n') {
             end += line.len();
             let fields = line.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(' '));
             if let Some((id, _)) = fields.and_then(|fields| fields.split_once(' ')) {
-                lines.insert(hasher.hash_one(id), end - line.len() + VERSION.len() + 1..end);
+                let place = end - line.len() + VERSION.len() + 1..end;
+                self.lines.insert(self.hasher.hash_one(id), (self.texts.len(), place));
             }
         }
-        Self { text, lines, hasher }
+        self.texts.push(text);
     }
 
     /// The cached summary of a run, if its line has this stamp.
     pub(super) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
-        let line = &self.text[self.lines.get(&self.hasher.hash_one(id.as_str()))?.clone()];
-        let rest = line.strip_prefix(id.as_str())?.strip_prefix(' ')?;
+        let (nth, place) = self.lines.get(&self.hasher.hash_one(id.as_str()))?;
+        let rest = self.texts[*nth][place.clone()].strip_prefix(id.as_str())?.strip_prefix(' ')?;
         let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
         (summary.head.run_id == *id && summary.head.status.is_terminal()).then_some(summary)
     }
+
+    /// Whether it has so many lines that do not count any more that it should be written again.
+    pub(super) fn is_outdated(&self, runs: usize) -> bool {
+        self.lines.len() > runs + OUTDATED
+    }
+}
+
+/// Writes the cache again with these summaries and the stamps of their runs.
+pub(super) fn write(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
+    let (mut nth, mut text) = (0, String::new());
+    for (stamp, summary) in over {
+        text.push_str(&line(stamp, summary));
+        if text.len() > FILE_BYTES && nth + 1 < FILES {
+            replace_unflushed(cache, &file_name(nth), &text)?;
+            text.clear();
+            nth += 1;
+        }
+    }
+    replace_unflushed(cache, &file_name(nth), &text)?;
+    for superfluous in nth + 1..FILES {
+        match cache.exists(&file_name(superfluous)) {
+            Ok(true) => cache.remove(&file_name(superfluous))?,
+            _ => break,
+        }
+    }
+    Ok(())
+}
+
+/// Adds summaries to the cache, each with the stamp of its run.
+pub(super) fn append(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
+    let lines: String = over.iter().map(|(stamp, summary)| line(stamp, summary)).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut nth = 0;
+    while nth + 1 < FILES && cache.look(&file_name(nth)).is_ok_and(|file| file.len > FILE_BYTES as u64) {
+        nth += 1;
+    }
+    let name = file_name(nth);
+    let file = cache.open_own(&name, Open::Append { mode: NEW_FILE })?;
+    let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(&name), source };
+    write_all(&*file, lines.as_bytes()).map_err(fault)
+}
+
+fn file_name(nth: usize) -> String {
+    if nth == 0 { FINISHED_RUNS.to_owned() } else { format!("{FINISHED_RUNS}.{nth}") }
 }
 
 /// A line of the cache; empty when the summary is too long to cache.
-pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
+fn line(stamp: &str, summary: &RunSummary) -> String {
     match serde_json::to_string(&values(summary)) {
         Ok(json) if json.len() <= SUMMARY_BYTES => format!("{VERSION} {} {stamp} {json}\n", summary.head.run_id),
         _ => String::new(),
@@ -82,7 +143,7 @@ pub(super) fn line(stamp: &str, summary: &RunSummary) -> String {
 }
 
 /// The fields of a summary in their order, without their names: names make the line twice as long, and reading it slower.
-fn values(run: &RunSummary) -> impl Serialize + '_ {
+pub(super) fn values(run: &RunSummary) -> impl Serialize + '_ {
     let RunHead { run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at } = &run.head;
     (
         (run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at),
@@ -98,55 +159,6 @@ fn values(run: &RunSummary) -> impl Serialize + '_ {
     )
 }
 
-/// The stamp of a run's `run.yaml`. `None` if the run has to be read.
-pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    text_of(runs, id).map(|file| stamp(&file))
-}
-
-/// The metadata of a run's `run.yaml`. `None` if the run is no directory, or has no such file.
-pub(super) fn text_of(runs: &Dir, id: &RunId) -> Option<Stat> {
-    let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
-    is_directory.then(|| text_in(runs, id))?
-}
-
-/// As [`text_of`], for a run that is known to be a directory. One call, which opens nothing.
-///
-/// The call would follow a symbolic link in place of the directory, so callers check first that the entry is not a
-/// link. If a link replaces the directory after that check, no harm is done: the stamp only matches if the link leads
-/// to the very file that was read before (device, inode, time of change), and that file's summary is correct and not
-/// secret.
-pub(super) fn text_in(runs: &Dir, id: &RunId) -> Option<Stat> {
-    runs.look_into(id.as_str(), RUN_FILE).ok()
-}
-
-/// As [`text_in`], of the run's log.
-pub(super) fn log_in(runs: &Dir, id: &RunId) -> Option<Stat> {
-    runs.look_into(id.as_str(), LOG).ok()
-}
-
-/// A number made from the metadata of files, as [`stamp`]: it differs after a change of one of them.
-pub(super) fn number(files: &[Stat; 2]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    files.map(|Stat { device, inode, len, links, changed, .. }| (device, inode, len, links, changed)).hash(&mut hasher);
-    hasher.finish()
-}
-
-/// A text made from a file's metadata: device, inode, length, links and time of change. It differs after a change of
-/// the file.
-pub(super) fn stamp(stat: &Stat) -> String {
-    let mut text = String::with_capacity(64);
-    let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
-    for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
-        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
-        // The same as `{:x}`, in a tenth of the time.
-        text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
-        text.push('.');
-    }
-    text
-}
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +168,9 @@ mod tests {
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
-        FinishedRuns::of(text.to_owned()).summary(&"run-1".parse().unwrap(), "1.2.3.")
+        let mut read = FinishedRuns::default();
+        read.add(text.to_owned());
+        read.summary(&"run-1".parse().unwrap(), "1.2.3.")
     }
 
     /// If this fails because the fields of a summary changed, increase [`VERSION`].
@@ -165,22 +179,6 @@ mod tests {
         let summary = known(KNOWN).unwrap();
         assert_eq!(line("1.2.3.", &summary), KNOWN);
         assert_eq!(line("1.2.3.", &RunSummary { goal: Some("x".repeat(SUMMARY_BYTES)), ..summary }), "");
-    }
-
-    #[test]
-    fn a_stamp_says_all_numbers() {
-        let stat = Stat {
-            kind: FileType::RegularFile,
-            mode: 0,
-            owner: 0,
-            group: 0,
-            links: 0,
-            device: u64::MAX,
-            inode: 0x10,
-            len: 0xabc,
-            changed: (-1, 1),
-        };
-        assert_eq!(stamp(&stat), "ffffffffffffffff.10.abc.0.ffffffffffffffff.1.");
     }
 
     #[test]

@@ -1,127 +1,145 @@
-//! A cache of the runs that may be open, so that finding them does not read all finished runs.
+//! A cache of the runs that may be open, so that finding them does not read all finished runs, nor the open ones that have
+//! not changed.
 //!
-//! `.flow/.cache/open-runs.json` names the runs that were open when it was written, with stamps of the directory of
-//! runs and of git's index. While both stamps match, only these runs are read, and the few that finished last if they
-//! changed. Otherwise every run is looked at, and read unless `.flow/.cache/finished-runs` has its current summary
-//! ([`crate::store::local::finished`]). Both files are only caches: they are never flushed, may be deleted, and are
-//! ignored when in doubt.
+//! `.flow/.cache/open-runs.json` names the runs that were open when it was written, with the summaries of those whose
+//! summary follows from their files alone, and the stamps of these files. It also has stamps of the directory of runs and
+//! of git's index. While these are the same, no other run is looked at but the few that finished last and those that are
+//! being reopened, which `.flow/.cache/reopening` names. Otherwise every run is looked at, and read unless this file or
+//! `.flow/.cache/finished-runs` has its current summary ([`crate::store::local::finished`]).
+//!
+//! All of them are only caches: they may be deleted, and are ignored when in doubt. Readers and writers replace the first
+//! and the last one without a lock. Whoever writes a list of open runs gives it the stamps from before the runs were looked
+//! at. A run that begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
+//! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
+//! is ignored, or it names every open run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use crate::disk::{
-    Dir, Disk, DiskError, Errno, FileType, Links, NEW_FILE, Open, Operation, replace_unflushed, write_all,
-};
+use crate::disk::{Dir, Disk, DiskError, Errno, Links, NEW_FILE, Rename, flush, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, line, stamp, stamp_of};
-use crate::store::local::layout::{CACHE, FINISHED_RUNS, OPEN_RUNS, RUNS};
-use crate::store::local::listing::{entry, stamp_at};
+use crate::store::local::finished::{self, FinishedRuns};
+use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, REOPENING_TMP, RUNS};
 use crate::store::local::lock::Lock;
+use crate::store::local::open_runs::{OpenRun, OpenRuns};
 use crate::store::local::project::Project;
+use crate::store::local::stamps::{entry, log_in, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Found, MaybeOpen};
+use crate::store::run_store::{Found, LookedAt, MaybeOpen, Over, Reopening};
 
-/// The version of the cache. Increase it together with that of `finished-runs`, so that both are rewritten.
-const VERSION: u32 = 4;
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
+/// How many runs may be named as being reopened. Only a process that was killed leaves one there.
+const REOPENING: usize = 64;
 /// The cache's own `.gitignore`: keeps the cache out of git even where `.flow/.gitignore` does not name it.
 const IGNORE_ALL: &str = "# Written by flow: a cache.\n*\n";
-
-#[derive(Debug, Serialize, Deserialize)]
-struct OpenRuns {
-    v: u32,
-    world: String,
-    open: Vec<RunId>,
-    recent: Vec<(RunId, String)>,
-}
 
 impl Project {
     /// Implements [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
     pub(super) fn not_known_over(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(MaybeOpen { ids: Vec::new(), found: None });
+            return Ok(MaybeOpen::default());
         };
-        let world = world(&runs, outside)?;
         let cache = self.flow.find_dir(CACHE).ok().flatten();
-        if let Some(known) = cache.as_ref().and_then(read_open).filter(|known| Some(&known.world) == world.as_ref()) {
-            let again = known.recent.into_iter().filter(|(id, stamp)| stamp_of(&runs, id).as_ref() != Some(stamp));
-            let ids = known.open.into_iter().chain(again.map(|(id, _)| id)).collect();
-            return Ok(MaybeOpen { ids, found: None });
-        }
-        let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
-        let (mut ids, mut over, mut looked_at) = (Vec::new(), Vec::new(), Vec::new());
-        let mut entries = Vec::new();
-        runs.entries(|name, kind| entries.extend(entry(name, kind)))?;
-        for entry in entries {
-            // Take the stamp before the run is read: a later change then gives it another stamp.
-            let (stamp, id) = (stamp_at(&runs, &entry), entry.0);
-            match stamp.as_ref().and_then(|stamp| finished.summary(&id, stamp)) {
-                Some(summary) => over.extend(stamp.map(|stamp| (stamp, summary))),
-                None => {
-                    looked_at.extend(stamp.map(|stamp| (id.clone(), stamp)));
-                    ids.push(id);
-                }
+        let world = world(&runs, cache.as_ref(), outside)?;
+        let listed = cache.as_ref().and_then(OpenRuns::read);
+        match listed {
+            Some(listed) if Some(&listed.world) == world.as_ref() => {
+                let reopening = cache.as_ref().map(reopening_now).unwrap_or_default();
+                Ok(still_open(&runs, listed, reopening))
+            }
+            listed => {
+                let known = listed.map(OpenRuns::summaries).unwrap_or_default();
+                let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
+                Ok(all_but_over(&runs, world, known, &finished)?)
             }
         }
-        Ok(MaybeOpen { ids, found: world.map(|world| Found { world, over, looked_at }) })
     }
 
-    /// Implements [`RunStore::remember_over`](crate::store::RunStore::remember_over).
-    pub(super) fn note_over(
-        &self,
-        request: &WriteRequest,
-        read: MaybeOpen,
-        outside: Option<&str>,
-        over_now: &dyn Fn(&RunId) -> Option<RunSummary>,
-    ) {
-        let Some(Found { world: before, mut over, looked_at }) = read.found else { return };
-        let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
-            let now = world(runs, outside)?.filter(|now| *now == before);
-            let Some(world) = now else { return Ok(()) };
-            over.extend(looked_at.into_iter().filter_map(|(id, stamp)| Some((stamp, over_now(&id)?))));
-            let known: HashSet<_> = over.iter().map(|(_, run)| &run.head.run_id).collect();
-            let open = read.ids.iter().filter(|id| !known.contains(id)).cloned().collect();
-            let last = &over[over.len().saturating_sub(RECENT)..];
-            let recent = last.iter().map(|(stamp, run)| (run.head.run_id.clone(), stamp.clone())).collect();
-            let lines: String = over.iter().map(|(stamp, run)| line(stamp, run)).collect();
-            replace_unflushed(cache, FINISHED_RUNS, &lines)?;
-            write_open(cache, &OpenRuns { v: VERSION, world, open, recent })
+    /// Implements [`RunStore::remember`](crate::store::RunStore::remember).
+    pub(super) fn note_read(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
+        let MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over }) } = read else { return };
+        let known = known.into_iter().zip(stamps).map(|(summary, stamp)| {
+            let id = summary.head.run_id.clone();
+            OpenRun(id, Some((stamp, summary)))
+        });
+        let mut open: Vec<_> = known.collect();
+        let mut ended = Vec::new();
+        for (id, looked_at) in ids.into_iter().zip(looked_at) {
+            match (summary_of(&id), looked_at) {
+                (Some(summary), LookedAt { text: Some(text), .. }) if summary.head.status.is_terminal() => {
+                    ended.push((text, summary));
+                }
+                (Some(summary), LookedAt { both: Some(both), .. }) if !summary.head.status.is_terminal() => {
+                    open.push(OpenRun(id, Some((both, summary))));
+                }
+                _ => open.push(OpenRun(id, None)),
+            }
+        }
+        let _: Result<(), DiskError> = self.in_cache(|cache, _| {
+            let recent = match over {
+                Over::All { mut known, is_outdated } if is_outdated => {
+                    known.append(&mut ended);
+                    finished::write(cache, &known)?;
+                    last_of(known)
+                }
+                Over::All { mut known, .. } => {
+                    finished::append(cache, &ended)?;
+                    known.append(&mut ended);
+                    last_of(known)
+                }
+                Over::Recent(mut recent) => {
+                    finished::append(cache, &ended)?;
+                    recent.extend(ended.into_iter().map(|(stamp, run)| (run.head.run_id, stamp)));
+                    recent.drain(..recent.len().saturating_sub(RECENT));
+                    recent
+                }
+            };
+            OpenRuns::new(world, open, recent).write(cache)
         });
     }
 
     /// Implements [`RunStore::remember_end`](crate::store::RunStore::remember_end).
-    pub(super) fn note_end(
-        &self,
-        request: &WriteRequest,
-        id: &RunId,
-        outside: Option<&str>,
-        read: &dyn Fn() -> Option<RunSummary>,
-    ) -> bool {
+    pub(super) fn note_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
         let mut remembered = false;
-        let _: Result<(), StoreError> = self.with_cache(request, |cache, runs| {
-            let Some(mut known) = fresh(cache, runs, outside)? else { return Ok(()) };
+        let _: Result<(), DiskError> = self.in_cache(|cache, runs| {
+            let Some(mut listed) = fresh(cache, runs, outside)? else { return Ok(()) };
             let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
             let Some(summary) = read() else { return Ok(()) };
-            let ended = line(&stamp, &summary);
-            known.open.retain(|open| open != id);
-            known.recent.push((id.clone(), stamp));
-            known.recent.drain(..known.recent.len().saturating_sub(RECENT));
-            let finished = cache.open_own(FINISHED_RUNS, Open::Append { mode: NEW_FILE })?;
-            let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(FINISHED_RUNS), source };
-            write_all(&*finished, ended.as_bytes()).map_err(fault)?;
+            finished::append(cache, &[(stamp.clone(), summary)])?;
+            listed.open.retain(|OpenRun(open, _)| open != id);
+            listed.recent.push((id.clone(), stamp));
+            listed.recent.drain(..listed.recent.len().saturating_sub(RECENT));
             remembered = true;
-            write_open(cache, &known)
+            listed.write(cache)
         });
         remembered
     }
 
-    /// Deletes the cache of open runs, because a finished run was reopened.
-    pub(super) fn forget_open(&self, request: &WriteRequest) {
-        let _: Result<(), StoreError> = self.with_cache(request, |cache, _| cache.remove(OPEN_RUNS));
+    /// Implements [`RunStore::remember_reopening`](crate::store::RunStore::remember_reopening).
+    pub(super) fn note_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
+        let noted = || -> Result<(), StoreError> {
+            let _lock = Lock::take(&self.flow, request)?;
+            Ok(self.in_cache(|cache, _| {
+                let mut ids = reopening_now(cache);
+                ids.retain(|other| other != id);
+                if reopening == Reopening::Begins {
+                    ids.push(id.clone());
+                }
+                ids.drain(..ids.len().saturating_sub(REOPENING));
+                let text = serde_json::to_string(&ids).unwrap_or_default();
+                // Flushed: a power cut that took this but not the run's new status would hide the run.
+                cache.remove(REOPENING_TMP)?;
+                flush(&*cache.create(REOPENING_TMP, text.as_bytes(), NEW_FILE)?, || cache.join(REOPENING_TMP))?;
+                cache.rename(REOPENING_TMP, REOPENING_RUNS, Rename::Replace)?;
+                cache.sync()
+            })?)
+        };
+        if noted().is_err() {
+            // Without a list of open runs every run is looked at.
+            let _: Result<(), DiskError> = self.in_cache(|cache, _| cache.remove(OPEN_RUNS));
+        }
     }
 
     /// The cached open runs, if the cache is up to date; for [`Self::remember_start`].
@@ -131,9 +149,7 @@ impl Project {
         let links = runs.stat().ok()?.links;
         let runs = match cache {
             Some(cache) => fresh(&cache, &runs, outside).ok()??,
-            None if runs.names().ok()?.is_empty() => {
-                OpenRuns { v: VERSION, world: String::new(), open: Vec::new(), recent: Vec::new() }
-            }
+            None if runs.names().ok()?.is_empty() => OpenRuns::new(String::new(), Vec::new(), Vec::new()),
             None => return None,
         };
         Some(KnownOpen { runs, links })
@@ -141,33 +157,24 @@ impl Project {
 
     /// Adds a run that was just created. Called under the project's lock; `before` is from before the creation.
     pub(super) fn remember_start(&self, before: KnownOpen, id: &RunId, outside: Option<&str>) {
-        let KnownOpen { runs: mut known, links } = before;
-        let _: Result<(), StoreError> = self.in_cache(|cache, runs| {
+        let KnownOpen { runs: mut listed, links } = before;
+        let _: Result<(), DiskError> = self.in_cache(|cache, runs| {
             // Some file systems count subdirectories as links: another count means that another program made a
             // directory.
             if links > 1 && runs.stat()?.links != links + 1 {
                 return Ok(());
             }
-            let Some(world) = world(runs, outside)? else { return Ok(()) };
-            known.open.push(id.clone());
-            known.world = world;
-            write_open(cache, &known)
+            let Some(world) = world(runs, Some(cache), outside)? else { return Ok(()) };
+            listed.open.push(OpenRun(id.clone(), None));
+            listed.world = world;
+            listed.write(cache)
         });
     }
 
-    /// Calls `write` with the directories of the cache and of the runs, under the project's lock.
-    fn with_cache(
-        &self,
-        request: &WriteRequest,
-        write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>,
-    ) -> Result<(), StoreError> {
-        let _lock = Lock::take(&self.flow, request)?;
-        self.in_cache(write)
-    }
-
-    fn in_cache(&self, write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>) -> Result<(), StoreError> {
+    /// Calls `write` with the directories of the cache and of the runs.
+    fn in_cache(&self, write: impl FnOnce(&Dir, &Dir) -> Result<(), DiskError>) -> Result<(), DiskError> {
         let cache = self.cache()?;
-        Ok(write(&cache, &self.flow.open_dir(RUNS)?)?)
+        write(&cache, &self.flow.open_dir(RUNS)?)
     }
 
     /// The directory of the cache, which is created if it is missing.
@@ -188,15 +195,87 @@ pub(super) struct KnownOpen {
     links: u64,
 }
 
-/// The stamp of git's index, which git rewrites whenever it changes files. `None` when it cannot be determined.
-#[must_use]
-pub fn git_stamp(disk: &dyn Disk, top: &Path) -> Option<String> {
-    match disk.look(&top.join(".git"), Links::Refuse) {
-        Ok(stat) if stat.kind == FileType::Directory => {}
-        // A worktree or a submodule keeps its index elsewhere.
-        _ => return None,
+/// The runs of a list that is up to date, and those that may have been opened since.
+fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen {
+    let OpenRuns { world, open, recent, .. } = listed;
+    let mut found = Found { world, stamps: Vec::new(), looked_at: Vec::new(), over: Over::Recent(Vec::new()) };
+    let (mut known, mut ids) = (Vec::new(), Vec::new());
+    for OpenRun(id, summary) in open {
+        let looked_at = LookedAt::at(runs, &id);
+        match summary {
+            Some((stamp, summary)) if looked_at.both.as_ref() == Some(&stamp) => {
+                known.push(summary);
+                found.stamps.push(stamp);
+            }
+            _ => {
+                ids.push(id);
+                found.looked_at.push(looked_at);
+            }
+        }
     }
-    match disk.look(&top.join(".git/index"), Links::Refuse) {
+    let changed = recent.iter().filter(|(id, stamp)| stamp_of(runs, id).as_ref() != Some(stamp)).map(|(id, _)| id);
+    let listed: HashSet<_> = known.iter().map(|run| &run.head.run_id).chain(&ids).cloned().collect();
+    for id in changed.chain(&reopening) {
+        if !listed.contains(id) {
+            ids.push(id.clone());
+            found.looked_at.push(LookedAt::at(runs, id));
+        }
+    }
+    found.over = Over::Recent(recent);
+    MaybeOpen { known, ids, found: Some(found) }
+}
+
+/// All runs but those that are over, as far as it is known. A known summary needs no reading.
+fn all_but_over(
+    runs: &Dir,
+    world: Option<String>,
+    mut summaries: HashMap<RunId, (String, RunSummary)>,
+    finished: &FinishedRuns,
+) -> Result<MaybeOpen, DiskError> {
+    let mut entries = Vec::new();
+    runs.entries(|name, kind| entries.extend(entry(name, kind)))?;
+    let (mut known, mut ids, mut over) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stamps, mut looked_at) = (Vec::new(), Vec::new());
+    for entry in entries {
+        // Take the stamps before the run is read: a later change then gives it others.
+        let Some(text) = text_at(runs, &entry).map(|file| stamp(&file)) else {
+            ids.push(entry.0);
+            looked_at.push(LookedAt::default());
+            continue;
+        };
+        if let Some(summary) = finished.summary(&entry.0, &text) {
+            over.push((text, summary));
+            continue;
+        }
+        let both = log_in(runs, &entry.0).map(|file| text.clone() + &stamp(&file));
+        match summaries.remove(&entry.0) {
+            Some((stamp, summary)) if both.as_ref() == Some(&stamp) => {
+                known.push(summary);
+                stamps.push(stamp);
+            }
+            _ => {
+                ids.push(entry.0);
+                looked_at.push(LookedAt { text: Some(text), both });
+            }
+        }
+    }
+    let is_outdated = finished.is_outdated(over.len());
+    let found = world.map(|world| Found { world, stamps, looked_at, over: Over::All { known: over, is_outdated } });
+    Ok(MaybeOpen { known, ids, found })
+}
+
+/// Those of these runs that finished last.
+fn last_of(mut over: Vec<(String, RunSummary)>) -> Vec<(RunId, String)> {
+    over.sort_by_key(|(_, run)| run.head.updated_at);
+    over.drain(..over.len().saturating_sub(RECENT));
+    over.into_iter().map(|(stamp, run)| (run.head.run_id, stamp)).collect()
+}
+
+/// The stamp of git's index, the file `index`, which git rewrites whenever it changes files. `None` when it cannot be
+/// determined.
+#[must_use]
+pub fn git_stamp(disk: &dyn Disk, index: &Path) -> Option<String> {
+    match disk.look(index, Links::Refuse) {
         Ok(stat) => Some(stamp(&stat)),
         Err(Errno::NOENT) => Some("none".to_owned()),
         Err(_) => None,
@@ -204,21 +283,20 @@ pub fn git_stamp(disk: &dyn Disk, top: &Path) -> Option<String> {
 }
 
 fn fresh(cache: &Dir, runs: &Dir, outside: Option<&str>) -> Result<Option<OpenRuns>, DiskError> {
-    let world = world(runs, outside)?;
-    Ok(read_open(cache).filter(|known| Some(&known.world) == world.as_ref()))
+    let world = world(runs, Some(cache), outside)?;
+    Ok(OpenRuns::read(cache).filter(|listed| Some(&listed.world) == world.as_ref()))
 }
 
-/// The stamps of the directory of runs and of everything `outside`.
-fn world(runs: &Dir, outside: Option<&str>) -> Result<Option<String>, DiskError> {
-    let stamp = stamp(&runs.stat()?);
-    Ok(outside.map(|outside| format!("{stamp}|{outside}")))
+/// The stamps of everything whose change means that other runs may be open: the directory of runs, what is `outside`, and
+/// the names of the runs that are being reopened.
+fn world(runs: &Dir, cache: Option<&Dir>, outside: Option<&str>) -> Result<Option<String>, DiskError> {
+    let Some(outside) = outside else { return Ok(None) };
+    let reopening = cache.and_then(|cache| cache.look(REOPENING_RUNS).ok()).map(|file| stamp(&file));
+    Ok(Some(format!("{}|{}|{outside}", stamp(&runs.stat()?), reopening.unwrap_or_default())))
 }
 
-fn read_open(cache: &Dir) -> Option<OpenRuns> {
-    let bytes = cache.read(OPEN_RUNS, limits::CACHE_BYTES).ok()??;
-    serde_json::from_slice(&bytes).ok().filter(|known: &OpenRuns| known.v == VERSION)
-}
-
-fn write_open(cache: &Dir, known: &OpenRuns) -> Result<(), DiskError> {
-    replace_unflushed(cache, OPEN_RUNS, &serde_json::to_string(known).unwrap_or_default())
+/// The runs that are being reopened, or were when their process was killed.
+fn reopening_now(cache: &Dir) -> Vec<RunId> {
+    let text = cache.read(REOPENING_RUNS, limits::CACHE_BYTES).ok().flatten().unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
 }

@@ -1,8 +1,9 @@
-//! Lists all runs, those that are over from the cache of finished runs.
+//! Lists all runs, from the caches those that have not changed since they were read.
 //!
 //! Listing a large directory takes a third of the time. So other threads read the cache and look up the runs that are
 //! listed so far.
 
+use std::collections::HashMap;
 use std::iter;
 use std::mem::replace;
 use std::panic::resume_unwind;
@@ -10,12 +11,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use crate::disk::{Dir, DiskError, FileType, Processors, Stat};
+use crate::disk::{Dir, DiskError, FileType, Processors};
 use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{FinishedRuns, log_in, number, stamp, text_in, text_of};
+use crate::store::local::finished::FinishedRuns;
 use crate::store::local::layout::{CACHE, RUNS};
+use crate::store::local::open_runs::OpenRuns;
 use crate::store::local::project::Project;
+use crate::store::local::stamps::{Entry, entry, log_in, number, stamp, text_at};
 use crate::store::run_store::RunStamp;
 
 /// How many runs a thread looks up at a time.
@@ -28,10 +31,13 @@ impl Project {
             return Ok(Vec::new());
         };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
-        let finished = LazyLock::new(|| cache.as_ref().map(FinishedRuns::read).unwrap_or_default());
+        let cached = LazyLock::new(|| Cached {
+            finished: cache.as_ref().map(FinishedRuns::read).unwrap_or_default(),
+            open: cache.as_ref().and_then(OpenRuns::read).map(OpenRuns::summaries).unwrap_or_default(),
+        });
         let (send, batches) = mpsc::channel();
         let batches = Mutex::new(batches);
-        let look_up = || look_up(&runs, &batches, &finished, known);
+        let look_up = || look_up(&runs, &batches, &cached, known);
         let is_long = cache.as_ref().is_some_and(FinishedRuns::is_long);
         let helpers = if is_long { thread::available_parallelism().map_or(1, usize::from) - 1 } else { 0 };
         let mut processors = Processors::default();
@@ -76,21 +82,6 @@ impl Project {
     }
 }
 
-/// An entry of the directory of runs: the id, and the type if the directory tells it.
-pub(super) type Entry = (RunId, FileType);
-
-pub(super) fn entry(name: &str, kind: FileType) -> Option<Entry> {
-    Some((RunId::new(name).ok()?, kind))
-}
-
-pub(super) fn stamp_at(runs: &Dir, entry: &Entry) -> Option<String> {
-    text_at(runs, entry).map(|file| stamp(&file))
-}
-
-fn text_at(runs: &Dir, (id, kind): &Entry) -> Option<Stat> {
-    if *kind == FileType::Directory { text_in(runs, id) } else { text_of(runs, id) }
-}
-
 /// Sends the entries of the directory of runs in batches.
 fn send_entries(runs: &Dir, batches: Sender<Vec<Entry>>) -> Result<(), DiskError> {
     let mut batch = Vec::with_capacity(BATCH);
@@ -109,7 +100,7 @@ fn send_entries(runs: &Dir, batches: Sender<Vec<Entry>>) -> Result<(), DiskError
 fn look_up(
     runs: &Dir,
     batches: &Mutex<Receiver<Vec<Entry>>>,
-    finished: &FinishedRuns,
+    cached: &Cached,
     known: &(dyn Fn(Vec<RunSummary>) + Sync),
 ) -> Vec<RunId> {
     let next = || batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
@@ -117,7 +108,7 @@ fn look_up(
     for batch in iter::from_fn(next) {
         let mut summaries = Vec::with_capacity(batch.len());
         for entry in batch {
-            match stamp_at(runs, &entry).and_then(|stamp| finished.summary(&entry.0, &stamp)) {
+            match cached.summary(runs, &entry) {
                 Some(summary) => summaries.push(summary),
                 None => others.push(entry.0),
             }
@@ -125,4 +116,23 @@ fn look_up(
         known(summaries);
     }
     others
+}
+
+/// What the caches know of the runs.
+struct Cached {
+    finished: FinishedRuns,
+    open: HashMap<RunId, (String, RunSummary)>,
+}
+
+impl Cached {
+    /// The summary of a run, if the files that it follows from have not changed.
+    fn summary(&self, runs: &Dir, entry: &Entry) -> Option<RunSummary> {
+        let text = stamp(&text_at(runs, entry)?);
+        if let Some(summary) = self.finished.summary(&entry.0, &text) {
+            return Some(summary);
+        }
+        let (known, summary) = self.open.get(&entry.0)?;
+        let both = text + &stamp(&log_in(runs, &entry.0)?);
+        (both == *known).then(|| summary.clone())
+    }
 }

@@ -25,12 +25,14 @@ pub(crate) mod log;
 pub(crate) mod log_file;
 mod mend;
 pub(crate) mod note;
+mod open_runs;
 mod project;
 mod publish;
 mod recaps;
 mod recover;
 mod run_dir;
 mod runs;
+mod stamps;
 mod writer;
 
 pub use index::git_stamp;

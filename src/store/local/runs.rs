@@ -8,7 +8,7 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, Reopening, RunStamp, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
@@ -49,31 +49,19 @@ impl RunStore for Project {
         self.not_known_over(outside)
     }
 
-    fn listing(&self, finished: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
-        self.all_runs(finished)
+    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+        self.all_runs(known)
     }
 
-    fn remember_over(
-        &self,
-        request: &WriteRequest,
-        read: MaybeOpen,
-        outside: Option<&str>,
-        over: &dyn Fn(&RunId) -> Option<RunSummary>,
-    ) {
-        self.note_over(request, read, outside, over);
+    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
+        self.note_read(read, summary_of);
     }
 
-    fn remember_end(
-        &self,
-        request: &WriteRequest,
-        id: &RunId,
-        outside: Option<&str>,
-        read: &dyn Fn() -> Option<RunSummary>,
-    ) -> bool {
-        self.note_end(request, id, outside, read)
+    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
+        self.note_end(id, outside, read)
     }
 
-    fn forget_over(&self, request: &WriteRequest) {
-        self.forget_open(request);
+    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
+        self.note_reopening(request, id, reopening);
     }
 }
