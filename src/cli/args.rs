@@ -97,167 +97,180 @@ Environment:
 Given to the commands of a driver:
   FLOW_DRIVEN_RUN, FLOW_DRIVEN_STATE, FLOW_DRIVEN_DIR, FLOW_SESSION, FLOW_EPOCH";
 
-// The commands.
+// The commands, in the groups in which help lists them.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    #[command(flatten)]
+    Everyday(Everyday),
+    #[command(flatten)]
+    People(People),
+    #[command(flatten)]
+    Look(Look),
+    #[command(flatten)]
+    Hosts(Hosts),
+    #[command(flatten)]
+    Workflows(Workflows),
+    #[command(flatten)]
+    Checks(Checks),
+}
+
+/// Whether a group has the command of this name, and what adds the group to the tree.
+type Group = (fn(&str) -> bool, fn(clap::Command) -> clap::Command);
+
+impl Command {
+    const GROUPS: [Group; 6] = [
+        (Everyday::has_subcommand, Everyday::augment_subcommands),
+        (People::has_subcommand, People::augment_subcommands),
+        (Look::has_subcommand, Look::augment_subcommands),
+        (Hosts::has_subcommand, Hosts::augment_subcommands),
+        (Workflows::has_subcommand, Workflows::augment_subcommands),
+        (Checks::has_subcommand, Checks::augment_subcommands),
+    ];
+
+    /// Whether the process lives as long as the session that holds the run: true of a `drive` that makes its own
+    /// session.
+    pub(super) fn is_driver(&self) -> bool {
+        matches!(self, Self::Workflows(Workflows::Drive(args)) if args.session.is_none())
+    }
+
+    /// Whether it is about the working directory, wherever the session works: it begins or installs something there, or finds
+    /// the session's project by itself.
+    pub(super) fn begins_here(&self) -> bool {
+        matches!(self, Self::Hosts(_) | Self::Checks(Checks::Init) | Self::Look(Look::Serve(_)))
+    }
+}
+
+impl Cli {
+    /// The part of the tree that has the command `word`: to build all of it takes longer than anything else that happens
+    /// before a command runs. It parses a right command line as the whole tree does. Without such a command, it has none.
+    pub(super) fn part(word: &str) -> clap::Command {
+        let tree = Everywhere::augment_args(clap::Command::new("flow").version(env!("CARGO_PKG_VERSION")));
+        match Command::GROUPS.iter().find(|(has, _)| has(word)) {
+            Some((_, augment)) => augment(tree.subcommand_required(true)),
+            None => tree,
+        }
+    }
+}
+
+// The commands of every day.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub(super) enum Command {
-    /// Create .flow, or add what is missing in it
-    Init,
+pub(super) enum Everyday {
     /// Start a run and print its id
     Start(StartArgs),
     /// Record a piece of work
     RecordActivity(Box<RecordArgs>),
-    /// Report on a step of a workflow, and print the result as JSON
-    Emit(Box<EmitArgs>),
+    /// Show the next safe action
+    Resume(ResumeArgs),
     /// Show the states that a run can go to next, with a schema for a model's structured output
     Next(NextArgs),
     /// Move a run to a next state, and complete the state that it leaves
     Advance(AdvanceArgs),
-    /// Run a graph: a command for each type of state, and a way to choose the next state
-    Drive(Box<DriveArgs>),
+    /// Mark a run as waiting for a person
+    Block(StatusArgs),
+    /// Complete a run whose work is done
+    Complete(CompleteArgs),
+    /// List runs, newest first
+    List(ListArgs),
+}
+
+// What people decide, and what they change.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum People {
     /// Approve what a gate waits for; only a person can, at a terminal that no agent began
     Approve(ApproveArgs),
     /// Reject what a gate waits for, with the reason; only a person can
     Reject(ApproveArgs),
-    /// Mark a run as waiting for a person
-    Block(StatusArgs),
     /// Unblock a blocked run
     Unblock(StatusArgs),
-    /// Complete a run whose work is done
-    Complete(CompleteArgs),
-    /// Fail a run
-    Fail(StatusArgs),
     /// Cancel a run
     Cancel(StatusArgs),
+    /// Fail a run
+    Fail(StatusArgs),
     /// Reopen a run that is over
     Reopen(ReopenArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
-    /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
-    SessionEnd(SessionEndArgs),
-    /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
-    #[command(after_help = HOOK_TIMES)]
-    Hook(HookArgs),
-    /// Show the session's run and modes in one line, for a status line
-    Hud(HudArgs),
-    /// Set flow up for the agents' hosts that are here: shows every change, asks, and can take all of it out again
-    Setup(SetupArgs),
-    /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
-    Hooks(HooksArgs),
-    /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
-    Mcp(McpArgs),
-    /// Serve a live dashboard to this machine's browsers, until the process ends
-    Serve(ServeArgs),
-    /// Watch the runs in the terminal, live
-    Watch(WatchArgs),
-    /// Show the next safe action
-    Resume(ResumeArgs),
+}
+
+// Ways to look at runs.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Look {
     /// Show what needs a person: runs that wait, are in doubt, or were left behind
     Attention(AttentionArgs),
-    /// Show the sessions that work here: the runs that they hold, their modes, and whether they live
-    Sessions,
-    /// List runs, newest first
-    List(ListArgs),
     /// Show one run, now or as it was
     Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
+    /// Watch the runs in the terminal, live
+    Watch(WatchArgs),
+    /// Serve a live dashboard to this machine's browsers, until the process ends
+    Serve(ServeArgs),
     /// Wait until a run is over (exit 0 completed, 1 failed or cancelled) or needs a person (4)
     Wait(WaitArgs),
     /// List what runs name as evidence and artifacts, and whether it is there
     Evidence(EvidenceArgs),
     /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
     Export(ExportArgs),
+    /// Show the sessions that work here: the runs that they hold, their modes, and whether they live
+    Sessions,
+}
+
+// What sets flow up in hosts of agents, and what they call.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Hosts {
+    /// Set flow up for the agents' hosts that are here: shows every change, asks, and can take all of it out again
+    Setup(SetupArgs),
+    /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
+    Hooks(HooksArgs),
+    /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
+    #[command(after_help = HOOK_TIMES)]
+    Hook(HookArgs),
+    /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
+    SessionEnd(SessionEndArgs),
+    /// Show the session's run and modes in one line, for a status line
+    Hud(HudArgs),
+    /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
+    Mcp(McpArgs),
+}
+
+// Workflows and what drives them, modes, interviews.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Workflows {
+    /// List, show, check, draw and convert workflows
+    Workflow(WorkflowArgs),
+    /// Report on a step of a workflow, and print the result as JSON
+    Emit(Box<EmitArgs>),
+    /// Run a graph: a command for each type of state, and a way to choose the next state
+    Drive(Box<DriveArgs>),
+    /// Modes: long-lived skills of a session, and which may be active together
+    Mode(ModeArgs),
+    /// Interviews: questions whose answers are kept safe in the document that they produce
+    Interview(Box<InterviewArgs>),
+}
+
+// Checks, repairs, and what is done once.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum Checks {
+    /// Create .flow, or add what is missing in it
+    Init,
     /// Find everything that is wrong with a file, a run, or the project
     Validate(ValidateArgs),
     /// Find what is wrong with .flow, explain it, and repair it when asked to
     Doctor(DoctorArgs),
     /// Prove that a run's files are what its log says, byte for byte
     Verify(VerifyArgs),
-    /// List, show, check, draw and convert workflows
-    Workflow(WorkflowArgs),
-    /// Modes: long-lived skills of a session, and which may be active together
-    Mode(ModeArgs),
-    /// Interviews: questions whose answers are kept safe in the document that they produce
-    Interview(Box<InterviewArgs>),
     /// Print the JSON Schema of a document
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions(CompletionArgs),
     /// Print the manual page
     Man,
-}
-
-impl Command {
-    /// Whether the process lives as long as the session that holds the run: true of a `drive` that makes its own
-    /// session.
-    pub(super) fn is_driver(&self) -> bool {
-        matches!(self, Self::Drive(args) if args.session.is_none())
-    }
-
-    /// Whether it is about the working directory, wherever the session works: it begins or installs something there, or finds
-    /// the session's project by itself.
-    pub(super) fn begins_here(&self) -> bool {
-        matches!(
-            self,
-            Self::Init
-                | Self::Hook(_)
-                | Self::Setup(_)
-                | Self::Hooks(_)
-                | Self::Hud(_)
-                | Self::SessionEnd(_)
-                | Self::Mcp(_)
-                | Self::Serve(_)
-        )
-    }
-
-    /// The name of the command on the command line, such as `record-activity`.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Init => "init",
-            Self::Start(_) => "start",
-            Self::RecordActivity(_) => "record-activity",
-            Self::Emit(_) => "emit",
-            Self::Next(_) => "next",
-            Self::Advance(_) => "advance",
-            Self::Drive(_) => "drive",
-            Self::Approve(_) => "approve",
-            Self::Reject(_) => "reject",
-            Self::Block(_) => "block",
-            Self::Unblock(_) => "unblock",
-            Self::Complete(_) => "complete",
-            Self::Fail(_) => "fail",
-            Self::Cancel(_) => "cancel",
-            Self::Reopen(_) => "reopen",
-            Self::Set(_) => "set",
-            Self::SessionEnd(_) => "session-end",
-            Self::Hook(_) => "hook",
-            Self::Hud(_) => "hud",
-            Self::Setup(_) => "setup",
-            Self::Hooks(_) => "hooks",
-            Self::Mcp(_) => "mcp",
-            Self::Serve(_) => "serve",
-            Self::Watch(_) => "watch",
-            Self::Resume(_) => "resume",
-            Self::Attention(_) => "attention",
-            Self::Sessions => "sessions",
-            Self::Wait(_) => "wait",
-            Self::Evidence(_) => "evidence",
-            Self::List(_) => "list",
-            Self::Show(_) => "show",
-            Self::Log(_) => "log",
-            Self::Export(_) => "export",
-            Self::Validate(_) => "validate",
-            Self::Doctor(_) => "doctor",
-            Self::Verify(_) => "verify",
-            Self::Workflow(_) => "workflow",
-            Self::Mode(_) => "mode",
-            Self::Interview(_) => "interview",
-            Self::Schema(_) => "schema",
-            Self::Completions(_) => "completions",
-            Self::Man => "man",
-        }
-    }
 }
 
 // Arguments of `start`.
@@ -591,7 +604,7 @@ value_enum!(
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{CommandFactory as _, FromArgMatches as _};
 
     use super::*;
 
@@ -625,6 +638,34 @@ mod tests {
         for line in [&["flow", "block", "r1", "--reason", "--json"][..], &["flow", "start", "debug", "--goal", "-C"]] {
             let told = read(line).unwrap_err().to_string();
             assert!(told.contains("looks like an option"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_tree_parses_a_right_line_as_the_whole_tree_does() {
+        let parsed = |tree: clap::Command, line: &str| {
+            let mut matches = tree.try_get_matches_from(line.split(' '))?;
+            Cli::from_arg_matches_mut(&mut matches).map(|cli| format!("{cli:?}"))
+        };
+        for name in Cli::command().get_subcommands().map(clap::Command::get_name) {
+            let part = Cli::part(name);
+            assert!(part.find_subcommand(name).is_some() && part.get_subcommands().count() < 12, "{name}");
+        }
+        for line in [
+            "flow -C /p start debug --issue 4 --json",
+            "flow record-activity --id a --status passed --lock-timeout 3",
+            "flow list --status blocked",
+            "flow workflow show debug",
+            "flow mode list --all",
+            "flow --json hook codex stop --continue",
+            "flow doctor --repair",
+        ] {
+            let word = line.split(' ').find(|word| Cli::command().find_subcommand(word).is_some()).unwrap();
+            assert_eq!(parsed(Cli::part(word), line).unwrap(), parsed(Cli::command(), line).unwrap(), "{line}");
+        }
+        for line in ["flow --version", "flow -V"] {
+            let told = |tree| parsed(tree, line).unwrap_err().to_string();
+            assert_eq!(told(Cli::part("")), told(Cli::command()));
         }
     }
 }

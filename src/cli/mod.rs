@@ -18,7 +18,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use args::Cli;
 pub use exit::Exit;
@@ -69,13 +70,28 @@ fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Res
     if let Some(page) = topics::asked(args, is_command) {
         return out.plain(page);
     }
-    match Cli::try_parse_from(args) {
-        Ok(cli) => {
+    match parsed(args) {
+        Ok((name, cli)) => {
             out.was_called_with(args);
-            run(cli, out, context)
+            run(&name, cli, out, context)
         }
         Err(error) => usage(&error, args, out),
     }
+}
+
+/// The name of the command, and all arguments.
+fn parsed(args: &[OsString]) -> std::result::Result<(String, Cli), clap::Error> {
+    let word = verbs::position(args).map(|at| args[at].to_string_lossy());
+    match parsed_by(Cli::part(&word.unwrap_or_default()), args) {
+        Err(error) if error.kind() != ErrorKind::DisplayVersion => parsed_by(Cli::command(), args),
+        parsed => parsed,
+    }
+}
+
+fn parsed_by(tree: clap::Command, args: &[OsString]) -> std::result::Result<(String, Cli), clap::Error> {
+    let mut matches = tree.try_get_matches_from(args)?;
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    Ok((name, Cli::from_arg_matches_mut(&mut matches)?))
 }
 
 /// Makes a write beyond the limit on file sizes fail with an error; by default the signal would kill the program.
@@ -101,12 +117,12 @@ fn usage(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
     out.problem(&Problem::of_message(Kind::Usage, "usage", message).help(help))
 }
 
-fn run(cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
-    out.runs(cli.command.name());
+fn run(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
+    out.runs(name);
     let options = Options {
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,
-        command: format!("flow {}", cli.command.name()),
+        command: format!("flow {name}"),
         begun_by: None,
         waited: std::time::Duration::ZERO,
         // A driver holds its run exactly as long as its own process lives.

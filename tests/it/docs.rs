@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
+use flowrun::cli::Cli;
 use flowrun::codec::{SEAL_BYTES, digest, seal, unseal};
 use flowrun::model::limits;
 
@@ -325,7 +327,6 @@ impl Help<'_> {
     }
 
     fn all(&mut self) -> String {
-        let source = read("src/cli/args.rs");
         let mut all = self.of(&[]).unwrap();
         let of_modes = ["request", "write", "list"].map(|command| ["mode", command]);
         let of_interviews =
@@ -335,8 +336,8 @@ impl Help<'_> {
         for nested in nested.iter().chain(&of_modes).chain(&of_interviews).chain(&of_hooks) {
             all += &self.of(nested).unwrap();
         }
-        for (_, name) in literals(&source) {
-            all.extend(self.of(&[name]));
+        for command in Cli::command().get_subcommands() {
+            all.extend(self.of(&[command.get_name()]));
         }
         all
     }
