@@ -8,6 +8,7 @@
 mod asked;
 mod common;
 mod head;
+mod settings;
 mod sparse;
 mod tree;
 mod worktrees;
@@ -165,16 +166,17 @@ impl Git {
         Ok(None)
     }
 
-    /// What is checked out at `dir`. Unknown facts are `None`.
+    /// What is checked out at `dir`. Unknown facts are `None`. `state` gives the user's state directory, where git's answers
+    /// are kept.
     #[must_use]
-    pub fn facts(&self, dir: &Path) -> GitFacts {
+    pub fn facts(&self, dir: &Path, state: impl FnOnce() -> Option<PathBuf>) -> GitFacts {
         let top = match self.find_top(dir) {
             Ok(Some(top)) => top,
             Ok(None) => return GitFacts { repo: own_name(dir), ..GitFacts::default() },
             Err(_) => return GitFacts::default(),
         };
-        let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
-        let (remote, is_answered) = self.ask_for_remote(dir);
+        let head = self.any_head(dir);
+        let (remote, is_answered) = self.ask_for_remote(dir, state());
         let repo = match &remote {
             Some(remote) => Some(remote.name()),
             None if is_answered => own_name(&top),
@@ -183,11 +185,22 @@ impl Git {
         GitFacts { remote, repo, branch: head.name(), head: head.commit }
     }
 
-    /// The remote `origin` of the repository that contains `dir`.
+    /// The remote `origin` of the repository that contains `dir`. `state` is as in [`Self::facts`].
     #[must_use]
-    pub fn remote(&self, dir: &Path) -> Option<Remote> {
+    pub fn remote(&self, dir: &Path, state: impl FnOnce() -> Option<PathBuf>) -> Option<Remote> {
         self.top(dir)?;
-        self.ask_for_remote(dir).0
+        self.ask_for_remote(dir, state()).0
+    }
+
+    /// The branch that is checked out at `dir`, even before its first commit, or the short id of the commit.
+    #[must_use]
+    pub fn branch(&self, dir: &Path) -> Option<String> {
+        self.top(dir)?;
+        self.any_head(dir).name()
+    }
+
+    fn any_head(&self, dir: &Path) -> Head {
+        self.head(dir).unwrap_or_else(|| self.head_from_git(dir))
     }
 
     /// As [`Self::head`], for a repository whose files do not tell.
@@ -200,14 +213,25 @@ impl Git {
     }
 
     /// The remote `origin`, and whether git has answered; without the program there is none.
-    fn ask_for_remote(&self, dir: &Path) -> (Option<Remote>, bool) {
+    fn ask_for_remote(&self, dir: &Path, state: Option<PathBuf>) -> (Option<Remote>, bool) {
+        let of_silence = |silence: Silence| (None, matches!(silence, Silence::NoProgram(_)));
+        if let Some(places) = self.places(dir) {
+            match self.own_settings(&places, state.as_deref(), Instant::now() + self.limit) {
+                Ok(Some(settings)) => {
+                    let url = settings.into_iter().rev().find(|(key, _)| key == settings::REMOTE);
+                    let url = url.and_then(|(_, url)| url).unwrap_or_default();
+                    return (Remote::parse(&String::from_utf8_lossy(&url)), true);
+                }
+                Ok(None) => {}
+                Err(silence) => return of_silence(silence),
+            }
+        }
         // `--local`: if git does not find the repository, it would otherwise read only the user's configuration and
         // report that there is no origin.
         let question = ["config", "--local", "--includes", "--get", "remote.origin.url"];
         let answer = match self.ask(dir, &question) {
             Ok(answer) => answer,
-            Err(Silence::NoProgram(_)) => return (None, true),
-            Err(Silence::NoAnswer(_)) => return (None, false),
+            Err(silence) => return of_silence(silence),
         };
         match answer.status.code() {
             Some(0) => (Remote::parse(&String::from_utf8_lossy(&answer.out)), true),

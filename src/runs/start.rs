@@ -18,6 +18,7 @@ use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::token::token_of_new_run;
+use crate::runs::user_state::git_state;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
 /// The run to create.
@@ -209,7 +210,7 @@ pub(crate) fn context_of(
     key: Option<&str>,
 ) -> Map<String, Value> {
     let known = request.repo.is_some() && request.branch.is_some();
-    let facts = if known { None } else { Some(cx.git.facts(project.root())) };
+    let facts = if known { None } else { Some(cx.git.facts(project.root(), || git_state(cx, project.root()))) };
     let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
     let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
     let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));

@@ -49,6 +49,11 @@ pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf
     Some(make_user_state(cx).ok()?.path().to_owned())
 }
 
+/// As [`user_state_outside`], of the checkout that contains `dir`: where answers of git are kept.
+pub(super) fn git_state(cx: &Context, dir: &Path) -> Option<PathBuf> {
+    user_state_outside(cx, cx.git.top(dir).as_deref().unwrap_or(dir))
+}
+
 fn make_in(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
     let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
     let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;

@@ -79,7 +79,7 @@ impl Content<'_> {
             return Ok(kept);
         }
         sweep(state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
-        drop_oldest(state);
+        drop_oldest(state, KEPT, NEW);
         // Threads of this process may make the same one.
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let new = state.join(format!("{name}.{}.{made}{NEW}", std::process::id()));
@@ -144,8 +144,8 @@ impl Content<'_> {
     }
 }
 
-/// Removes the common directories in `dir` that dead processes left. `maker` gives the process from a name.
-fn sweep(dir: &Path, maker: impl Fn(&str) -> Option<u32>) {
+/// Removes what dead processes left in `dir`. `maker` gives the process from a name.
+pub(super) fn sweep(dir: &Path, maker: impl Fn(&str) -> Option<u32>) {
     for name in names(dir) {
         if maker(&name).is_some_and(|pid| !answers(pid)) {
             let _ = remove(&dir.join(name));
@@ -153,11 +153,11 @@ fn sweep(dir: &Path, maker: impl Fn(&str) -> Option<u32>) {
     }
 }
 
-/// Makes room in the state directory.
-fn drop_oldest(state: &Path) {
+/// Makes room in the state directory for one more of those whose names begin with `kept_with`, and do not end with `new`.
+pub(super) fn drop_oldest(state: &Path, kept_with: &str, new: &str) {
     let mut kept = Vec::new();
     for name in names(state) {
-        if name.starts_with(KEPT) && !name.ends_with(NEW) {
+        if name.starts_with(kept_with) && !name.ends_with(new) {
             let path = state.join(name);
             kept.push((path.symlink_metadata().and_then(|meta| meta.modified()).ok(), path));
         }
@@ -177,8 +177,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Removes a common directory, with whatever else stands in it. Links are removed and not followed.
+/// Removes a common directory, with whatever else stands in it, or a file. Links are removed and not followed.
 #[expect(clippy::disallowed_methods, reason = "only names that flow gave, in a directory that is no project's")]
-fn remove(dir: &Path) -> io::Result<()> {
-    fs::remove_dir_all(dir)
+fn remove(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata()?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }

@@ -63,7 +63,7 @@ impl Sandbox {
     }
 
     fn facts(&self) -> GitFacts {
-        self.git().facts(&self.repo())
+        self.git().facts(&self.repo(), || self.state())
     }
 
     /// The user's state directory.
@@ -175,7 +175,7 @@ fn a_worktree_and_a_subdirectory_find_their_top() {
     let git = sandbox.git();
     assert_eq!(git.top(&side.join("sub/dir")), Some(side.clone()));
     assert_eq!(git.top(&sandbox.repo().join("sub")), Some(sandbox.repo()));
-    assert_eq!(git.facts(&side.join("sub")).branch.as_deref(), Some("side"));
+    assert_eq!(git.facts(&side.join("sub"), || None).branch.as_deref(), Some("side"));
     fs::write(side.join("new"), "x").unwrap();
     assert_eq!(changes(&git, &side.join("sub/dir"), &OWN, None), dirty(&["new"]));
     assert_eq!(sandbox.tree(), WorkingTree::Clean);
@@ -271,12 +271,12 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
     assert_eq!(outside.facts(), GitFacts { repo: Some("repo".to_owned()), ..GitFacts::default() });
 
     let no_path = "x/".repeat(5000);
-    assert_eq!(outside.git().facts(Path::new(&no_path)), GitFacts::default(), "it was not looked for");
+    assert_eq!(outside.git().facts(Path::new(&no_path), || None), GitFacts::default(), "it was not looked for");
 
     let sandbox = Sandbox::new();
     let missing = Git::new("no-such-git");
     assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
-    assert_eq!(missing.facts(&sandbox.repo()).repo.as_deref(), Some("repo"));
+    assert_eq!(missing.facts(&sandbox.repo(), || None).repo.as_deref(), Some("repo"));
 
     // Nobody writes into it, so whoever opens it to read waits.
     let config = sandbox.repo().join(".git/config");
@@ -287,7 +287,7 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
     assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
     let branch = Some("main".to_owned());
     let facts = GitFacts { branch, ..GitFacts::default() };
-    assert_eq!(hurried.facts(&sandbox.repo()), facts, "it has a name that nobody gave it");
+    assert_eq!(hurried.facts(&sandbox.repo(), || None), facts, "it has a name that nobody gave it");
 
     fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
     let reason = unknown(&outside.git(), &outside.repo());
@@ -333,4 +333,123 @@ fn half_an_entry_is_not_taken_for_a_path() {
     assert_eq!(paths(b"?? a\0R  new\0old\0 M b"), ["a", "new"]);
     assert!(paths(b"").is_empty());
     assert!(paths(b"?? a").is_empty());
+}
+
+/// What git was asked, a line each.
+fn asked(sandbox: &Sandbox, ask: impl FnOnce(&Git)) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (program, log) = (sandbox.dir.path().join("git"), sandbox.dir.path().join("log"));
+    fs::write(&program, format!("#!/bin/sh\necho \"$*\" >> {}\nexec git \"$@\"\n", log.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let _ = fs::remove_file(&log);
+    ask(&Git { program: program.into(), ..sandbox.git() });
+    fs::read_to_string(log).unwrap_or_default()
+}
+
+/// So that an answer about a file that was just written is kept.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(150));
+}
+
+#[test]
+fn the_configuration_is_asked_for_once() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["remote", "add", "origin", "git@example.org:owner/name.git"]);
+    sandbox.write("a");
+    sandbox.commit();
+    settle();
+    let tree = |git: &Git| assert_eq!(changes(git, &sandbox.repo(), &OWN, sandbox.state()), WorkingTree::Clean);
+    let first = asked(&sandbox, tree);
+    assert_eq!(first.lines().filter(|line| line.contains(" config ")).count(), 1, "{first}");
+    let next = asked(&sandbox, tree);
+    assert_eq!(next.lines().count(), 2, "{next}");
+    assert!(!next.contains(" config "), "{next}");
+    let remote = |git: &Git| {
+        let facts = git.facts(&sandbox.repo(), || sandbox.state());
+        assert_eq!(facts.repo.as_deref(), Some("owner/name"));
+    };
+    assert_eq!(asked(&sandbox, remote), "");
+    // Nobody else may read it: an address may have a password in it.
+    use std::os::unix::fs::MetadataExt as _;
+    let kept = fs::read_dir(sandbox.state().unwrap()).unwrap().flatten();
+    let kept: Vec<_> = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("asked-")).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].metadata().unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_the_configuration_says_now_counts_whatever_it_said_before() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a");
+    sandbox.commit();
+    let repo = sandbox.repo();
+    let config = repo.join(".git/config");
+    let other = sandbox.dir.path().join("other");
+    sandbox.write("b.log");
+    let excludes = sandbox.dir.path().join("excludes");
+    fs::write(&excludes, "*.log\n").unwrap();
+    let excludes = excludes.to_str().unwrap().to_owned();
+    let plain = fs::read_to_string(&config).unwrap();
+    let excluding = format!("{plain}[core]\n\texcludesFile = {excludes}\n");
+    type Step<'s> = (&'s str, Box<dyn Fn() + 's>);
+    let steps: [Step<'_>; 9] = [
+        ("nothing", Box::new(|| {})),
+        ("a key by git", Box::new(|| sandbox.run(&["config", "core.excludesFile", &excludes]))),
+        ("without it", Box::new(|| sandbox.run(&["config", "--unset", "core.excludesFile"]))),
+        ("a key by hand", Box::new(|| fs::write(&config, &excluding).unwrap())),
+        ("by hand as before", Box::new(|| fs::write(&config, &plain).unwrap())),
+        (
+            "an included file",
+            Box::new(|| {
+                fs::write(&other, format!("[core]\n\texcludesFile = {excludes}\n")).unwrap();
+                fs::write(&config, format!("{plain}[Include]\n\tpath = {}\n", other.display())).unwrap();
+            }),
+        ),
+        ("the included file changed", Box::new(|| fs::write(&other, "[core]\n").unwrap())),
+        (
+            "one of the worktree",
+            Box::new(|| {
+                fs::write(&config, &plain).unwrap();
+                sandbox.run(&["config", "extensions.worktreeConfig", "true"]);
+                sandbox.run(&["config", "--worktree", "core.excludesFile", &excludes]);
+            }),
+        ),
+        ("that one changed", Box::new(|| sandbox.run(&["config", "--worktree", "--unset", "core.excludesFile"]))),
+    ];
+    let expected = [false, true, false, true, false, true, false, true, false];
+    for ((what, step), hides) in steps.iter().zip(expected) {
+        step();
+        for wait in [false, true, true] {
+            if wait {
+                settle();
+            }
+            let now = if hides { WorkingTree::Clean } else { dirty(&["b.log"]) };
+            assert_eq!(sandbox.tree(), now, "{what}, {wait}");
+        }
+    }
+}
+
+#[test]
+fn a_kept_answer_that_another_may_have_written_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.run(&["remote", "add", "origin", "git@example.org:owner/name.git"]);
+    settle();
+    assert_eq!(sandbox.facts().repo.as_deref(), Some("owner/name"));
+    let state = sandbox.state().unwrap();
+    let kept = fs::read_dir(&state).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::read(&kept).unwrap();
+    let forged = String::from_utf8(whole.clone()).unwrap().replace("owner/name", "other/evil");
+    let name = || sandbox.facts().repo.unwrap();
+    fs::write(&kept, &forged).unwrap();
+    assert_eq!(name(), "other/evil", "the user's own file is the user's");
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(name(), "owner/name");
+    for damage in [&b""[..], b"v1", &whole[..whole.len() / 4], b"v2 []\n"] {
+        fs::write(&kept, damage).unwrap();
+        assert_eq!(name(), "owner/name");
+    }
+    fs::remove_file(&kept).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &kept).unwrap();
+    assert_eq!(name(), "owner/name");
 }

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use super::asked::{Asked, Silence, is_cut};
 use super::common::Common;
+use super::settings::{KEYS, REMOTE, Setting, settings_in};
 use super::worktrees::{git_dir, shared_dir};
 use super::{Git, NO_SUCH_KEY, reason};
 
@@ -28,12 +29,6 @@ const DEPTH: usize = 4;
 /// The largest `.gitmodules` to read, in bytes.
 const MODULES_BYTES: u64 = 1 << 20;
 
-/// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
-/// which submodules the user wants to ignore, and where the working tree is.
-const KEYS: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
-    protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
-    longpaths|worktree)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage)|\
-    diff\\.ignoresubmodules|submodule\\..*\\.ignore)$";
 /// The key that says which submodules to ignore unless a submodule's own one does.
 const IGNORED: &[u8] = b"diff.ignoresubmodules";
 /// The key that puts the working tree elsewhere than beside `.git`.
@@ -87,11 +82,11 @@ struct Apart {
 /// Where a repository is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Places {
-    top: PathBuf,
+    pub(super) top: PathBuf,
     /// The directory of git's files for this worktree.
-    git_dir: PathBuf,
+    pub(super) git_dir: PathBuf,
     /// The directory that all its worktrees share.
-    common: PathBuf,
+    pub(super) common: PathBuf,
 }
 
 /// An entry in the output of `git status`.
@@ -107,9 +102,6 @@ struct Submodule {
     /// Which of its changes to ignore.
     ignored: Vec<u8>,
 }
-
-/// A key and its value; `None` if the key has no value.
-type Setting = (Vec<u8>, Option<Vec<u8>>);
 
 impl Git {
     /// Asks whether the checkout of `dir` has changed, staged or untracked files outside `own`: paths of files, or of
@@ -216,17 +208,26 @@ impl Git {
 
     /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
     fn apart(&self, dir: &Path, state: Option<PathBuf>, deadline: Instant) -> Result<Apart, String> {
-        let question = ["config", "-z", "--get-regexp", KEYS];
+        let places = self.places(dir);
+        let own = match &places {
+            Some(places) => self.own_settings(places, state.as_deref(), deadline).map_err(Silence::why)?,
+            None => None,
+        };
+        let settings = match own {
+            Some(settings) => settings,
+            None => self.settings(&[], dir, &["config", "-z", "--get-regexp", KEYS], deadline)?,
+        };
         let (mut values, mut ignored, mut is_elsewhere) = (Vec::new(), BTreeMap::new(), false);
-        for (key, value) in self.settings(&[], dir, &question, deadline)? {
+        for (key, value) in settings {
             match submodule(&key) {
                 Some((name, _)) => drop(ignored.insert(name.to_owned(), value.unwrap_or_default())),
                 None if key == IGNORED => drop(ignored.insert(Vec::new(), value.unwrap_or_default())),
                 None if key == WORKTREE => is_elsewhere = true,
+                None if key == REMOTE => {}
                 None => values.push((key, value)),
             }
         }
-        let Places { top, git_dir, common } = match self.places(dir).filter(|_| !is_elsewhere) {
+        let Places { top, git_dir, common } = match places.filter(|_| !is_elsewhere) {
             Some(places) => places,
             None => self.places_from_git(dir, deadline)?,
         };
@@ -280,12 +281,7 @@ impl Git {
             Some(NO_SUCH_KEY) => return Ok(Vec::new()),
             _ => return Err(reason(&answer)),
         }
-        let entries = answer.out.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
-        let setting = |entry: &[u8]| match entry.iter().position(|&byte| byte == b'\n') {
-            Some(at) => (entry[..at].to_owned(), Some(entry[at + 1..].to_owned())),
-            None => (entry.to_owned(), None),
-        };
-        Ok(entries.map(setting).collect())
+        Ok(settings_in(&answer.out))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::runs::open::select::{Selected, named_run, newest_meant};
 use crate::runs::open::view::{View, for_listing, for_reading, head_of};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
-use crate::runs::user_state::user_state_outside;
+use crate::runs::user_state::git_state;
 use crate::runs::{journal, path_argument, quoted_path};
 use crate::store::{Project, StoredRun};
 
@@ -319,8 +319,7 @@ fn ask_for_changes<'a>(cx: &'a Context, project: &Project) -> AskedForChanges<'a
     let root = project.root();
     let below = below_top(cx, root);
     let own = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned());
-    let state = || user_state_outside(cx, cx.git.top(root).as_deref().unwrap_or(root));
-    cx.git.ask_for_changes(root, own.into(), state)
+    cx.git.ask_for_changes(root, own.into(), || git_state(cx, root))
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.

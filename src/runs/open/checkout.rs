@@ -51,7 +51,7 @@ pub(crate) fn places_with(cx: &Context, project: &Project, run: &dyn StoredRun, 
 
 /// How to get the version of a run that is at these places.
 pub(crate) fn ways_back(cx: &Context, project: &Project, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
-    let now = cx.git.facts(project.root()).branch;
+    let now = cx.git.branch(project.root());
     let run = run.address(Document::Run).from(project.root());
     places.iter().map(|place| way_back(place, now.as_deref(), &run)).collect()
 }

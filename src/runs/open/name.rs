@@ -9,6 +9,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::reading::{Runs, in_words, read_all};
 use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
+use crate::runs::user_state::git_state;
 use crate::store::{Project, StoredRun};
 
 /// The name for the run that was started last, even if it is over.
@@ -168,6 +169,7 @@ impl<'a> IssueKeys<'a> {
         if !issue.is_address() {
             return issue.key(None);
         }
-        issue.key(self.remote.get_or_init(|| self.cx.git.remote(&self.root)).as_ref())
+        let remote = || self.cx.git.remote(&self.root, || git_state(self.cx, &self.root));
+        issue.key(self.remote.get_or_init(remote).as_ref())
     }
 }

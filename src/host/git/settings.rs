@@ -1,0 +1,140 @@
+//! What the configuration of a repository says of the few keys that matter here. git is asked for them once: its answer is
+//! kept in the user's state directory as long as the configuration is the same file with the same stamp.
+//!
+//! It is kept only where the answer follows from that one file: without included files, without a configuration of the
+//! worktree's own, and without submodules, of which the user's configuration decides as well.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use memchr::memmem;
+use sha2::{Digest as _, Sha256};
+
+use super::asked::{Silence, is_cut};
+use super::common::{drop_oldest, sweep};
+use super::tree::Places;
+use super::{Git, NO_SUCH_KEY};
+use crate::model::hex;
+
+/// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
+/// which submodules the user wants to ignore, where the working tree is, and where the repository comes from.
+pub(super) const KEYS: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
+    protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
+    longpaths|worktree)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage)|\
+    diff\\.ignoresubmodules|submodule\\..*\\.ignore|remote\\.origin\\.url)$";
+/// The key of the repository's address.
+pub(super) const REMOTE: &[u8] = b"remote.origin.url";
+/// The largest configuration file to read, in bytes.
+const CONFIG_BYTES: u64 = 1 << 20;
+/// What the names of kept answers begin with; a digest of the repository's path follows.
+const KEPT: &str = "asked-";
+/// What the name of one that is being written ends with, behind the process that writes it.
+const NEW: &str = ".new";
+/// How long the file must have been the same before an answer is kept. Within a tick of the file system's clock a second
+/// change could go unnoticed.
+const SETTLED: Duration = Duration::from_millis(100);
+
+/// A key and its value; `None` if the key has no value.
+pub(super) type Setting = (Vec<u8>, Option<Vec<u8>>);
+
+impl Git {
+    /// The values of [`KEYS`] in the configuration of the repository; `None` if they do not follow from its file alone, or
+    /// git cannot tell them.
+    pub(super) fn own_settings(
+        &self,
+        places: &Places,
+        state: Option<&Path>,
+        deadline: Instant,
+    ) -> Result<Option<Vec<Setting>>, Silence> {
+        let Some(stamp) = stamp_of(places) else { return Ok(None) };
+        let kept = state.map(|state| Kept { state, name: name_of(&places.common) });
+        if let Some(answer) = kept.as_ref().and_then(|kept| kept.answer(&stamp)) {
+            return Ok(Some(settings_in(&answer)));
+        }
+        let question = ["config", "--local", "-z", "--get-regexp", KEYS];
+        let answer = self.start(&[], &places.top, &question)?.answer(deadline)?;
+        if !matches!(answer.status.code(), Some(0 | NO_SUCH_KEY)) || is_cut(&answer.out) {
+            return Ok(None);
+        }
+        if let Some(kept) = kept.filter(|_| stamp_of(places).as_ref() == Some(&stamp)) {
+            // Without it the next call asks again.
+            let _ = kept.keep(&stamp, &answer.out);
+        }
+        Ok(Some(settings_in(&answer.out)))
+    }
+}
+
+/// The settings that `git config -z --get-regexp` prints.
+pub(super) fn settings_in(out: &[u8]) -> Vec<Setting> {
+    let entries = out.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
+    let setting = |entry: &[u8]| match entry.iter().position(|&byte| byte == b'\n') {
+        Some(at) => (entry[..at].to_owned(), Some(entry[at + 1..].to_owned())),
+        None => (entry.to_owned(), None),
+    };
+    entries.map(setting).collect()
+}
+
+/// A text that differs after a change of the repository's configuration. `None` if more than this file decides, or it has
+/// only just changed.
+fn stamp_of(places: &Places) -> Option<String> {
+    let file = places.common.join("config");
+    let meta = file.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= CONFIG_BYTES)?;
+    let changed = Duration::new(meta.ctime().try_into().ok()?, meta.ctime_nsec().try_into().ok()?);
+    let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + changed).ok()?;
+    if age < SETTLED || memmem::find(&fs::read(&file).ok()?.to_ascii_lowercase(), b"include").is_some() {
+        return None;
+    }
+    for other in [places.git_dir.join("config.worktree"), places.top.join(".gitmodules")] {
+        if !other.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return None;
+        }
+    }
+    let numbers = [meta.dev(), meta.ino(), meta.len(), meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
+    Some(format!("v1 {numbers:?} {changed:?}"))
+}
+
+fn name_of(repository: &Path) -> String {
+    format!("{KEPT}{}", hex(&Sha256::digest(repository.as_os_str().as_bytes())[..8]))
+}
+
+/// An answer in the state directory: the stamp, a line feed, what git printed.
+struct Kept<'s> {
+    state: &'s Path,
+    name: String,
+}
+
+impl Kept<'_> {
+    fn answer(&self, stamp: &str) -> Option<Vec<u8>> {
+        let file = self.path();
+        file.symlink_metadata().ok().filter(is_private)?;
+        let bytes = fs::read(file).ok()?;
+        Some(bytes.strip_prefix(stamp.as_bytes())?.strip_prefix(b"\n")?.to_owned())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a private file in the user's state directory")]
+    fn keep(&self, stamp: &str, answer: &[u8]) -> io::Result<()> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        sweep(self.state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
+        drop_oldest(self.state, KEPT, NEW);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let new = self.state.join(format!("{}.{}.{made}{NEW}", self.name, std::process::id()));
+        // An address may have a password in it.
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(&[stamp.as_bytes(), b"\n", answer].concat())?;
+        fs::rename(&new, self.path()).inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.state.join(&self.name)
+    }
+}
+
+/// Whether only this user can change the file.
+fn is_private(meta: &Metadata) -> bool {
+    meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0
+}
