@@ -1,7 +1,8 @@
 //! How long flow takes, as ratios within one run: `cargo bench --bench ratios`.
 //!
 //! Whole processes are timed, alternating with what they are compared to, so that both meet the same machine. With
-//! `-- --write` the table goes into `docs/performance.md`. `-- --quick` takes fewer rounds and smaller projects.
+//! `-- --write` the table goes into `docs/performance.md`. `-- --quick` takes fewer rounds and smaller projects. Words take
+//! only the parts of the table with these names: `-- hooks checkouts`.
 //! `-- --without FLOW` compares with a flow that was built without the dashboard and the screen:
 //! `cargo build --release --no-default-features --features mcp,network --target-dir target/without`.
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes and looks at the clock")]
@@ -14,6 +15,7 @@ mod lack;
 #[path = "../../tests/it/support/mount.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod mount;
+mod peers;
 mod project;
 mod table;
 mod timing;
@@ -50,52 +52,118 @@ struct Sizes {
     few: usize,
     some: usize,
     many: usize,
+    /// Events of the longest run, of which `many` are activities.
+    most: usize,
 }
 
+/// What every part of the table needs.
+struct Bench {
+    home: PathBuf,
+    floor: Floor,
+    sizes: Sizes,
+    table: Table,
+    /// A flow that was built without the dashboard and the screen.
+    without: Option<PathBuf>,
+}
+
+type Part = (&'static str, fn(&mut Bench));
+
+const PARTS: [Part; 12] = [
+    ("records", |bench| all_records(bench)),
+    ("reports", |bench| reports(&bench.home, &bench.sizes, &mut bench.table)),
+    ("proofs", |bench| proofs(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
+    ("crowd", |bench| crowds(bench)),
+    ("runs", |bench| runs(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
+    ("readers", |bench| readers(&bench.home, &bench.sizes, &mut bench.table)),
+    ("retries", |bench| retries(&bench.home, &bench.sizes, &mut bench.table)),
+    ("hooks", |bench| hooks(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
+    ("checkouts", |bench| checkouts(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
+    ("definitions", |bench| definitions(&bench.home, &bench.sizes, &mut bench.table)),
+    ("peers", |bench| peers::rows(&bench.home, &bench.floor, bench.sizes.rounds, &mut bench.table)),
+    ("faces", |bench| match bench.without.clone() {
+        Some(without) => faces(&bench.home, &without, &bench.sizes, &mut bench.table),
+        None => println!("SKIPPED: what the dashboard and the screen cost: needs --without FLOW"),
+    }),
+];
+
 fn main() {
-    let args: Vec<_> = std::env::args().collect();
-    let quick = args.iter().any(|arg| arg == "--quick");
-    let sizes = if quick {
-        Sizes { rounds: 30, few: 10, some: 100, many: 1000 }
+    let mut args: Vec<_> = std::env::args().skip(1).collect();
+    let without = args.iter().position(|arg| arg == "--without").map(|at| args.drain(at..at + 2).nth(1).unwrap());
+    let has = |name: &str| args.iter().any(|arg| arg == name);
+    let sizes = if has("--quick") {
+        Sizes { rounds: 30, few: 10, some: 100, many: 1000, most: 10_000 }
     } else {
-        Sizes { rounds: 200, few: 10, some: 1000, many: 10_000 }
+        Sizes { rounds: 200, few: 10, some: 1000, many: 10_000, most: 100_000 }
     };
     let home = tempfile::tempdir().unwrap();
     FLOW.set(install(Path::new(env!("CARGO_BIN_EXE_flow")), home.path())).unwrap();
     let floor = Floor::build(home.path());
-    let mut table = Table::default();
-    let images: Vec<_> = [FileSystem::Ext4, FileSystem::Xfs].map(|kind| (kind, Image::new(kind, 512, &[]))).into();
+    let (path, without) = (home.path().to_owned(), without.map(PathBuf::from));
+    let mut bench = Bench { home: path, floor, sizes, table: Table::default(), without };
+    let names: Vec<_> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    for (name, part) in PARTS {
+        if names.is_empty() || names.iter().any(|wanted| *wanted == name) {
+            part(&mut bench);
+        }
+    }
+    println!("{}", bench.table);
+    if has("--write") {
+        bench.table.write(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md")));
+    }
+    if bench.table.is_broken() && !has("--quick") {
+        std::process::exit(1);
+    }
+}
+
+/// The images of file systems with a journal, on which a record costs what it costs most users, or why there is none.
+fn images() -> Vec<(FileSystem, Result<Image, Lack>)> {
+    [FileSystem::Ext4, FileSystem::Xfs].map(|kind| (kind, Image::new(kind, 512, &[]))).into()
+}
+
+fn all_records(bench: &mut Bench) {
+    let Bench { home, floor, sizes, table, .. } = bench;
+    let images = images();
     // The file system of temporary files is unknown, so the bound applies to it only if no image can be mounted.
-    let record = if images.iter().any(|(_, image)| image.is_ok()) { Bound::None } else { Bound::AtMost(2.0) };
-    records(home.path(), "", record, &floor, &sizes, &mut table);
+    let record = if images.iter().any(|(_, image)| image.is_ok()) { Bound::None } else { Bound::AtMost(1.9) };
+    records(home, "", record, floor, sizes, table);
     for (kind, image) in &images {
         match image {
             Ok(image) => {
                 let on = format!("on {}: ", kind.name());
-                records(&image.path(), &on, Bound::AtMost(2.0), &floor.at(&image.path()), &sizes, &mut table);
+                records(&image.path(), &on, Bound::AtMost(1.9), &floor.at(&image.path()), sizes, table);
             }
             Err(why) => println!("SKIPPED: records on {}: {why}", kind.name()),
         }
     }
-    drop(images);
-    reports(home.path(), &sizes, &mut table);
-    proofs(home.path(), &sizes, &mut table);
-    crowd(home.path(), &sizes, &mut table);
-    runs(home.path(), &floor, &sizes, &mut table);
-    readers(home.path(), &sizes, &mut table);
-    hooks(home.path(), &sizes, &mut table);
-    definitions(home.path(), &sizes, &mut table);
-    match args.iter().position(|arg| arg == "--without").and_then(|at| args.get(at + 1)) {
-        Some(without) => faces(home.path(), Path::new(without), &sizes, &mut table),
-        None => println!("SKIPPED: what the dashboard and the screen cost: needs --without FLOW"),
+}
+
+/// Recorders of one run, and as many of a run each.
+fn crowds(bench: &mut Bench) {
+    let Bench { home, sizes, table, .. } = bench;
+    crowd(home, sizes, table);
+    for (kind, image) in images() {
+        match image {
+            Ok(image) => many_runs(&image.path(), kind.name(), sizes, table),
+            Err(why) => println!("SKIPPED: crowds on {}: {why}", kind.name()),
+        }
     }
-    println!("{table}");
-    if args.iter().any(|arg| arg == "--write") {
-        table.write(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md")));
+}
+
+/// Thirty-two recorders at once.
+fn many_runs(home: &Path, on: &str, sizes: &Sizes, table: &mut Table) {
+    let one = Project::with_activities(home, sizes.few);
+    let each: Vec<_> = (0..32).map(|_| Project::with_activities(home, sizes.few)).collect();
+    let (mut of_one, mut of_each) = (Vec::new(), Vec::new());
+    let turn = std::sync::atomic::AtomicUsize::new(0);
+    let next = || &each[turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % each.len()];
+    for _ in 0..5 {
+        of_one.push(together(32, sizes.rounds, || one.record()));
+        of_each.push(together(32, sizes.rounds, || next().record()));
     }
-    if table.is_broken() && !quick {
-        std::process::exit(1);
-    }
+    let (of_one, of_each) = (timing::median(&mut of_one), timing::median(&mut of_each));
+    table.push(Row::new(&format!("on {on}: a record of 32 at once, each in a project of its own"), of_each, None));
+    let against = Some(("runs of their own", of_each, Bound::None));
+    table.push(Row::new(&format!("on {on}: a record of 32 at once in one run"), of_one, against));
 }
 
 /// `record-activity` in runs of different lengths; `on` names the file system when it is not that of temporary files.
@@ -131,16 +199,21 @@ fn reports(home: &Path, sizes: &Sizes, table: &mut Table) {
     table.push(Row::new("`emit` of a step, which completes and records another one", medians[1], against));
 }
 
-/// `verify`, compared with showing all events of the same run.
-fn proofs(home: &Path, sizes: &Sizes, table: &mut Table) {
+/// `log` and `verify`. Their bounds hold for a disk on which the floor takes a millisecond.
+fn proofs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     for length in [sizes.some, sizes.many] {
         let project = Project::with_activities(home, length);
-        let mut timed =
-            [Timed::new("log", || project.of_run("log")), Timed::new("verify", || project.of_run("verify"))];
+        let mut timed = [
+            Timed::new("floor", || floor.append()),
+            Timed::new("log", || project.of_run("log")),
+            Timed::new("verify", || project.of_run("verify")),
+        ];
         let medians = alternate(&mut timed, (sizes.rounds / 10).max(5));
-        table.push(Row::new(&format!("`log` of a run of {length} activities"), medians[0], None));
-        let against = Some(("`log` of the same run", medians[0], Bound::AtMost(4.0)));
-        table.push(Row::new(&format!("`verify` of a run of {length} activities"), medians[1], against));
+        for (verb, &median, most) in [("log", &medians[1], 60.0), ("verify", &medians[2], 350.0)] {
+            let bound = if length == sizes.many { Bound::AtMost(most) } else { Bound::None };
+            let against = Some(("the floor", medians[0], bound));
+            table.push(Row::new(&format!("`{verb}` of a run of {length} activities"), median, against));
+        }
     }
 }
 
@@ -182,27 +255,91 @@ fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     let what = format!("reading {} `run.yaml` one after another (a process that does only that)", sizes.many);
     table.push(Row::new(&what, medians[0], None));
     let what = format!("`list` of {} finished runs, which the cache knows", sizes.many);
-    table.push(Row::new(&what, medians[1], Some(("reading the files", medians[0], Bound::AtMost(0.5)))));
+    table.push(Row::new(&what, medians[1], Some(("reading the files", medians[0], Bound::AtMost(0.7)))));
     table.push(Row::new(
         "the same without the cache",
         medians[2],
-        Some(("reading the files", medians[0], Bound::None)),
+        Some(("reading the files", medians[0], Bound::AtMost(1.9))),
     ));
 }
 
 /// Readers of one run, which may be long.
 fn readers(home: &Path, sizes: &Sizes, table: &mut Table) {
     let payload = payload(home);
-    let lengths = [sizes.few, sizes.some, sizes.many];
-    let projects = lengths.map(|length| Project::with_activities(home, length));
-    for call in ["resume", "next", "attention", "hud", "hook codex session-start", "hook codex user-prompt-submit"] {
-        let timed = projects.iter().map(|project| Timed::new(call, || project.call(call)).reading(&payload));
+    let lengths = [sizes.few, sizes.some, sizes.many, sizes.most];
+    let mut projects: Vec<_> = lengths[..3].iter().map(|&length| Project::with_activities(home, length)).collect();
+    projects.push(Project::with_events(home, sizes.many, sizes.most));
+    let calls = [
+        "resume",
+        "next",
+        "attention",
+        "hud",
+        "list",
+        "hook codex session-start",
+        "hook codex user-prompt-submit",
+        "hook codex stop --continue",
+        "log --after",
+    ];
+    for call in calls {
+        let made = |project: &Project| if call == "log --after" { project.log_after() } else { project.call(call) };
+        let timed = projects.iter().map(|project| Timed::new(call, move || made(project)).reading(&payload));
         let medians = alternate(&mut timed.collect::<Vec<_>>(), sizes.rounds / 2);
         for (length, &median) in lengths.iter().zip(&medians) {
-            let what = format!("`{call}` in a run of {length} activities");
-            let grown = if *length == sizes.many { Bound::AtMost(1.4) } else { Bound::None };
+            let of = if *length == sizes.most { "events" } else { "activities" };
+            let what = format!("`{call}` in a run of {length} {of}");
+            let grown = match *length {
+                length if length == sizes.many => Bound::AtMost(1.4),
+                length if length == sizes.most => Bound::AtMost(2.0),
+                _ => Bound::None,
+            };
             table.push(Row::new(&what, median, Some(("the shortest run", medians[0], grown))));
         }
+    }
+}
+
+/// A record that is repeated: one of the last, and the first one.
+fn retries(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let lengths = [sizes.few, sizes.some, sizes.many, sizes.most];
+    let mut projects: Vec<_> = lengths[..3].iter().map(|&length| Project::with_activities(home, length)).collect();
+    projects.push(Project::with_events(home, sizes.many, sizes.most));
+    let many = lengths.map(|length| length.min(sizes.many));
+    for (which, bounds) in [("a late", [1.4, 2.0]), ("the first", [3.0, 15.0])] {
+        let timed = projects.iter().zip(many).map(|(project, activities)| {
+            let nth = if which == "the first" { 0 } else { activities - activities.min(5) };
+            Timed::new("retry", move || project.retry(nth))
+        });
+        let medians = alternate(&mut timed.collect::<Vec<_>>(), sizes.rounds / 4);
+        for (nth, (length, &median)) in lengths.iter().zip(&medians).enumerate() {
+            let of = if nth == 3 { "events" } else { "activities" };
+            let what = format!("{which} `record-activity` again in a run of {length} {of}");
+            let bound = if nth < 2 { Bound::None } else { Bound::AtMost(bounds[nth - 2]) };
+            table.push(Row::new(&what, median, Some(("the shortest run", medians[0], bound))));
+        }
+    }
+}
+
+/// `resume` and `start` in a checkout of git.
+fn checkouts(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
+    for files in [2 * sizes.some / 10, 2 * sizes.many] {
+        let project = Project::in_checkout(home, files);
+        let mut timed = [
+            Timed::new("floor", || floor.append()),
+            Timed::new("git status", || project.git_status()),
+            Timed::new("resume", || project.verb("resume")),
+            Timed::new("start", || project.verb("start")),
+        ];
+        let medians = alternate(&mut timed, (sizes.rounds / 4).max(5));
+        let few = files == 2 * sizes.some / 10;
+        table.push(Row::new(&format!("`git status` in a checkout of {files} files"), medians[1], None));
+        let against = if few {
+            ("the floor", medians[0], Bound::AtMost(4.0))
+        } else {
+            ("`git status`", medians[1], Bound::AtMost(1.5))
+        };
+        table.push(Row::new(&format!("`resume` in a checkout of {files} files"), medians[2], Some(against)));
+        let bound = if few { Bound::AtMost(6.0) } else { Bound::None };
+        let against = Some(("the floor", medians[0], bound));
+        table.push(Row::new(&format!("`start` in a checkout of {files} files"), medians[3], against));
     }
 }
 
@@ -215,7 +352,7 @@ fn payload(home: &Path) -> PathBuf {
 }
 
 /// Hooks and the status line, for which hosts wait: among finished runs, and beside one open run and many.
-fn hooks(home: &Path, sizes: &Sizes, table: &mut Table) {
+fn hooks(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     let payload = payload(home);
     let calls = [
         "hook codex session-start",
@@ -230,14 +367,29 @@ fn hooks(home: &Path, sizes: &Sizes, table: &mut Table) {
         (Project::with_open_runs(home, sizes.some), format!("beside {} open runs", sizes.some), 10),
     ];
     for (project, place, of_hud) in projects {
-        let timed = calls.iter().map(|call| Timed::new(call, || project.call(call)).reading(&payload));
-        let times = slowest(&mut timed.collect::<Vec<_>>(), sizes.rounds);
-        for (call, time) in calls.iter().zip(times) {
-            let limit = if *call == "hud" { of_hud } else { 10 };
+        let mut timed = vec![Timed::new("floor", || floor.append())];
+        timed.extend(calls.iter().map(|call| Timed::new(call, || project.call(call)).reading(&payload)));
+        let times = slowest(&mut timed, sizes.rounds);
+        let medians: Vec<_> = timed.iter_mut().map(Timed::median).collect();
+        for ((call, &time), &median) in calls.iter().zip(&times[1..]).zip(&medians[1..]) {
+            let (limit, floors) = if *call == "hud" { (of_hud, 3.0) } else { (10, 4.0) };
             let limit = (if limit == 5 { "5 ms" } else { "10 ms" }, Duration::from_millis(limit), Bound::AtMost(1.0));
             table.push(Row::new(&format!("`{call}` {place}, 95th percentile"), time, Some(limit)));
+            let bound = if place.starts_with("beside 1 ") { Bound::AtMost(floors) } else { Bound::None };
+            table.push(Row::new(&format!("`{call}` {place}"), median, Some(("the floor", medians[0], bound))));
         }
     }
+    // As after a clone: the first one looks at all runs, and the next one does not.
+    let project = Project::with_runs(home, sizes.many);
+    let mut timed = [
+        Timed::new("cold", || project.call_without_cache("hook codex user-prompt-submit")).reading(&payload),
+        Timed::new("next", || project.call("hook codex user-prompt-submit")).reading(&payload),
+    ];
+    let medians = alternate(&mut timed, (sizes.rounds / 20).max(5));
+    let place = format!("`hook codex user-prompt-submit` among {} finished runs", sizes.many);
+    table.push(Row::new(&format!("{place}, the first one after a clone"), medians[0], None));
+    let against = Some(("the first one", medians[0], Bound::None));
+    table.push(Row::new(&format!("{place}, the next one"), medians[1], against));
 }
 
 /// Definitions that were never seen before.

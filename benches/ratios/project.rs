@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowrun::host::{Clock, Env, Git, Ids};
-use flowrun::runs::{self, Context, Options, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+use flowrun::runs::{
+    self, Context, EmitRequest, Options, RecordRequest, ReportRequest, StartRequest, StatusRequest, StatusVerb,
+};
 
 use super::{flow, install};
 
@@ -63,6 +66,7 @@ pub struct Project {
     root: PathBuf,
     open: String,
     used: AtomicUsize,
+    last: OnceLock<usize>,
 }
 
 impl Project {
@@ -74,6 +78,50 @@ impl Project {
             project.record_in_process(&flow, &project.open, nth);
         }
         project
+    }
+
+    /// As [`Self::with_activities`], of so many events in all; the others are notes.
+    pub fn with_events(home: &Path, activities: usize, events: usize) -> Self {
+        let project = Self::with_activities(home, activities);
+        let flow = project.flow();
+        let note = ReportRequest { kind: Some("btw_update".to_owned()), ..ReportRequest::default() };
+        for _ in activities..events {
+            let request = EmitRequest {
+                workflow: "debug".to_owned(),
+                run: project.open.clone(),
+                reports: vec![note.clone()],
+                ..EmitRequest::default()
+            };
+            runs::emit(&flow, &request).unwrap();
+        }
+        project
+    }
+
+    /// In a checkout of git with so many files.
+    pub fn in_checkout(home: &Path, files: usize) -> Self {
+        let project = Self::new(home);
+        for nth in 0..files {
+            let dir = project.root.join(format!("dir-{}", nth / 100));
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join(format!("file-{nth}.txt")), format!("text {nth}\n")).unwrap();
+        }
+        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"];
+        for line in [&["init", "-q"][..], &["add", "dir-*"], &["commit", "-q", "-m", "files"]] {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(&project.root).args(identity).args(line);
+            assert!(git.status().unwrap().success(), "{git:?}");
+        }
+        // git looks into files that are as new as its index.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(project.git_status().output().unwrap().status.success());
+        project
+    }
+
+    /// `git status` of the checkout.
+    pub fn git_status(&self) -> Command {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&self.root).args(["status", "--porcelain"]);
+        git
     }
 
     /// Besides the open run, so many are finished.
@@ -104,7 +152,7 @@ impl Project {
         let root = tempfile::tempdir_in(home).unwrap().keep();
         // Whatever is above: this is the project.
         std::fs::create_dir(root.join(".flow")).unwrap();
-        let mut project = Self { root, open: String::new(), used: AtomicUsize::new(0) };
+        let mut project = Self { root, open: String::new(), used: AtomicUsize::new(0), last: OnceLock::new() };
         project.open = start(&project.flow(), "open".to_owned());
         project
     }
@@ -169,6 +217,26 @@ impl Project {
     /// A command line.
     pub fn call(&self, line: &str) -> Command {
         self.command(&line.split(' ').collect::<Vec<_>>())
+    }
+
+    /// The record of this number again.
+    pub fn retry(&self, nth: usize) -> Command {
+        self.command(&["record-activity", "--run-id", &self.open, "--id", &format!("done-{nth}")])
+    }
+
+    /// The last five events.
+    pub fn log_after(&self) -> Command {
+        let last = self.last.get_or_init(|| {
+            let log = self.root.join(".flow/runs").join(&self.open).join("events.jsonl");
+            std::fs::read_to_string(log).unwrap().lines().count() - 5
+        });
+        self.command(&["log", &self.open, "--after", &last.to_string()])
+    }
+
+    /// A command line, for which the cache is as after a clone.
+    pub fn call_without_cache(&self, line: &str) -> Command {
+        let _ = std::fs::remove_dir_all(self.root.join(".flow/.cache"));
+        self.call(line)
     }
 
     /// `list`, with the cache that the finished runs left or without one.

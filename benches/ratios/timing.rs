@@ -25,6 +25,11 @@ impl<'a> Timed<'a> {
         Self { input: Some(input), ..self }
     }
 
+    /// The median of its times so far.
+    pub fn median(&mut self) -> Duration {
+        median(&mut self.times)
+    }
+
     fn turn(&mut self) {
         let mut command = (self.make)();
         let input = self.input.map_or_else(Stdio::null, |path| File::open(path).unwrap().into());
@@ -39,7 +44,7 @@ impl<'a> Timed<'a> {
 /// Lets each have its turn, again and again, and gives their medians.
 pub fn alternate(timed: &mut [Timed<'_>], rounds: usize) -> Vec<Duration> {
     turns(timed, rounds);
-    timed.iter_mut().map(|timed| median(&mut timed.times)).collect()
+    timed.iter_mut().map(Timed::median).collect()
 }
 
 /// As [`alternate`], with the times that only one in twenty exceeds.

@@ -117,8 +117,9 @@ const MESSAGE: usize = 300;
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
 fn conflict_marker(text: &str) -> Option<Place> {
-    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
-    Some(Place { line: line + 1, column: 1 })
+    let is_line = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
+    let at = memchr::memmem::find_iter(text.as_bytes(), b"<<<<<<< ").find(is_line)?;
+    Some(Place { line: text[..at].matches('\n').count() + 1, column: 1 })
 }
 
 fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Options {
