@@ -196,7 +196,7 @@ impl StoredRun for MemoryRun {
         self.with(|run| (!run.log.is_empty()).then(|| LogEnd::of(&run.scan(), since)))
     }
 
-    fn log_from(&self, position: &mut Position) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut Position, _: Seq) -> Result<LogScan, StoreError> {
         self.with(|run| {
             if position.log != run.replaced {
                 *position = Position { log: run.replaced, offset: 0 };

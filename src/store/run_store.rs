@@ -176,11 +176,11 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError>;
 
     /// The whole lines of the log after `position`, which advances past them. A log that was replaced is read from its
-    /// beginning.
+    /// beginning. A reader that begins may be spared the events up to `after`.
     ///
     /// # Errors
     /// As [`Self::log`].
-    fn log_from(&self, position: &mut Position) -> Result<LogScan, StoreError>;
+    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError>;
 
     /// The first event of the log, which pins the workflow; `None` when it cannot be read.
     ///

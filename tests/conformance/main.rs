@@ -31,6 +31,7 @@ kept_by_every_store! {
     promises::the_end_of_a_log_says_what_the_whole_log_says,
     promises::events_in_which_a_text_stands_are_found_latest_first,
     promises::a_follower_sees_every_event_once,
+    promises::a_follower_that_begins_behind_an_event_sees_every_later_one_once,
     promises::a_follower_reads_a_log_from_its_beginning_that_was_replaced,
     promises::of_two_writers_of_one_run_the_second_one_waits_or_decides_again,
     promises::a_text_that_a_person_saves_during_a_commit_is_merged,

@@ -190,7 +190,8 @@ pub fn events_in_which_a_text_stands_are_found_latest_first(keeper: &dyn Keeper)
 pub fn a_follower_sees_every_event_once(keeper: &dyn Keeper) {
     let run = begun(keeper);
     let mut position = Position::default();
-    let mut follow = || run.log_from(&mut position).unwrap().events().map(|event| event.seq.0).collect::<Vec<_>>();
+    let mut follow =
+        || run.log_from(&mut position, Seq(0)).unwrap().events().map(|event| event.seq.0).collect::<Vec<_>>();
     assert_eq!(follow(), [1]);
     assert_eq!(follow(), [0; 0]);
     let mut writer = run.begin(&request()).unwrap();
@@ -201,12 +202,31 @@ pub fn a_follower_sees_every_event_once(keeper: &dyn Keeper) {
     assert_eq!(follow(), [0; 0]);
 }
 
+pub fn a_follower_that_begins_behind_an_event_sees_every_later_one_once(keeper: &dyn Keeper) {
+    let run = three(keeper);
+    for after in 0..=5 {
+        let mut position = Position::default();
+        let mut follow = || -> Vec<_> {
+            let scan = run.log_from(&mut position, Seq(after)).unwrap();
+            scan.events().map(|event| event.seq.0).filter(|seq| *seq > after).collect()
+        };
+        assert_eq!(follow(), (after + 1..=3).collect::<Vec<_>>(), "after {after}");
+        assert_eq!(follow(), [0; 0], "after {after}");
+    }
+    let mut position = Position::default();
+    run.log_from(&mut position, Seq(3)).unwrap();
+    let mut writer = run.begin(&request()).unwrap();
+    commit(&mut *writer, &[plain(4, "waits")]).unwrap();
+    let newer = run.log_from(&mut position, Seq(3)).unwrap();
+    assert_eq!(newer.events().map(|event| event.seq.0).collect::<Vec<_>>(), [4]);
+}
+
 pub fn a_follower_reads_a_log_from_its_beginning_that_was_replaced(keeper: &dyn Keeper) {
     let run = three(keeper);
     let mut position = Position::default();
-    assert_eq!(run.log_from(&mut position).unwrap().last_seq(), Seq(3));
+    assert_eq!(run.log_from(&mut position, Seq(0)).unwrap().last_seq(), Seq(3));
     keeper.put_log(run.id(), &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
-    let again = run.log_from(&mut position).unwrap();
+    let again = run.log_from(&mut position, Seq(0)).unwrap();
     assert_eq!(again.events().map(|event| event.seq.0).collect::<Vec<_>>(), [1, 2]);
 }
 

@@ -140,7 +140,7 @@ impl Follow {
     /// # Errors
     /// [`crate::runs::Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
-        let scan = self.run.log_from(&mut self.position)?;
+        let scan = self.run.log_from(&mut self.position, self.after)?;
         let report = page(&scan, self.after, None);
         self.after = self.after.max(scan.last_seq());
         Ok(report)

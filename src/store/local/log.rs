@@ -58,9 +58,17 @@ fn said_position(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
 }
 
-/// The whole lines after `position`, which advances past them.
-pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position) -> Read<LogScan> {
+/// The whole lines after `position`, which advances past them. At the beginning of an orderly log, those up to the event
+/// `after` are left out.
+pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq) -> Read<LogScan> {
     let stat = file.stat().map_err(io::Error::from)?;
+    if *position == Position::default() && after > Seq(0) {
+        let LogTail { end, whole, unended, .. } = LogTail::read(file, after)?;
+        if end.at.is_some() && end.ordered && !end.has_others && !unended {
+            *position = Position { log: stat.inode, offset: whole };
+            return Ok(LogScan::of_end(end));
+        }
+    }
     if stat.inode != position.log || position.offset > stat.len {
         *position = Position { log: stat.inode, offset: 0 };
     }

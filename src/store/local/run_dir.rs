@@ -105,8 +105,8 @@ impl StoredRun for RunDir {
         Ok(self.tail(since)?.map(|tail| tail.end))
     }
 
-    fn log_from(&self, position: &mut Position) -> Result<LogScan, StoreError> {
-        Ok(self.read(|file| scan_from(&**file, position))?.unwrap_or_default())
+    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
+        Ok(self.read(|file| scan_from(&**file, position, after))?.unwrap_or_default())
     }
 
     fn first_event(&self) -> Result<Option<Event>, StoreError> {
