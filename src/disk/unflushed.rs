@@ -1,8 +1,8 @@
 //! Files that are replaced and never flushed: caches and notes, on which nothing depends.
 
 use crate::disk::dir::{Dir, NEW_FILE};
-use crate::disk::error::DiskError;
-use crate::disk::file_system::Rename;
+use crate::disk::error::{DiskError, Operation};
+use crate::disk::file_system::{Errno, FileType, Open, Rename};
 use crate::model::Timestamp;
 
 /// What the name of a temporary file begins and ends with. Between them are the process and a number: processes that replace
@@ -28,6 +28,18 @@ pub(crate) fn replace_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(),
     dir.rename(&new, name, Rename::Replace).inspect_err(|_| {
         let _ = dir.remove(&new);
     })
+}
+
+/// Puts `text` in place of one of the same length, such as a time, which takes a fortieth of the time of [`replace_unflushed`].
+/// A reader may see a part of either.
+pub(crate) fn overwrite_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
+    let is_there = dir.look(name).is_ok_and(|stat| stat.kind == FileType::RegularFile && stat.len == text.len() as u64);
+    if !is_there {
+        return replace_unflushed(dir, name, text);
+    }
+    let file = dir.open_own(name, Open::Write { mode: NEW_FILE })?;
+    let fault = |errno: Errno| DiskError::Io { action: Operation::Write, path: dir.join(name), source: errno.into() };
+    file.write_at(text.as_bytes(), 0).map(drop).map_err(fault)
 }
 
 /// Removes the temporary files that dead processes left in `dir`.

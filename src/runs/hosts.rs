@@ -288,7 +288,7 @@ pub(crate) fn is_elsewhere(cx: &Context, host: AgentHost, session: &SessionId) -
 /// Notes that a host has called a hook for `event`. Without a project, or when it cannot be noted, nothing happens.
 pub(crate) fn note_call(cx: &Context, host: AgentHost, event: &str) {
     if let Ok(project) = cx.project() {
-        let _ = project.keep_host_note(&call_note(host, event), &cx.now().to_string());
+        let _ = project.overwrite_host_note(&call_note(host, event), &cx.now().to_string());
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::codec::{LogEnd, LogScan};
-use crate::disk::FilePart;
+use crate::disk::{FilePart, Stat};
 use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
@@ -388,20 +388,20 @@ pub(in crate::store) struct Found {
     /// The stamps of all that shows whether other runs may be open, from before they were looked at.
     pub(in crate::store) world: String,
     /// The stamps of [`MaybeOpen::known`].
-    pub(in crate::store) stamps: Vec<String>,
-    /// The stamps of [`MaybeOpen::ids`].
+    pub(in crate::store) stamps: Vec<u64>,
+    /// What was seen of [`MaybeOpen::ids`].
     pub(in crate::store) looked_at: Vec<LookedAt>,
     /// The finished runs.
     pub(in crate::store) over: Over,
 }
 
-/// The stamps of a run's files from before it is read.
-#[derive(Debug, Default)]
+/// The metadata of a run's files from before it is read.
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::store) struct LookedAt {
     /// That of `run.yaml`.
-    pub(in crate::store) text: Option<String>,
-    /// That of `run.yaml` and the log.
-    pub(in crate::store) both: Option<String>,
+    pub(in crate::store) text: Option<Stat>,
+    /// That of the log.
+    pub(in crate::store) log: Option<Stat>,
 }
 
 /// The finished runs that a store saw.

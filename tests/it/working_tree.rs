@@ -296,7 +296,7 @@ fn no_command_that_a_repository_names_is_run() {
     assert_eq!(seen["working_tree"], json!({"state": "dirty", "paths": ["changed", "new"], "reason": null}));
     fs::write(sandbox.path("sub/inner"), "changed\n").unwrap();
     let seen = sandbox.flow(["resume", "r1", "--json"]).ok().json();
-    assert_eq!(seen["working_tree"]["paths"], json!(["changed", "sub", "new"]));
+    assert_eq!(seen["working_tree"]["paths"], json!(["changed", "new", "sub"]));
     assert_eq!(mined.run(), BTreeSet::new());
 }
 

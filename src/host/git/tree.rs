@@ -38,8 +38,9 @@ const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
 
 /// Asks for changed and staged paths. `dirty` prevents git from looking into submodules, where it would read their
 /// configuration.
-const CHANGED: &[&str] =
-    &["status", "--porcelain=v1", "-z", "--untracked-files=no", "--renames", "--ignore-submodules=dirty"];
+const CHANGED: [&str; 5] = ["status", "--porcelain=v1", "-z", "--renames", "--ignore-submodules=dirty"];
+/// Asks for untracked files as well, or for none.
+const UNTRACKED: [&str; 2] = ["--untracked-files=all", "--untracked-files=no"];
 
 /// Whether there are uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,16 +55,15 @@ pub enum WorkingTree {
 
 /// A question for uncommitted changes that git is answering, or why it could not be asked.
 #[derive(Debug)]
-pub struct AskedForChanges<'a>(Result<Listings<'a>, String>);
+pub struct AskedForChanges<'a>(Result<Listing<'a>, String>);
 
-/// The two commands that list uncommitted changes, as they run.
+/// The command that lists uncommitted changes, as it runs.
 #[derive(Debug)]
-struct Listings<'a> {
+struct Listing<'a> {
     git: &'a Git,
     own: Vec<String>,
     apart: Apart,
-    changed: Asked,
-    untracked: Asked,
+    status: Asked,
 }
 
 /// A repository with a configuration of flow's own.
@@ -117,20 +117,18 @@ impl Git {
         if self.top(dir).is_none() {
             return AskedForChanges(Err("not a git repository".to_owned()));
         }
-        AskedForChanges(self.start_listings(dir, own, state()))
+        AskedForChanges(self.start_listing(dir, own, state()))
     }
 
-    fn start_listings(&self, dir: &Path, own: Vec<String>, state: Option<PathBuf>) -> Result<Listings<'_>, String> {
+    fn start_listing(&self, dir: &Path, own: Vec<String>, state: Option<PathBuf>) -> Result<Listing<'_>, String> {
         let apart = self.apart(dir, state, Instant::now() + self.limit)?;
-        let changed = self.start(&apart.variables, &apart.top, CHANGED).map_err(Silence::why)?;
-        // Exclude `own` in the command: listing thousands of runs would take too long. A command of its own, because
-        // `git status` sees a rename only if it looks at both names.
-        let mut others = vec!["ls-files", "--others", "--exclude-standard", "-z", "--full-name", "--", ":(top)"];
+        let mut question = [&CHANGED[..], &[UNTRACKED[0], "--", ":(top)"]].concat();
+        // Leave out `own` in the command: listing thousands of runs would take too long.
         let left_out: Vec<_> =
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
-        others.extend(left_out.iter().map(String::as_str));
-        let untracked = self.start(&apart.variables, &apart.top, &others).map_err(Silence::why)?;
-        Ok(Listings { git: self, own, apart, changed, untracked })
+        question.extend(left_out.iter().map(String::as_str));
+        let status = self.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
+        Ok(Listing { git: self, own, apart, status })
     }
 
     /// Changed and staged paths, including submodules, and whether some were cut off. `status` was asked for [`CHANGED`].
@@ -168,7 +166,8 @@ impl Git {
         if inner.top == apart.top {
             return Ok(false); // What lies there is no repository of its own.
         }
-        let status = self.start(&inner.variables, &inner.top, CHANGED).map_err(Silence::why).map_err(within)?;
+        let question = [&CHANGED[..], &UNTRACKED[1..]].concat();
+        let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why).map_err(within)?;
         let (paths, cut) = self.changed(&inner, status, &[], deadline, depth - 1).map_err(within)?;
         Ok(cut || !paths.is_empty())
     }
@@ -289,7 +288,7 @@ impl AskedForChanges<'_> {
     /// What git answers.
     #[must_use]
     pub fn answer(self) -> WorkingTree {
-        match self.0.and_then(Listings::paths) {
+        match self.0.and_then(Listing::paths) {
             Ok((paths, _)) if !paths.is_empty() => WorkingTree::Dirty(paths),
             Ok((_, false)) => WorkingTree::Clean,
             Ok((_, true)) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
@@ -298,20 +297,11 @@ impl AskedForChanges<'_> {
     }
 }
 
-impl Listings<'_> {
+impl Listing<'_> {
     /// The changed and the untracked paths, and whether some were cut off.
     fn paths(self) -> Result<(Vec<String>, bool), String> {
-        let Self { git, own, apart, changed, untracked } = self;
-        let deadline = Instant::now() + git.limit;
-        let (mut paths, mut cut) = git.changed(&apart, changed, &own, deadline, DEPTH)?;
-        let untracked = listing(untracked, deadline)?;
-        cut |= is_cut(&untracked);
-        let whole = untracked.iter().rposition(|&byte| byte == 0).unwrap_or(0);
-        let untracked = untracked[..whole].split(|&byte| byte == 0).filter(|path| !path.is_empty());
-        let untracked = untracked.map(|path| String::from_utf8_lossy(path).into_owned());
-        paths.extend(untracked.filter(|path| !is_own(path, &own)));
-        paths.truncate(PATHS);
-        Ok((paths, cut))
+        let Self { git, own, apart, status } = self;
+        git.changed(&apart, status, &own, Instant::now() + git.limit, DEPTH)
     }
 }
 

@@ -140,14 +140,15 @@ impl Runs {
         Self::read(cx, project, found, worth)
     }
 
-    fn read(cx: &Context, project: &Project, found: MaybeOpen, remember: bool) -> Result<Self> {
+    fn read(cx: &Context, project: &Project, mut found: MaybeOpen, remember: bool) -> Result<Self> {
         let mut to_cache = HashMap::new();
         let mut runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
             if remember && listed.follows_from_files() {
                 to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
             }
         })?;
-        runs.summaries.extend(found.known.iter().cloned());
+        let known = if remember { found.known.clone() } else { std::mem::take(&mut found.known) };
+        runs.summaries.extend(known);
         newest_first(&mut runs.summaries);
         if remember {
             project.runs().remember(found, &|id| to_cache.get(id).cloned());

@@ -1,7 +1,7 @@
 //! What hooks of agents' hosts remember: a note for each session, and a log of trouble. Both are in the cache: they are
 //! never flushed, may be deleted, and nothing depends on them.
 
-use crate::disk::{Dir, append_bounded, replace_unflushed, sweep_unflushed};
+use crate::disk::{Dir, append_bounded, overwrite_unflushed, replace_unflushed, sweep_unflushed};
 use crate::model::Timestamp;
 use crate::store::error::StoreError;
 use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
@@ -35,6 +35,12 @@ impl Project {
     pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
         Ok(replace_unflushed(&hosts, name, text)?)
+    }
+
+    /// As [`Self::keep_host_note`], for a short text that always has the same length.
+    pub(crate) fn overwrite_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
+        Ok(overwrite_unflushed(&hosts, name, text)?)
     }
 
     /// Replaces the note `name` by what `change` makes of it, under the project's lock. Returns whether it did.

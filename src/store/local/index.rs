@@ -13,7 +13,7 @@
 //! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
 //! is ignored, or it names every open run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, NEW_FILE, Rename, flush, replace_unflushed};
@@ -22,9 +22,9 @@ use crate::store::error::StoreError;
 use crate::store::local::finished::{self, FinishedRuns};
 use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, REOPENING_TMP, RUNS};
 use crate::store::local::lock::Lock;
-use crate::store::local::open_runs::{OpenRun, OpenRuns};
+use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
-use crate::store::local::stamps::{entry, log_in, stamp, stamp_of, text_at};
+use crate::store::local::stamps::{entry, log_in, number, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{Found, LookedAt, MaybeOpen, Over, Reopening};
 
@@ -50,7 +50,7 @@ impl Project {
                 Ok(still_open(&runs, listed, reopening))
             }
             listed => {
-                let known = listed.map(OpenRuns::summaries).unwrap_or_default();
+                let known = listed.map(OpenRuns::by_id).unwrap_or_default();
                 let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
                 Ok(all_but_over(&runs, world, known, &finished)?)
             }
@@ -60,25 +60,24 @@ impl Project {
     /// Implements [`RunStore::remember`](crate::store::RunStore::remember).
     pub(super) fn note_read(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
         let MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over }) } = read else { return };
-        let known = known.into_iter().zip(stamps).map(|(summary, stamp)| {
-            let id = summary.head.run_id.clone();
-            OpenRun(id, Some((stamp, summary)))
-        });
-        let mut open: Vec<_> = known.collect();
+        let mut listed = OpenRuns::new(world);
+        listed.known.extend(known.into_iter().zip(stamps).map(|(summary, stamp)| KnownRun(stamp, summary)));
         let mut ended = Vec::new();
         for (id, looked_at) in ids.into_iter().zip(looked_at) {
             match (summary_of(&id), looked_at) {
                 (Some(summary), LookedAt { text: Some(text), .. }) if summary.head.status.is_terminal() => {
-                    ended.push((text, summary));
+                    ended.push((stamp(&text), summary));
                 }
-                (Some(summary), LookedAt { both: Some(both), .. }) if !summary.head.status.is_terminal() => {
-                    open.push(OpenRun(id, Some((both, summary))));
+                (Some(summary), LookedAt { text: Some(text), log: Some(log) })
+                    if !summary.head.status.is_terminal() =>
+                {
+                    listed.known.push(KnownRun(number(&[text, log]), summary));
                 }
-                _ => open.push(OpenRun(id, None)),
+                _ => listed.unknown.push(id),
             }
         }
         let _: Result<(), DiskError> = self.in_cache(|cache, _| {
-            let recent = match over {
+            listed.recent = match over {
                 Over::All { mut known, is_outdated } if is_outdated => {
                     known.append(&mut ended);
                     finished::write(cache, &known)?;
@@ -96,7 +95,7 @@ impl Project {
                     recent
                 }
             };
-            OpenRuns::new(world, open, recent).write(cache)
+            listed.write(cache)
         });
     }
 
@@ -108,7 +107,8 @@ impl Project {
             let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
             let Some(summary) = read() else { return Ok(()) };
             finished::append(cache, &[(stamp.clone(), summary)])?;
-            listed.open.retain(|OpenRun(open, _)| open != id);
+            listed.known.retain(|run| run.1.head.run_id != *id);
+            listed.unknown.retain(|open| open != id);
             listed.recent.push((id.clone(), stamp));
             listed.recent.drain(..listed.recent.len().saturating_sub(RECENT));
             remembered = true;
@@ -149,7 +149,7 @@ impl Project {
         let links = runs.stat().ok()?.links;
         let runs = match cache {
             Some(cache) => fresh(&cache, &runs, outside).ok()??,
-            None if runs.names().ok()?.is_empty() => OpenRuns::new(String::new(), Vec::new(), Vec::new()),
+            None if runs.names().ok()?.is_empty() => OpenRuns::new(String::new()),
             None => return None,
         };
         Some(KnownOpen { runs, links })
@@ -165,7 +165,7 @@ impl Project {
                 return Ok(());
             }
             let Some(world) = world(runs, Some(cache), outside)? else { return Ok(()) };
-            listed.open.push(OpenRun(id.clone(), None));
+            listed.unknown.push(id.clone());
             listed.world = world;
             listed.write(cache)
         });
@@ -197,39 +197,34 @@ pub(super) struct KnownOpen {
 
 /// The runs of a list that is up to date, and those that may have been opened since.
 fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen {
-    let OpenRuns { world, open, recent, .. } = listed;
-    let mut found = Found { world, stamps: Vec::new(), looked_at: Vec::new(), over: Over::Recent(Vec::new()) };
-    let (mut known, mut ids) = (Vec::new(), Vec::new());
-    for OpenRun(id, summary) in open {
-        let looked_at = LookedAt::at(runs, &id);
-        match summary {
-            Some((stamp, summary)) if looked_at.both.as_ref() == Some(&stamp) => {
-                known.push(summary);
-                found.stamps.push(stamp);
-            }
-            _ => {
-                ids.push(id);
-                found.looked_at.push(looked_at);
-            }
-        }
-    }
+    let OpenRuns { world, known: listed_runs, unknown, recent, .. } = listed;
     let changed = recent.iter().filter(|(id, stamp)| stamp_of(runs, id).as_ref() != Some(stamp)).map(|(id, _)| id);
-    let listed: HashSet<_> = known.iter().map(|run| &run.head.run_id).chain(&ids).cloned().collect();
-    for id in changed.chain(&reopening) {
-        if !listed.contains(id) {
-            ids.push(id.clone());
-            found.looked_at.push(LookedAt::at(runs, id));
+    let others: Vec<RunId> = changed.cloned().chain(reopening).collect();
+    let (mut known, mut stamps) = (Vec::with_capacity(listed_runs.len()), Vec::with_capacity(listed_runs.len()));
+    let mut ids = unknown;
+    for KnownRun(stamp, summary) in listed_runs {
+        if LookedAt::at(runs, &summary.head.run_id).number() == Some(stamp) {
+            known.push(summary);
+            stamps.push(stamp);
+        } else {
+            ids.push(summary.head.run_id);
         }
     }
-    found.over = Over::Recent(recent);
-    MaybeOpen { known, ids, found: Some(found) }
+    for id in others {
+        if !ids.contains(&id) && !known.iter().any(|run| run.head.run_id == id) {
+            ids.push(id);
+        }
+    }
+    // Take the stamps before the runs are read: a later change then gives them others.
+    let looked_at = ids.iter().map(|id| LookedAt::at(runs, id)).collect();
+    MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over: Over::Recent(recent) }) }
 }
 
 /// All runs but those that are over, as far as it is known. A known summary needs no reading.
 fn all_but_over(
     runs: &Dir,
     world: Option<String>,
-    mut summaries: HashMap<RunId, (String, RunSummary)>,
+    mut summaries: HashMap<RunId, KnownRun>,
     finished: &FinishedRuns,
 ) -> Result<MaybeOpen, DiskError> {
     let mut entries = Vec::new();
@@ -238,24 +233,25 @@ fn all_but_over(
     let (mut stamps, mut looked_at) = (Vec::new(), Vec::new());
     for entry in entries {
         // Take the stamps before the run is read: a later change then gives it others.
-        let Some(text) = text_at(runs, &entry).map(|file| stamp(&file)) else {
+        let Some(text) = text_at(runs, &entry) else {
             ids.push(entry.0);
             looked_at.push(LookedAt::default());
             continue;
         };
-        if let Some(summary) = finished.summary(&entry.0, &text) {
-            over.push((text, summary));
+        let text_stamp = stamp(&text);
+        if let Some(summary) = finished.summary(&entry.0, &text_stamp) {
+            over.push((text_stamp, summary));
             continue;
         }
-        let both = log_in(runs, &entry.0).map(|file| text.clone() + &stamp(&file));
+        let seen = LookedAt { text: Some(text), log: log_in(runs, &entry.0) };
         match summaries.remove(&entry.0) {
-            Some((stamp, summary)) if both.as_ref() == Some(&stamp) => {
+            Some(KnownRun(stamp, summary)) if seen.number() == Some(stamp) => {
                 known.push(summary);
                 stamps.push(stamp);
             }
             _ => {
                 ids.push(entry.0);
-                looked_at.push(LookedAt { text: Some(text), both });
+                looked_at.push(seen);
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::model::{RunId, RunSummary};
 use crate::store::error::StoreError;
 use crate::store::local::finished::FinishedRuns;
 use crate::store::local::layout::{CACHE, RUNS};
-use crate::store::local::open_runs::OpenRuns;
+use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
 use crate::store::local::stamps::{Entry, entry, log_in, number, stamp, text_at};
 use crate::store::run_store::RunStamp;
@@ -33,7 +33,7 @@ impl Project {
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let cached = LazyLock::new(|| Cached {
             finished: cache.as_ref().map(FinishedRuns::read).unwrap_or_default(),
-            open: cache.as_ref().and_then(OpenRuns::read).map(OpenRuns::summaries).unwrap_or_default(),
+            open: cache.as_ref().and_then(OpenRuns::read).map(OpenRuns::by_id).unwrap_or_default(),
         });
         let (send, batches) = mpsc::channel();
         let batches = Mutex::new(batches);
@@ -121,18 +121,17 @@ fn look_up(
 /// What the caches know of the runs.
 struct Cached {
     finished: FinishedRuns,
-    open: HashMap<RunId, (String, RunSummary)>,
+    open: HashMap<RunId, KnownRun>,
 }
 
 impl Cached {
     /// The summary of a run, if the files that it follows from have not changed.
     fn summary(&self, runs: &Dir, entry: &Entry) -> Option<RunSummary> {
-        let text = stamp(&text_at(runs, entry)?);
-        if let Some(summary) = self.finished.summary(&entry.0, &text) {
+        let text = text_at(runs, entry)?;
+        if let Some(summary) = self.finished.summary(&entry.0, &stamp(&text)) {
             return Some(summary);
         }
-        let (known, summary) = self.open.get(&entry.0)?;
-        let both = text + &stamp(&log_in(runs, &entry.0)?);
-        (both == *known).then(|| summary.clone())
+        let KnownRun(known, summary) = self.open.get(&entry.0)?;
+        (number(&[text, log_in(runs, &entry.0)?]) == *known).then(|| summary.clone())
     }
 }
