@@ -73,7 +73,7 @@ impl Asked {
             failed => {
                 kill(&mut self.child);
                 Err(Silence::NoAnswer(match failed {
-                    Err(error) => format!("cannot wait for git: {error}"),
+                    Err(error) => format!("cannot read what git says: {error}"),
                     Ok(_) => format!("git took longer than {} s", self.limit.as_secs_f32()),
                 }))
             }
@@ -98,11 +98,11 @@ impl Asked {
             let mut ready = watched.iter().map(|pipe| !pipe.revents().is_empty());
             let [out, complaint] = pipes.map(|pipe| pipe.is_some() && ready.next() == Some(true));
             // If git has more output than is read, the closed pipe stops it with a failure.
-            if out && self.out.read(OUTPUT_BYTES) == OUTPUT_BYTES {
+            if out && self.out.read(OUTPUT_BYTES)? == OUTPUT_BYTES {
                 self.out.from = None;
             }
             if complaint {
-                self.complaint.read(COMPLAINT_BYTES);
+                self.complaint.read(COMPLAINT_BYTES)?;
             }
         }
     }
@@ -131,19 +131,20 @@ impl<R: Read> Pipe<R> {
         Self { from, bytes: Vec::new() }
     }
 
-    /// Reads what is there, keeps at most `most` bytes of all, and returns how many it has. If reading fails, what was
-    /// read is treated as a short output; git's exit status decides.
-    fn read(&mut self, most: usize) -> usize {
+    /// Reads what is there, keeps at most `most` bytes of all, and returns how many it has.
+    fn read(&mut self, most: usize) -> io::Result<usize> {
         let mut part = [0; PART];
         match self.from.as_mut().map(|from| from.read(&mut part)) {
             Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            // A part of what git says may mean something else than all of it.
+            Some(Err(error)) => return Err(error),
             Some(Ok(len)) if len > 0 => {
                 self.bytes.extend_from_slice(&part[..len]);
                 self.bytes.truncate(most);
             }
-            _ => self.from = None,
+            Some(Ok(_)) | None => self.from = None,
         }
-        self.bytes.len()
+        Ok(self.bytes.len())
     }
 }
 
@@ -158,4 +159,31 @@ fn cannot_start(command: &Command, error: &io::Error) -> Silence {
 /// Whether git had more output than was read.
 pub(super) fn is_cut(out: &[u8]) -> bool {
     out.len() >= OUTPUT_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says something, and then fails.
+    struct Breaking(usize);
+
+    impl Read for Breaking {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => Err(io::ErrorKind::Interrupted.into()),
+                2 => (&b"acme"[..]).read(into),
+                _ => Err(io::Error::other("the pipe broke")),
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_what_git_says_is_not_taken_for_all_of_it() {
+        let mut pipe = Pipe::of(Some(Breaking(0)));
+        assert_eq!(pipe.read(10).unwrap(), 0);
+        assert_eq!(pipe.read(10).unwrap(), 4);
+        assert!(pipe.read(10).is_err());
+    }
 }
