@@ -63,7 +63,7 @@ impl Job<'_> {
     /// line that it writes to standard error.
     ///
     /// # Errors
-    /// If there is no shell, or the command cannot be waited for.
+    /// If there is no shell, or the command cannot be waited for, or what it says cannot be read.
     pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
         let watch = Watch::begin()?;
         let mut command = Command::new("sh");
@@ -105,6 +105,10 @@ impl Job<'_> {
                 Ok(Message::Output(bytes)) => output.extend(bytes),
                 Ok(Message::Line(line)) => told(&line),
                 Ok(Message::Closed) => open -= 1,
+                Ok(Message::Unreadable(error)) => {
+                    end(child);
+                    return Err(error);
+                }
                 Err(_) => {}
             }
             if output.len() > self.most {
@@ -137,6 +141,7 @@ impl Job<'_> {
                 Ok(Message::Output(bytes)) => output.extend(bytes),
                 Ok(Message::Line(line)) => told(&line),
                 Ok(Message::Closed) => open -= 1,
+                Ok(Message::Unreadable(error)) => return Err(error),
                 Err(_) => break,
             }
         }
@@ -152,6 +157,8 @@ pub(super) enum Message {
     Line(String),
     /// One of the two pipes was closed.
     Closed,
+    /// Standard output cannot be read: what was read may be a part only.
+    Unreadable(io::Error),
 }
 
 /// Reads the pipes of a child in threads of their own: reading them in turn could block.
@@ -166,7 +173,11 @@ pub(super) fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
             loop {
                 match out.read(&mut bytes) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Ok(0) | Err(_) => break,
+                    Err(error) => {
+                        let _ = send.send(Message::Unreadable(error));
+                        break;
+                    }
+                    Ok(0) => break,
                     Ok(len) if send.send(Message::Output(bytes[..len].to_vec())).is_err() => break,
                     Ok(_) => {}
                 }
