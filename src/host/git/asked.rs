@@ -31,6 +31,17 @@ pub(super) struct Asked {
     limit: Duration,
     out: Pipe<ChildStdout>,
     complaint: Pipe<ChildStderr>,
+    /// Whether it has ended and was waited for.
+    is_over: bool,
+}
+
+/// Nobody wants to know any more.
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.is_over {
+            kill(&mut self.child);
+        }
+    }
 }
 
 /// What git answered.
@@ -63,20 +74,19 @@ impl Asked {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
-        Ok(Self { child, limit, out, complaint })
+        Ok(Self { child, limit, out, complaint, is_over: false })
     }
 
-    /// Waits for the answer. If it is not whole at the deadline, git is killed.
+    /// Waits for the answer. If it is not whole at the deadline, git is killed, as it is when nobody waits for it.
     pub(super) fn answer(mut self, deadline: Instant) -> Result<Answer, Silence> {
         match self.read(deadline).and_then(|is_whole| if is_whole { self.wait(deadline) } else { Ok(None) }) {
-            Ok(Some(status)) => Ok(Answer { status, out: self.out.bytes, complaint: self.complaint.bytes }),
-            failed => {
-                kill(&mut self.child);
-                Err(Silence::NoAnswer(match failed {
-                    Err(error) => format!("cannot read what git says: {error}"),
-                    Ok(_) => format!("git took longer than {} s", self.limit.as_secs_f32()),
-                }))
+            Ok(Some(status)) => {
+                self.is_over = true;
+                let [out, complaint] = [&mut self.out.bytes, &mut self.complaint.bytes].map(std::mem::take);
+                Ok(Answer { status, out, complaint })
             }
+            Ok(None) => Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32()))),
+            Err(error) => Err(Silence::NoAnswer(format!("cannot read what git says: {error}"))),
         }
     }
 
@@ -185,5 +195,14 @@ mod tests {
         assert_eq!(pipe.read(10).unwrap(), 0);
         assert_eq!(pipe.read(10).unwrap(), 4);
         assert!(pipe.read(10).is_err());
+    }
+
+    #[test]
+    fn a_git_that_nobody_waits_for_is_ended() {
+        let mut command = Command::new("sleep");
+        let asked = Asked::start(command.arg("60"), Duration::from_secs(60)).unwrap();
+        let pid = asked.child.id();
+        drop(asked);
+        assert!(!crate::host::process::answers(pid));
     }
 }

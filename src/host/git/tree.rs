@@ -62,8 +62,9 @@ pub struct AskedForChanges<'a>(Result<Listing<'a>, String>);
 struct Listing<'a> {
     git: &'a Git,
     own: Vec<String>,
-    apart: Apart,
+    // Dropped before the directory that it uses.
     status: Asked,
+    apart: Apart,
 }
 
 /// A repository with a configuration of flow's own.

@@ -8,7 +8,7 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, life};
-use crate::runs::look::resume::{Look, Looked, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::look::resume::{Looked, ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
@@ -127,7 +127,7 @@ pub(in crate::runs) fn brief_of(
 
 fn look(cx: &Context, work: &OpenWork, session: Option<&SessionId>) -> Result<Looked> {
     let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
-    resume_here(&heeding_own_run_only(cx), work, &asked, Look::Quick)
+    resume_here(&heeding_own_run_only(cx), work, &asked, None)
 }
 
 fn of_run(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {

@@ -128,8 +128,10 @@ pub enum TreeState {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
+    // git takes longer than everything else here, so it begins before the runs are read.
+    let asked = cx.project().ok().map(|project| ask_for_changes(cx, &project));
     let mut report = match OpenWork::read(cx) {
-        Ok(work) => resume_here(cx, &work, request, Look::Whole)?.report,
+        Ok(work) => resume_here(cx, &work, request, asked)?.report,
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
             no_project(around.as_deref())
         }
@@ -148,15 +150,6 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(report)
 }
 
-/// How much to look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runs) enum Look {
-    /// The working tree as well, by asking git.
-    Whole,
-    /// Only flow's own files: a hook has some milliseconds.
-    Quick,
-}
-
 /// What was found here.
 pub(in crate::runs) struct Looked {
     pub(in crate::runs) report: ResumeReport,
@@ -172,12 +165,13 @@ impl Looked {
     }
 }
 
-/// As [`resume`] of this work, without other worktrees.
+/// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some
+/// milliseconds, asks nothing.
 pub(in crate::runs) fn resume_here(
     cx: &Context,
     work: &OpenWork,
     request: &ResumeRequest,
-    look: Look,
+    asked: Option<AskedForChanges<'_>>,
 ) -> Result<Looked> {
     let OpenWork { project, runs, .. } = work;
     let caller = cx.caller(request.session.clone(), None)?;
@@ -196,8 +190,6 @@ pub(in crate::runs) fn resume_here(
         Some(how) => Some(claim(cx, project, &*run, request.session.clone(), how)?),
         None => None,
     };
-    // git takes longer than everything else here, so it answers while the run is read.
-    let asked = (look == Look::Whole).then(|| ask_for_changes(cx, project));
     let view = if request.all { for_reading(cx, project, &*run) } else { for_deciding(cx, project, &*run) };
     let tree = asked.map(AskedForChanges::answer);
     let view = match view {
