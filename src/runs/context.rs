@@ -371,13 +371,18 @@ impl Context {
         Catalog::new(Arc::clone(&self.disk), flow_dir)
     }
 
-    /// The state of the files that git writes: if it is unchanged, git has not changed any run. `None` if it cannot be
-    /// determined.
+    /// The state of the files that git writes, and the boot of the machine: if they are unchanged, neither git nor a power
+    /// cut has changed any run. `None` if they cannot be determined.
     pub(crate) fn outside(&self, project: &Project) -> Option<String> {
-        match self.git.top(project.root()) {
-            Some(top) => git_stamp(&*self.disk, &self.git.index(&top)?),
-            None => Some("no repository".to_owned()),
-        }
+        let of_git = match self.git.top(project.root()) {
+            Some(top) => git_stamp(&*self.disk, &self.git.index(&top)?)?,
+            None => "no repository".to_owned(),
+        };
+        Some(format!("{of_git}|{}", self.boot()))
+    }
+
+    fn boot(&self) -> String {
+        self.options.boot.clone().or_else(boot_id).unwrap_or_default()
     }
 
     /// How long to wait for another writer: as the caller or the environment says.
@@ -391,7 +396,7 @@ impl Context {
     /// The writer, and how long it waits for another one.
     pub(crate) fn write_request(&self, now: Timestamp, wait: Duration) -> WriteRequest {
         let writer = Writer { pid: std::process::id(), command: self.options.command.clone(), since: now };
-        WriteRequest { wait, writer, boot: self.options.boot.clone().or_else(boot_id).unwrap_or_default() }
+        WriteRequest { wait, writer, boot: self.boot() }
     }
 
     /// The caller: the session given, or that of the environment.

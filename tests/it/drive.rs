@@ -166,6 +166,7 @@ fn killed_before_any_call_the_same_command_goes_on() {
     };
     let project = begun();
     let empty = Tree::of(&project.0.root());
+    project.0.forget_answers_of_git();
     let (answer, calls) = calls(&project.0, &args);
     answer.ok();
     let deaths: Vec<_> = calls.iter().filter(|call| call.changes_something()).collect();
@@ -174,6 +175,7 @@ fn killed_before_any_call_the_same_command_goes_on() {
     let every = if std::env::var_os("FLOW_DRIVE").is_some_and(|which| which == "all") { 1 } else { 5 };
     for death in deaths.iter().step_by(every) {
         empty.restore(&project.0.root());
+        project.0.forget_answers_of_git();
         let killed = killed_at(&project.0, death, &args);
         assert_eq!(killed.code, None, "{death:?}: {killed:?}");
         let ended = project.0.flow(args).ok();

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
@@ -35,9 +35,9 @@ const CONFIG_BYTES: u64 = 1 << 20;
 const KEPT: &str = "asked-";
 /// What the name of one that is being written ends with, behind the process that writes it.
 const NEW: &str = ".new";
-/// How long the file must have been the same before an answer is kept. Within a tick of the file system's clock a second
-/// change could go unnoticed.
-const SETTLED: Duration = Duration::from_millis(100);
+/// How long the configuration must have been the same when its answer was kept. Within a tick of the file system's clock a
+/// second change could go unnoticed.
+const SETTLED: Duration = Duration::from_millis(20);
 
 /// A key and its value; `None` if the key has no value.
 pub(super) type Setting = (Vec<u8>, Option<Vec<u8>>);
@@ -51,7 +51,7 @@ impl Git {
         state: Option<&Path>,
         deadline: Instant,
     ) -> Result<Option<Vec<Setting>>, Silence> {
-        let Some(stamp) = stamp_of(places) else { return Ok(None) };
+        let Some(stamp) = Stamp::of(places) else { return Ok(None) };
         let kept = state.map(|state| Kept { state, name: name_of(&places.common) });
         if let Some(answer) = kept.as_ref().and_then(|kept| kept.answer(&stamp)) {
             return Ok(Some(settings_in(&answer)));
@@ -61,7 +61,7 @@ impl Git {
         if !matches!(answer.status.code(), Some(0 | NO_SUCH_KEY)) || is_cut(&answer.out) {
             return Ok(None);
         }
-        if let Some(kept) = kept.filter(|_| stamp_of(places).as_ref() == Some(&stamp)) {
+        if let Some(kept) = kept.filter(|_| Stamp::of(places).as_ref() == Some(&stamp)) {
             // Without it the next call asks again.
             let _ = kept.keep(&stamp, &answer.out);
         }
@@ -79,23 +79,36 @@ pub(super) fn settings_in(out: &[u8]) -> Vec<Setting> {
     entries.map(setting).collect()
 }
 
-/// A text that differs after a change of the repository's configuration. `None` if more than this file decides, or it has
-/// only just changed.
-fn stamp_of(places: &Places) -> Option<String> {
-    let file = places.common.join("config");
-    let meta = file.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= CONFIG_BYTES)?;
-    let changed = Duration::new(meta.ctime().try_into().ok()?, meta.ctime_nsec().try_into().ok()?);
-    let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + changed).ok()?;
-    if age < SETTLED || memmem::find(&fs::read(&file).ok()?.to_ascii_lowercase(), b"include").is_some() {
-        return None;
-    }
-    for other in [places.git_dir.join("config.worktree"), places.top.join(".gitmodules")] {
-        if !other.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+/// What differs after a change of the repository's configuration.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    text: String,
+    /// When the file changed last.
+    changed: Duration,
+}
+
+impl Stamp {
+    /// `None` if more than the file in the common directory decides.
+    fn of(places: &Places) -> Option<Self> {
+        let file = places.common.join("config");
+        let meta = file.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= CONFIG_BYTES)?;
+        if memmem::find(&fs::read(&file).ok()?.to_ascii_lowercase(), b"include").is_some() {
             return None;
         }
+        for other in [places.git_dir.join("config.worktree"), places.top.join(".gitmodules")] {
+            if !other.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+                return None;
+            }
+        }
+        let changed = changed_at(&meta)?;
+        let times = [meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
+        let text = format!("v1 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
+        Some(Self { text, changed })
     }
-    let numbers = [meta.dev(), meta.ino(), meta.len(), meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
-    Some(format!("v1 {numbers:?} {changed:?}"))
+}
+
+fn changed_at(meta: &Metadata) -> Option<Duration> {
+    Some(Duration::new(meta.ctime().try_into().ok()?, meta.ctime_nsec().try_into().ok()?))
 }
 
 fn name_of(repository: &Path) -> String {
@@ -109,15 +122,18 @@ struct Kept<'s> {
 }
 
 impl Kept<'_> {
-    fn answer(&self, stamp: &str) -> Option<Vec<u8>> {
+    fn answer(&self, stamp: &Stamp) -> Option<Vec<u8>> {
         let file = self.path();
-        file.symlink_metadata().ok().filter(is_private)?;
+        let meta = file.symlink_metadata().ok().filter(is_private)?;
+        if changed_at(&meta)? < stamp.changed + SETTLED {
+            return None;
+        }
         let bytes = fs::read(file).ok()?;
-        Some(bytes.strip_prefix(stamp.as_bytes())?.strip_prefix(b"\n")?.to_owned())
+        Some(bytes.strip_prefix(stamp.text.as_bytes())?.strip_prefix(b"\n")?.to_owned())
     }
 
     #[expect(clippy::disallowed_methods, reason = "a private file in the user's state directory")]
-    fn keep(&self, stamp: &str, answer: &[u8]) -> io::Result<()> {
+    fn keep(&self, stamp: &Stamp, answer: &[u8]) -> io::Result<()> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         sweep(self.state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
         drop_oldest(self.state, KEPT, NEW);
@@ -125,7 +141,7 @@ impl Kept<'_> {
         let new = self.state.join(format!("{}.{}.{made}{NEW}", self.name, std::process::id()));
         // An address may have a password in it.
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(&[stamp.as_bytes(), b"\n", answer].concat())?;
+        file.write_all(&[stamp.text.as_bytes(), b"\n", answer].concat())?;
         fs::rename(&new, self.path()).inspect_err(|_| drop(fs::remove_file(&new)))
     }
 

@@ -349,9 +349,9 @@ fn asked(sandbox: &Sandbox, ask: impl FnOnce(&Git)) -> String {
     fs::read_to_string(log).unwrap_or_default()
 }
 
-/// So that an answer about a file that was just written is kept.
+/// So that a kept answer about a file that was just written counts.
 fn settle() {
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(50));
 }
 
 #[test]

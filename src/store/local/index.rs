@@ -11,16 +11,17 @@
 //! and the last one without a lock. Whoever writes a list of open runs gives it the stamps from before the runs were looked
 //! at. A run that begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
 //! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
-//! is ignored, or it names every open run.
+//! is ignored, or it names every open run. A power cut may take `reopening` and spare a list, so a list counts only until
+//! the next start of the machine, which is a part of what is `outside`.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Links, NEW_FILE, Rename, flush, replace_unflushed};
+use crate::disk::{Dir, Disk, DiskError, Errno, Links, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
 use crate::store::local::finished::{self, FinishedRuns};
-use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, REOPENING_TMP, RUNS};
+use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
@@ -128,12 +129,7 @@ impl Project {
                     ids.push(id.clone());
                 }
                 ids.drain(..ids.len().saturating_sub(REOPENING));
-                let text = serde_json::to_string(&ids).unwrap_or_default();
-                // Flushed: a power cut that took this but not the run's new status would hide the run.
-                cache.remove(REOPENING_TMP)?;
-                flush(&*cache.create(REOPENING_TMP, text.as_bytes(), NEW_FILE)?, || cache.join(REOPENING_TMP))?;
-                cache.rename(REOPENING_TMP, REOPENING_RUNS, Rename::Replace)?;
-                cache.sync()
+                replace_unflushed(cache, REOPENING_RUNS, &serde_json::to_string(&ids).unwrap_or_default())
             })?)
         };
         if noted().is_err() {

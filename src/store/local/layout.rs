@@ -36,8 +36,6 @@ pub const CACHE: &str = ".cache";
 pub const OPEN_RUNS: &str = "open-runs.json";
 /// Below [`CACHE`]: the runs that are being reopened.
 pub const REOPENING_RUNS: &str = "reopening";
-/// The next file of this name, written under the project's lock.
-pub const REOPENING_TMP: &str = ".reopening.tmp";
 /// Below [`CACHE`]: summaries of finished runs.
 pub const FINISHED_RUNS: &str = "finished-runs";
 /// Below [`CACHE`]: one file for each session of an agent's host, written by hooks.

@@ -373,6 +373,7 @@ impl Scene {
             Some(left) => self.base.restore_over(&left, &self.sandbox),
             None => self.base.restore(&self.sandbox),
         }
+        self.sandbox.forget_answers_of_git();
         self.sandbox.put_clock(self.clock);
     }
 
