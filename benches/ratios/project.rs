@@ -84,7 +84,8 @@ impl Project {
     pub fn with_events(home: &Path, activities: usize, events: usize) -> Self {
         let project = Self::with_activities(home, activities);
         let flow = project.flow();
-        let note = ReportRequest { kind: Some("btw_update".to_owned()), ..ReportRequest::default() };
+        let data = serde_json::json!({ "message": "still at it" });
+        let note = ReportRequest { kind: Some("btw_update".to_owned()), data: Some(data), ..ReportRequest::default() };
         for _ in activities..events {
             let request = EmitRequest {
                 workflow: "debug".to_owned(),
