@@ -263,12 +263,18 @@ fn runs(home: &Path, floor: &Floor, sizes: &Sizes, table: &mut Table) {
     ));
 }
 
-/// Readers of one run, which may be long.
-fn readers(home: &Path, sizes: &Sizes, table: &mut Table) {
-    let payload = payload(home);
+/// Projects with a run of each length. The longest one has no more activities than the one before.
+fn of_every_length(home: &Path, sizes: &Sizes) -> ([usize; 4], Vec<Project>) {
     let lengths = [sizes.few, sizes.some, sizes.many, sizes.most];
     let mut projects: Vec<_> = lengths[..3].iter().map(|&length| Project::with_activities(home, length)).collect();
     projects.push(Project::with_events(home, sizes.many, sizes.most));
+    (lengths, projects)
+}
+
+/// Readers of one run, which may be long.
+fn readers(home: &Path, sizes: &Sizes, table: &mut Table) {
+    let payload = payload(home);
+    let (lengths, projects) = of_every_length(home, sizes);
     let calls = [
         "resume",
         "next",
@@ -299,9 +305,7 @@ fn readers(home: &Path, sizes: &Sizes, table: &mut Table) {
 
 /// A record that is repeated: one of the last, and the first one.
 fn retries(home: &Path, sizes: &Sizes, table: &mut Table) {
-    let lengths = [sizes.few, sizes.some, sizes.many, sizes.most];
-    let mut projects: Vec<_> = lengths[..3].iter().map(|&length| Project::with_activities(home, length)).collect();
-    projects.push(Project::with_events(home, sizes.many, sizes.most));
+    let (lengths, projects) = of_every_length(home, sizes);
     let many = lengths.map(|length| length.min(sizes.many));
     for (which, bounds) in [("a late", [1.4, 2.0]), ("the first", [3.0, 15.0])] {
         let timed = projects.iter().zip(many).map(|(project, activities)| {

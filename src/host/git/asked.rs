@@ -35,7 +35,7 @@ pub(super) struct Asked {
     is_over: bool,
 }
 
-/// Nobody wants to know any more.
+/// Ends a git whose answer is not waited for.
 impl Drop for Asked {
     fn drop(&mut self) {
         if !self.is_over {

@@ -39,8 +39,10 @@ const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
 /// Asks for changed and staged paths. `dirty` prevents git from looking into submodules, where it would read their
 /// configuration.
 const CHANGED: [&str; 5] = ["status", "--porcelain=v1", "-z", "--renames", "--ignore-submodules=dirty"];
-/// Asks for untracked files as well, or for none.
-const UNTRACKED: [&str; 2] = ["--untracked-files=all", "--untracked-files=no"];
+/// Asks for untracked files as well.
+const UNTRACKED: &str = "--untracked-files=all";
+/// Asks for no untracked files.
+const TRACKED: &str = "--untracked-files=no";
 
 /// Whether there are uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl Git {
 
     fn start_listing(&self, dir: &Path, own: Vec<String>, state: Option<PathBuf>) -> Result<Listing<'_>, String> {
         let apart = self.apart(dir, state, Instant::now() + self.limit)?;
-        let mut question = [&CHANGED[..], &[UNTRACKED[0], "--", ":(top)"]].concat();
+        let mut question = [&CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
         // Leave out `own` in the command: listing thousands of runs would take too long.
         let left_out: Vec<_> =
             own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
@@ -167,7 +169,7 @@ impl Git {
         if inner.top == apart.top {
             return Ok(false); // What lies there is no repository of its own.
         }
-        let question = [&CHANGED[..], &UNTRACKED[1..]].concat();
+        let question = [&CHANGED[..], &[TRACKED]].concat();
         let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why).map_err(within)?;
         let (paths, cut) = self.changed(&inner, status, &[], deadline, depth - 1).map_err(within)?;
         Ok(cut || !paths.is_empty())

@@ -128,10 +128,12 @@ pub enum TreeState {
 /// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
-    // git takes longer than everything else here, so it begins before the runs are read.
-    let asked = cx.project().ok().map(|project| ask_for_changes(cx, &project));
-    let mut report = match OpenWork::read(cx) {
-        Ok(work) => resume_here(cx, &work, request, asked)?.report,
+    let mut report = match cx.project() {
+        Ok(project) => {
+            // git takes longer than everything else here, so it begins before the runs are read.
+            let asked = ask_for_changes(cx, &project);
+            resume_here(cx, &OpenWork::of(cx, project)?, request, Some(asked))?.report
+        }
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
             no_project(around.as_deref())
         }

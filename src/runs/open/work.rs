@@ -22,8 +22,12 @@ impl OpenWork {
     /// # Errors
     /// [`NoProject`](crate::runs::Error::NoProject) and others when the project cannot be used.
     pub(crate) fn read(cx: &Context) -> Result<Self> {
+        Self::of(cx, cx.project()?)
+    }
+
+    /// As [`Self::read`], of this project.
+    pub(crate) fn of(cx: &Context, project: Project) -> Result<Self> {
         let since = Instant::now();
-        let project = cx.project()?;
         let runs = Runs::read_open(cx, &project)?;
         Ok(Self { project, runs, since })
     }

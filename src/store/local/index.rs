@@ -8,8 +8,7 @@
 //! `.flow/.cache/finished-runs` has its current summary ([`crate::store::local::finished`]).
 //!
 //! All of them are only caches: they may be deleted, and are ignored when in doubt. Readers and writers replace the first
-//! and the last one without a lock. Whoever writes a list of open runs gives it the stamps from before the runs were looked
-//! at. A run that begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
+//! and the last one without a lock. A list of open runs has the stamps from before its writer looked at the runs. A run that begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
 //! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
 //! is ignored, or it names every open run. A power cut may take `reopening` and spare a list, so a list counts only until
 //! the next start of the machine, which is a part of what is `outside`.
