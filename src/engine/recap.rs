@@ -14,11 +14,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::codec::digest;
 use crate::engine::{Attempt, History, RunState};
-use crate::model::{APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName};
+use crate::model::{
+    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName, TextDigest,
+};
 
-/// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes.
-const VERSION: u64 = 1;
+/// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
+/// version made is neither read nor compared. Version 1 stood in no digest.
+const VERSION: u64 = 2;
 /// How many of the last entries of `completed_activities` a recap keeps.
 pub const RECENT: usize = 20;
 
@@ -99,6 +103,18 @@ impl Recap {
         history.condense();
         let form = Form { v: VERSION, pinned: self.pinned.clone(), history };
         serde_json::to_string(&form).unwrap_or_default()
+    }
+
+    /// The digest by which an event names a recap with this text.
+    #[must_use]
+    pub fn digest_of(text: &str) -> TextDigest {
+        TextDigest(format!("{VERSION}:{}", digest(text.as_bytes())))
+    }
+
+    /// Whether a recap that an event names so was made by this version.
+    #[must_use]
+    pub fn is_of_this_version(named: &TextDigest) -> bool {
+        named.0.split_once(':').is_some_and(|(version, _)| version == VERSION.to_string())
     }
 
     /// Reads a text of [`Self::text`]; `None` if it is none, or of another version.
@@ -189,16 +205,23 @@ impl History {
         needed.extend(landmarks.into_values());
         needed.extend(attempts.len().checked_sub(1));
         needed.extend(of_phase.into_values().filter(|&at| !attempts[at].is_good(counted)));
-        // What is kept must not look as if nothing had come after it.
+        // What is kept must not look as if nothing had come after it. Of what came before it, only that may be asked for
+        // which an earlier recap kept: what ended well and still counts, such a recap may have left out.
         loop {
             let mut more: BTreeSet<usize> = BTreeSet::new();
-            for kept in needed.iter().map(|&at| &attempts[at]) {
+            for (at, kept) in needed.iter().map(|&at| (at, &attempts[at])) {
                 more.extend(latest.get(kept.id.as_str()));
-                if !kept.is_good(counted) {
-                    let place = (kept.phase.as_ref(), kept.id.as_str());
-                    more.extend(settlers.get(&place).into_iter().chain(good.get(&place)));
-                    more.extend(tried.get(kept.id.as_str()));
+                if kept.is_good(counted) {
+                    continue;
                 }
+                let place = (kept.phase.as_ref(), kept.id.as_str());
+                more.extend(settlers.get(&place).filter(|&&settler| settler > at));
+                // Whether a person withdrew the work, or only this record of it.
+                if kept.status.is_completed() {
+                    more.extend(good.get(&place));
+                }
+                // That it was tried follows from `completed_activities` otherwise.
+                more.extend(tried.get(kept.id.as_str()).filter(|&&tried| !attempts[tried].is_good(counted)));
             }
             let before = needed.len();
             needed.extend(more);

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
-    Caller, Command, Decision, Fault, History, Reconciled, Refusal, Repair, RunState, Trail, asks_workflow, decide,
-    is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
+    Caller, Command, Decision, Fault, History, Recap, Reconciled, Refusal, Repair, RunState, Trail, asks_workflow,
+    decide, is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
 };
 use crate::machine::Machine;
 use crate::model::{
@@ -378,7 +378,7 @@ impl<'a> Transaction<'a> {
         let text = self.next_text.take().expect("BUG: nothing was appended");
         let recap = recap_with(self, &events);
         if let (Some(recap), Some(last)) = (&recap, events.last_mut()) {
-            last.recap = Some(TextDigest(digest(recap.as_bytes())));
+            last.recap = Some(Recap::digest_of(recap));
         }
         let batch = Batch { events: &events, old_text: self.text.text(), new_text: text.text() };
         let before = self.text.document().state.last_seq;

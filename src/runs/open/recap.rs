@@ -1,7 +1,7 @@
 //! Reads a run from its recap and the end of its log, for questions about its present. How long the log is does not matter
 //! then.
 
-use crate::codec::{LogEnd, LogScan, digest};
+use crate::codec::{LogEnd, LogScan};
 use crate::engine::{History, Recap, is_free, joined, machine_of, read_run, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Event, EventKind};
@@ -38,7 +38,7 @@ pub(in crate::runs) fn from_log(cx: &Context, project: &Project, run: &dyn Store
 fn sealed(log: &LogScan) -> Option<String> {
     let (at, named) = log.events().rev().find_map(|event| Some((event.seq, event.recap.as_ref()?)))?;
     let text = Recap::of(log.events().take_while(|event| event.seq <= at))?.text();
-    (digest(text.as_bytes()) == named.0).then_some(text)
+    (Recap::digest_of(&text) == *named).then_some(text)
 }
 
 /// How many events there are at least from one recap to the next.
@@ -91,7 +91,7 @@ fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>>
     let Some(mut recap) = Recap::read(text).filter(|_| !run.is_log_changed()) else { return Ok(None) };
     let Some(end) = run.end(recap.seq())?.filter(|end| end.ordered && !end.has_others) else { return Ok(None) };
     let named = end.at.as_ref().filter(|at| at.seq == recap.seq()).and_then(|at| at.recap.as_ref());
-    if named.is_none_or(|named| named.0 != digest(text.as_bytes())) {
+    if named.is_none_or(|named| *named != Recap::digest_of(text)) {
         return Ok(None);
     }
     let goes_on = end.newer.iter().try_for_each(|event| recap.take(event));
