@@ -307,6 +307,24 @@ fn readers_read_only_the_open_runs_that_have_changed() {
 }
 
 #[test]
+fn an_open_run_whose_log_alone_has_changed_is_read() {
+    let (sandbox, ids) = many_open(40);
+    let (run, before) = (&ids[3], listed_run(&sandbox, &ids[3]));
+    let (text, log) = (sandbox.read(run, "run.yaml"), sandbox.read(run, "events.jsonl"));
+    sandbox.record(run, "preflight", "a");
+    let put = |name: &str, text: &str| std::fs::write(sandbox.run_dir(run).join(name), text).unwrap();
+    let recorded = sandbox.read(run, "events.jsonl");
+    put("run.yaml", &text);
+    put("events.jsonl", &log);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(listed_run(&sandbox, run), before);
+    sandbox.flow(["hud"]).ok();
+    // A writer was killed after its line was in the log.
+    put("events.jsonl", &recorded);
+    assert_ne!(listed_run(&sandbox, run), before);
+}
+
+#[test]
 fn after_a_commit_or_a_clone_the_first_reader_looks_at_all_runs_and_the_next_one_at_few() {
     if !can_inject("after_a_commit_or_a_clone_the_first_reader_looks_at_all_runs") {
         return;
