@@ -3,6 +3,7 @@
 //! `{"v":1,"seq":18,…,"crc":"9f3c2a11"}`: `crc` is CRC-32C (Castagnoli) over all bytes before `,"crc"`. A line that
 //! does not verify is torn, damaged or from another program; see `docs/format.md`.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The length of `,"crc":"xxxxxxxx"}`.
@@ -37,14 +38,14 @@ impl LineFault {
     }
 }
 
-/// Seals `object` into one line that ends with a line break.
+/// Seals `object`, an event or another JSON object that is not empty, into one line that ends with a line break.
 ///
 /// # Panics
-/// When `object` is empty.
+/// When it is no such object.
 #[must_use]
-pub fn seal(object: &Map<String, Value>) -> String {
-    assert!(!object.is_empty(), "BUG: an empty line cannot be sealed");
-    let mut line = serde_json::to_string(object).expect("a JSON object can be written");
+pub fn seal(object: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(object).expect("BUG: it cannot be written as JSON");
+    assert!(line.starts_with("{\""), "BUG: only an object that is not empty can be sealed");
     line.pop(); // the closing brace returns behind the checksum
     let crc = crc32c::crc32c(line.as_bytes());
     line.push_str(&format!(",\"crc\":\"{crc:08x}\"}}\n"));

@@ -82,7 +82,7 @@ impl Rewrite {
     /// One record may be as large as a document, so several salvaged records may not fit into the line.
     fn fits(&self, now: Timestamp) -> Option<Self> {
         let event = self.event(&EventId::new("0".repeat(26)).ok()?, now, Some(&"0".repeat(64)))?;
-        (seal(&event.to_object()).len() <= limits::LINE_BYTES).then(|| self.clone())
+        (seal(&event).len() <= limits::LINE_BYTES).then(|| self.clone())
     }
 
     fn without_salvaged(&self) -> Self {
@@ -122,7 +122,7 @@ impl Rewrite {
     pub(super) fn bytes(&self, id: &EventId, now: Timestamp, quarantined: Option<&str>) -> Vec<u8> {
         let event = self.event(id, now, quarantined).expect("BUG: a text that was read before");
         let mut bytes = self.lines.clone();
-        bytes.extend(seal(&event.to_object()).into_bytes());
+        bytes.extend(seal(&event).into_bytes());
         bytes
     }
 }

@@ -1,7 +1,7 @@
 //! The events of a run: one for each line of `events.jsonl`.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
@@ -27,7 +27,8 @@ pub struct Event {
     /// The digest of the `run.yaml` that was written with this event. A `run.yaml` with another digest was edited by
     /// hand.
     pub run: Option<TextDigest>,
-    /// The digest of the recap of the run after this event, if one was made then; see [`crate::engine::Recap`].
+    /// The digest of the recap of the run after this event with the version of its form, if one was made then; see
+    /// [`crate::engine::Recap`].
     pub recap: Option<TextDigest>,
 }
 
@@ -374,29 +375,26 @@ impl EventKind {
         }
     }
 
-    fn body(&self) -> Map<String, Value> {
-        let value = match self {
-            Self::RunStarted(body) => serde_json::to_value(body),
-            Self::RunAdopted(body) => serde_json::to_value(body),
-            Self::ActivityRecorded(body) => serde_json::to_value(body),
-            Self::Emitted(body) => serde_json::to_value(body),
+    /// Writes the fields that events of this type have, as one object.
+    fn body<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::RunStarted(body) => body.serialize(to),
+            Self::RunAdopted(body) => body.serialize(to),
+            Self::ActivityRecorded(body) => body.serialize(to),
+            Self::Emitted(body) => body.serialize(to),
             Self::RunBlocked(body)
             | Self::RunUnblocked(body)
             | Self::RunCompleted(body)
             | Self::RunFailed(body)
             | Self::RunCancelled(body)
-            | Self::RunReopened(body) => serde_json::to_value(body),
-            Self::SessionEnded(body) => serde_json::to_value(body),
-            Self::RunClaimed(body) => serde_json::to_value(body),
-            Self::RunEdited(body) => serde_json::to_value(body),
-            Self::WorkflowAdopted(body) => serde_json::to_value(body),
-            Self::LogRepaired(body) => serde_json::to_value(body),
-            Self::ModesChanged(body) => serde_json::to_value(body),
-            Self::Unknown(event) => return event.body.clone(),
-        };
-        match value {
-            Ok(Value::Object(body)) => body,
-            _ => unreachable!("BUG: an event body is not an object"),
+            | Self::RunReopened(body) => body.serialize(to),
+            Self::SessionEnded(body) => body.serialize(to),
+            Self::RunClaimed(body) => body.serialize(to),
+            Self::RunEdited(body) => body.serialize(to),
+            Self::WorkflowAdopted(body) => body.serialize(to),
+            Self::LogRepaired(body) => body.serialize(to),
+            Self::ModesChanged(body) => body.serialize(to),
+            Self::Unknown(event) => event.body.serialize(to),
         }
     }
 
@@ -456,30 +454,43 @@ impl UnknownEvent {
     }
 }
 
-impl Event {
-    /// Converts to the object that is sealed into a line.
-    #[must_use]
-    pub fn to_object(&self) -> Map<String, Value> {
-        let mut object = Map::new();
-        let version = match &self.kind {
+/// The object that is sealed into a line.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Line<'e> {
+            v: u64,
+            seq: Seq,
+            id: &'e EventId,
+            at: Timestamp,
+            #[serde(rename = "type")]
+            kind: &'e str,
+            #[serde(flatten, serialize_with = "EventKind::body")]
+            body: &'e EventKind,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            run: Option<&'e TextDigest>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            recap: Option<&'e TextDigest>,
+        }
+        let v = match &self.kind {
             EventKind::Unknown(event) => event.version,
             _ => LINE_VERSION,
         };
-        object.insert("v".into(), version.into());
-        object.insert("seq".into(), self.seq.0.into());
-        object.insert("id".into(), self.id.as_str().into());
-        object.insert("at".into(), self.at.to_string().into());
-        object.insert("type".into(), self.kind.name().into());
-        object.extend(self.kind.body());
-        if let Some(run) = &self.run {
-            object.insert("run".into(), run.0.clone().into());
-        }
-        if let Some(recap) = &self.recap {
-            object.insert("recap".into(), recap.0.clone().into());
-        }
-        object
+        let line = Line {
+            v,
+            seq: self.seq,
+            id: &self.id,
+            at: self.at,
+            kind: self.kind.name(),
+            body: &self.kind,
+            run: self.run.as_ref(),
+            recap: self.recap.as_ref(),
+        };
+        line.serialize(to)
     }
+}
 
+impl Event {
     /// Reads a line, without its line break, whose seal was checked. An unknown type or a newer version gives
     /// [`EventKind::Unknown`].
     ///

@@ -370,7 +370,7 @@ impl LockedState<'_> {
     pub fn commit(&mut self, event: &Event) -> Result<Committed, StoreError> {
         assert!(event.seq == self.next_seq(), "BUG: event {} is not the next one", event.seq);
         let files = changes_of(event).expect("BUG: the event is not about modes");
-        let line = seal(&event.to_object());
+        let line = seal(event);
         if line.len() > limits::LINE_BYTES {
             return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
         }

@@ -3,15 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::{Map, Value};
-
 use crate::engine::Attempt;
 use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, FileContent};
-use crate::runs::look::log::{LogReport, page};
+use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::observe::{Observed, RunReport};
 use crate::store::Project;
@@ -79,7 +77,7 @@ impl FeedRun<'_> {
     /// A part of its log: at most `limit` events after the position `after`.
     #[must_use]
     pub fn log(&self, after: Seq, limit: usize) -> LogReport {
-        page(self.observed.log(), after, Some(limit))
+        page_of(self.observed.log(), after, Some(limit))
     }
 
     /// The events after a cursor, at most `limit`.
@@ -93,12 +91,7 @@ impl FeedRun<'_> {
         let shown: Vec<&Event> = newer.by_ref().take(limit).collect();
         let more = newer.next().is_some();
         let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
-        EventsAfter {
-            events: shown.iter().map(|event| event.to_object()).collect(),
-            cursor: end.unwrap_or(start),
-            reset,
-            more,
-        }
+        EventsAfter { events: shown.into_iter().cloned().collect(), cursor: end.unwrap_or(start), reset, more }
     }
 }
 
@@ -130,7 +123,7 @@ impl FromStr for Cursor {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventsAfter {
     /// The events, as `log` reports them.
-    pub events: Vec<Map<String, Value>>,
+    pub events: Vec<Event>,
     /// Where they end.
     pub cursor: Cursor,
     /// Whether the event at the given cursor is not in the log any more. Then these are the events from the beginning.

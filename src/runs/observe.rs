@@ -16,7 +16,7 @@ use crate::runs::export::WholeRun;
 use crate::runs::look::card::{Card, HolderLife, Judged, judged, judged_then};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::life::lives;
-use crate::runs::look::log::page;
+use crate::runs::look::log::page_of;
 use crate::runs::look::outlook::Definitions;
 use crate::runs::look::show::{
     ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
@@ -348,13 +348,13 @@ impl Observed {
     pub(super) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
         let Some(at) = at else {
             let run = self.report(cx, project, &Definitions::default(), None)?;
-            let log = page(&self.view.log, Seq(0), None);
+            let log = page_of(&self.view.log, Seq(0), None);
             let evidence = self.evidence(cx, project, &run)?;
             let (activities, machine) = (self.activities().to_vec(), self.machine().cloned());
             return Ok(WholeRun { run, activities, evidence, log, machine, now: cx.clock.now() });
         };
         let (run, then) = self.report_at(cx, project, at)?;
-        let log = page(&self.view.log.until(at), Seq(0), None);
+        let log = page_of(&self.view.log.until(at), Seq(0), None);
         let evidence = self.evidence(cx, project, &run)?;
         let activities = then.history.attempts().to_vec();
         Ok(WholeRun { run, activities, evidence, log, machine: then.machine, now: cx.clock.now() })

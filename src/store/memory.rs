@@ -131,7 +131,7 @@ impl RunStore for MemoryStore {
 }
 
 fn sealed(events: &[Event]) -> Result<String, StoreError> {
-    let lines: Vec<_> = events.iter().map(|event| seal(&event.to_object())).collect();
+    let lines: Vec<_> = events.iter().map(seal).collect();
     if lines.iter().any(|line| line.len() > limits::LINE_BYTES) {
         return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
     }
@@ -272,7 +272,7 @@ impl RunWriter for MemoryWriter<'_> {
     }
 
     fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
-        let has_text = |event: &&Event| seal(&event.to_object()).contains(text);
+        let has_text = |event: &&Event| seal(*event).contains(text);
         Ok(self.seen.scan().events().rev().filter(has_text).cloned().collect())
     }
 

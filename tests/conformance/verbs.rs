@@ -46,7 +46,7 @@ fn stored(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
 /// All that a run says: its text, its log and its activities.
 fn all_of(run: &dyn StoredRun) -> Vec<String> {
     let log = run.log().unwrap();
-    let lines = log.events().map(|event| json!(event.to_object()).to_string());
+    let lines = log.events().map(|event| json!(event).to_string());
     let names = run.activity_names().unwrap();
     let activities = names.iter().map(|(_, name)| format!("{name}\n{}", run.activity(name).unwrap().unwrap()));
     run.text().unwrap().into_iter().chain(lines).chain(activities).collect()

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
 use crate::cli::args::LogArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{Page, clip};
-use crate::model::Seq;
+use crate::model::{Event, Seq};
 use crate::picture::event_in_words;
 use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 
@@ -79,9 +77,8 @@ fn page(report: &LogReport) -> String {
 }
 
 /// An event in one line: position, time, type, and what matters for its type.
-fn line(event: &Map<String, Value>) -> String {
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
-    let seq = event.get("seq").and_then(Value::as_u64).unwrap_or_default();
-    let line = format!("{seq:>4}  {}  {:<18} {}", text("at"), text("type"), event_in_words(event));
+fn line(event: &Event) -> String {
+    let Event { seq, at, kind, .. } = event;
+    let line = format!("{:>4}  {at}  {:<18} {}", seq.0, kind.name(), event_in_words(event));
     crate::cli::page::clean(line.trim_end()).into_owned()
 }

@@ -89,7 +89,7 @@ impl Past {
     }
 
     fn bytes(&self) -> String {
-        self.events.iter().map(|event| seal(&event.to_object())).collect()
+        self.events.iter().map(seal).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The timeline in the trace event format of Chrome: the run is a process, each lane a thread, or several where work went
 //! on at the same time. Times are microseconds since 1970.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::engine::{Lane, SessionSpan, Span, SpanState, Timeline, Wait};
-use crate::model::Timestamp;
-use crate::picture::event::{event_in_words, text_in};
+use crate::model::{Event, EventKind, ReportType, StepReport, Timestamp};
+use crate::picture::event::event_in_words;
 use crate::picture::export::in_lines;
 use crate::picture::words::clean;
 use crate::runs::WholeRun;
@@ -124,19 +124,18 @@ fn complete(name: &str, category: &str, thread: u64, (from, to): (Timestamp, Tim
 }
 
 /// A point for a question, a blockade and its end.
-fn instant(event: &Map<String, Value>) -> Option<Value> {
-    let kind = text_in(event, "type");
-    let asks = |report: &Value| report.get("type").and_then(Value::as_str) == Some("waiting_for_user");
-    let name = match kind {
-        "run_blocked" => "blocked",
-        "run_unblocked" => "unblocked",
-        "emitted" if event.get("reports")?.as_array()?.iter().any(asks) => "question",
+fn instant(event: &Event) -> Option<Value> {
+    let asks = |report: &StepReport| report.kind() == Some(ReportType::WaitingForUser);
+    let name = match &event.kind {
+        EventKind::RunBlocked(_) => "blocked",
+        EventKind::RunUnblocked(_) => "unblocked",
+        EventKind::Emitted(emitted) if emitted.reports.iter().any(asks) => "question",
         _ => return None,
     };
-    let at: Timestamp = text_in(event, "at").parse().ok()?;
-    let about = json!({ "event": event.get("seq"), "about": clean(&event_in_words(event)) });
+    let (kind, at) = (event.kind.name(), microseconds(event.at));
+    let about = json!({ "event": event.seq, "about": clean(&event_in_words(event)) });
     Some(json!({
-        "ph": "i", "name": name, "cat": kind, "pid": PROCESS, "tid": 0, "ts": microseconds(at), "s": "p", "args": about,
+        "ph": "i", "name": name, "cat": kind, "pid": PROCESS, "tid": 0, "ts": at, "s": "p", "args": about,
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::picture::event::{seq_in, text_in};
+use crate::model::{Event, EventKind};
 use crate::runs::WholeRun;
 
 /// What the types of events begin with.
@@ -19,31 +19,37 @@ pub(super) fn batch(whole: &WholeRun) -> impl Iterator<Item = Value> {
     whole.log.events.iter().map(move |event| cloud_event(&source, event))
 }
 
-fn cloud_event(source: &str, event: &Map<String, Value>) -> Value {
-    let seq = seq_in(event);
+fn cloud_event(source: &str, event: &Event) -> Value {
+    let seq = event.seq.0;
     let mut shown = Map::new();
     shown.insert("specversion".to_owned(), json!("1.0"));
-    shown.insert("id".to_owned(), json!(text_in(event, "id")));
+    shown.insert("id".to_owned(), json!(event.id));
     shown.insert("source".to_owned(), json!(source));
-    shown.insert("type".to_owned(), json!(format!("{TYPES}{}", text_in(event, "type"))));
-    shown.insert("time".to_owned(), json!(text_in(event, "at")));
+    shown.insert("type".to_owned(), json!(format!("{TYPES}{}", event.kind.name())));
+    shown.insert("time".to_owned(), json!(event.at));
     shown.insert("sequence".to_owned(), json!(format!("{seq:0DIGITS$}")));
     if let Some(subject) = subject(event) {
         shown.insert("subject".to_owned(), json!(subject));
     }
     shown.insert("datacontenttype".to_owned(), json!("application/json"));
-    let body = event.iter().filter(|(key, _)| !HEAD.contains(&key.as_str()));
-    let body: Map<String, Value> = body.map(|(key, value)| (key.clone(), value.clone())).collect();
-    shown.insert("data".to_owned(), Value::Object(body));
+    let mut body = json!(event);
+    if let Some(body) = body.as_object_mut() {
+        body.retain(|key, _| !HEAD.contains(&key.as_str()));
+    }
+    shown.insert("data".to_owned(), body);
     Value::Object(shown)
 }
 
 /// The activity that is recorded, or else the step that the event is about; none if it is about several or none.
-fn subject(event: &Map<String, Value>) -> Option<&str> {
-    let activity = event.get("activity").and_then(|activity| activity.get("metadata")?.get("id")?.as_str());
-    let reports = event.get("reports").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut steps = reports.iter().filter_map(|report| report.get("step")?.as_str());
-    let step = steps.next().filter(|first| steps.all(|step| step == *first));
-    let phase = Some(text_in(event, "phase")).filter(|phase| !phase.is_empty());
-    activity.or(step).or(phase)
+fn subject(event: &Event) -> Option<String> {
+    match &event.kind {
+        EventKind::ActivityRecorded(record) => Some(record.id().to_string()),
+        EventKind::Emitted(emitted) => {
+            let mut steps = emitted.reports.iter().filter_map(|report| report.step.as_ref());
+            let only = steps.next().filter(|first| steps.all(|step| step == *first));
+            only.or(emitted.phase.as_ref()).map(ToString::to_string)
+        }
+        EventKind::RunStarted(started) => started.phase.as_ref().map(ToString::to_string),
+        _ => None,
+    }
 }

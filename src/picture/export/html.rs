@@ -31,15 +31,22 @@ fn latest(log: &LogReport) -> LogReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::model::{Event, EventId, EventKind, Seq, SessionEnded};
 
     #[test]
     fn of_a_long_log_the_latest_events_are_shown() {
         let log = |last: usize| {
-            let events = (1..=last).map(|seq| json!({ "seq": seq }).as_object().cloned().unwrap_or_default());
+            let events = (1..=last).map(|seq| Event {
+                seq: Seq(seq as u64),
+                id: EventId::new("x").unwrap(),
+                at: "2026-05-20T14:30:00Z".parse().unwrap(),
+                kind: EventKind::SessionEnded(SessionEnded { session: None, reason: None }),
+                run: None,
+                recap: None,
+            });
             LogReport { events: events.collect(), next: None, skipped: Vec::new(), more_skipped: 0 }
         };
-        let first = |last: usize| latest(&log(last)).events[0]["seq"].clone();
-        assert_eq!([first(3), first(EVENTS), first(EVENTS + 3)], [json!(1), json!(1), json!(4)]);
+        let first = |last: usize| latest(&log(last)).events[0].seq;
+        assert_eq!([first(3), first(EVENTS), first(EVENTS + 3)], [Seq(1), Seq(1), Seq(4)]);
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
-use crate::model::{RunStatus, StepStatus, Timestamp, hex};
-use crate::picture::event::{event_in_words, seq_in, text_in};
+use crate::model::{Event, RunStatus, StepStatus, Timestamp, hex};
+use crate::picture::event::event_in_words;
 use crate::picture::words::shortened;
 use crate::runs::{RunReport, WholeRun};
 
@@ -76,7 +76,7 @@ impl<'r> Trace<'r> {
             RunStatus::Failed => ERROR,
             RunStatus::Active | RunStatus::Blocked | RunStatus::Cancelled => UNSET,
         };
-        let events = whole.log.events.iter().filter_map(logged).collect();
+        let events = whole.log.events.iter().map(logged).collect();
         let name = format!("{} {}", summary.head.workflow, summary.head.run_id);
         let span = self.span(&self.root, &name, (timeline.from, timeline.to), attributes);
         finished(span, code, &run.card.reason, events)
@@ -173,11 +173,9 @@ fn finished(mut span: Map<String, Value>, code: u8, why: &str, events: Vec<Value
 }
 
 /// An event of the log as an event of the root.
-fn logged(event: &Map<String, Value>) -> Option<Value> {
-    let at: Timestamp = text_in(event, "at").parse().ok()?;
-    let seq = seq_in(event);
+fn logged(event: &Event) -> Value {
     let about = shortened(&event_in_words(event), WORDS).into_owned();
-    Some(point(at, text_in(event, "type"), vec![number("flow.seq", seq), said("flow.about", &about)]))
+    point(event.at, event.kind.name(), vec![number("flow.seq", event.seq.0), said("flow.about", &about)])
 }
 
 fn point(at: Timestamp, name: &str, attributes: Vec<Value>) -> Value {

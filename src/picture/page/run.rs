@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 
 use maud::{Markup, html};
-use serde_json::{Map, Value};
 
 use crate::engine::Attempt;
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, StepStatus, Timestamp};
+use crate::model::{ActivityStatus, Event, StepStatus, Timestamp};
 use crate::picture::diagram::diagram;
-use crate::picture::event::{event_in_words, seq_in, text_in};
+use crate::picture::event::event_in_words;
 use crate::picture::page::act::acts_on_run;
 use crate::picture::page::file::file_address;
 use crate::picture::page::runs::{look_of, look_of_group, tone};
@@ -399,7 +398,8 @@ fn origin(origin: &EvidenceOrigin) -> Markup {
 }
 
 fn log(view: &RunPage<'_>) -> Markup {
-    let (first, last) = (view.log.events.first().map_or(0, seq_in), view.log.events.last().map_or(0, seq_in));
+    let events = &view.log.events;
+    let (first, last) = (events.first().map_or(0, |event| event.seq.0), events.last().map_or(0, |event| event.seq.0));
     let is_alone = view.place() == Place::Alone;
     let total = if is_alone { view.run.at.unwrap_or(view.run.last).0 } else { view.run.last.0 };
     html! {
@@ -432,14 +432,12 @@ fn log(view: &RunPage<'_>) -> Markup {
 /// How many events a page of a log has.
 pub const LOG_PAGE: usize = 50;
 
-fn event_row(event: &Map<String, Value>) -> Markup {
-    let (seq, time) = (seq_in(event), text_in(event, "at"));
-    let at = time.parse::<Timestamp>().ok();
+fn event_row(event: &Event) -> Markup {
     html! {
-        tr data-key={ "e" (seq) "/" (text_in(event, "id")) } {
-            td.mono { (seq) }
-            td.dim { time datetime=(time) { (at.map(day_and_time).unwrap_or_default()) } }
-            td { (clean(text_in(event, "type"))) }
+        tr data-key={ "e" (event.seq) "/" (event.id) } {
+            td.mono { (event.seq) }
+            td.dim { time datetime=(event.at) { (day_and_time(event.at)) } }
+            td { (clean(event.kind.name())) }
             td { (shortened(&event_in_words(event), 400)) }
         }
     }

@@ -34,7 +34,8 @@ pub struct LogRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LogReport {
     /// The sealed events in order, as on disk without their checksum; `flow schema event` describes them.
-    pub events: Vec<Map<String, Value>>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub events: Vec<Event>,
     /// The position after which to go on, if `limit` left out events.
     pub next: Option<Seq>,
     /// Lines that are not events of flow; the first ten thousand.
@@ -66,10 +67,10 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
         && end.ordered
         && !end.has_others
     {
-        return Ok(part(end.newer.iter(), request.after, request.limit));
+        return Ok(part(end.newer, request.after, request.limit));
     }
     // Numbers of lines count from the beginning, and only all of a log tells what a merge brought.
-    Ok(page(&run.log()?, request.after, request.limit))
+    Ok(page(run.log()?, request.after, request.limit))
 }
 
 /// Starts to follow a run's log.
@@ -89,25 +90,31 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> 
 }
 
 /// A part of a log: at most `limit` events after the position `after`.
-pub(in crate::runs) fn page(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
-    let skipped = scan.skipped.iter();
-    let skipped = skipped
+fn page(scan: LogScan, after: Seq, limit: Option<usize>) -> LogReport {
+    let (skipped, more_skipped) = (skipped_lines(&scan), scan.more_skipped);
+    let newer = scan.lines.into_iter().map(|line| line.event).filter(|event| event.seq > after);
+    LogReport { skipped, more_skipped, ..part(newer, after, limit) }
+}
+
+/// The same of a log that is used further.
+pub(in crate::runs) fn page_of(scan: &LogScan, after: Seq, limit: Option<usize>) -> LogReport {
+    let newer = scan.events().filter(|event| event.seq > after).cloned();
+    LogReport { skipped: skipped_lines(scan), more_skipped: scan.more_skipped, ..part(newer, after, limit) }
+}
+
+fn skipped_lines(scan: &LogScan) -> Vec<SkippedLine> {
+    let lines = scan.skipped.iter();
+    lines
         .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
-        .collect();
-    let events = part(scan.events().filter(|event| event.seq > after), after, limit);
-    LogReport { skipped, more_skipped: scan.more_skipped, ..events }
+        .collect()
 }
 
 /// At most `limit` of these events, which come after the position `after`.
-fn part<'e>(mut newer: impl Iterator<Item = &'e Event>, after: Seq, limit: Option<usize>) -> LogReport {
-    let events: Vec<&Event> = newer.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+fn part(newer: impl IntoIterator<Item = Event>, after: Seq, limit: Option<usize>) -> LogReport {
+    let mut newer = newer.into_iter();
+    let events: Vec<_> = newer.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
     let last = events.last().map_or(after, |event| event.seq);
-    LogReport {
-        next: newer.next().map(|_| last),
-        events: events.into_iter().map(Event::to_object).collect(),
-        skipped: Vec::new(),
-        more_skipped: 0,
-    }
+    LogReport { next: newer.next().map(|_| last), events, skipped: Vec::new(), more_skipped: 0 }
 }
 
 /// A log that is followed.
@@ -141,8 +148,9 @@ impl Follow {
     /// [`crate::runs::Error::Store`] when the log cannot be read.
     pub fn poll(&mut self) -> Result<LogReport> {
         let scan = self.run.log_from(&mut self.position, self.after)?;
-        let report = page(&scan, self.after, None);
-        self.after = self.after.max(scan.last_seq());
+        let last = self.after.max(scan.last_seq());
+        let report = page(scan, self.after, None);
+        self.after = last;
         Ok(report)
     }
 }

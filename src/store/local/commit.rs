@@ -43,7 +43,7 @@ impl LockedRun<'_> {
         for event in batch.events {
             assert!(event.seq > before, "BUG: event {} does not follow {before}", event.seq);
             before = event.seq;
-            let line = seal(&event.to_object());
+            let line = seal(event);
             if line.len() > limits::LINE_BYTES {
                 return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
             }

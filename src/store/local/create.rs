@@ -81,7 +81,7 @@ impl Project {
             }
             activities.sync()?;
         }
-        let log: String = new.events.iter().map(|event| seal(&event.to_object())).collect();
+        let log: String = new.events.iter().map(seal).collect();
         for (name, text) in [(LOG, &log), (RUN_FILE, &new.text)] {
             flush(&*dir.create(name, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
         }

@@ -8,7 +8,7 @@ use axum::http::{Response, StatusCode};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::model::{Kind, RunId, Seq};
 use crate::picture::diagram;
@@ -214,7 +214,7 @@ async fn run_shown(
             let from = end.saturating_sub(LOG_PAGE as u64);
             let mut log = run.log(Seq(from), EVENTS);
             // By position and not by number: after a merge two events may have the same position.
-            log.events.retain(|event| event.get("seq").and_then(Value::as_u64).is_none_or(|seq| seq <= end));
+            log.events.retain(|event| event.seq.0 <= end);
             let view = RunPage {
                 run: &report,
                 activities: &activities,

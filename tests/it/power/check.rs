@@ -7,7 +7,6 @@ use flowrun::codec::{RunText, emit, unseal};
 use flowrun::engine::RunState;
 use flowrun::model::{Event, EventKind};
 use flowrun::runs;
-use serde_json::Value;
 
 use super::reference::{Reference, done, flow, has_lost_block, record_next, start, told};
 
@@ -143,8 +142,7 @@ fn sealed(log: &str) -> Result<Vec<Event>, String> {
 
 /// What an event is about, so that the same work is recognised when it is done at another time.
 fn shape(event: &Event) -> String {
-    let object = event.to_object();
-    let kind = object.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = event.kind.name().to_owned();
     match &event.kind {
         EventKind::ActivityRecorded(record) => format!("{kind} {}", record.id()),
         EventKind::Emitted(emitted) => {

@@ -103,7 +103,7 @@ pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
     }
     let resumed = runs::resume(&flow, &ResumeRequest { run: named(), ..ResumeRequest::default() });
     let resumed = resumed.map_err(|error| format!("resume fails: {}", cause(&error)))?;
-    let events = log.events.into_iter().map(Value::Object).collect();
+    let events = log.events.into_iter().map(|event| json!(event)).collect();
     Ok((events, json!({ "resume": essence(&json!(resumed)), "list": listed })))
 }
 

@@ -118,7 +118,7 @@ impl<'a> Rehearsal<'a> {
         self.assert_recorded(&history, &before, emitted);
         let seq = Seq(self.events.len() as u64 + 1);
         let event = Event { seq, id: self.event_id(), at: now(), kind, run: None, recap: None };
-        let line = seal(&event.to_object());
+        let line = seal(&event);
         assert_eq!(super::event_line::event(line.trim_end().as_bytes()).as_ref(), Ok(&event), "{line}");
         self.state.apply(&event);
         self.events.push(event);

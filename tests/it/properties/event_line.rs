@@ -10,7 +10,7 @@ pub fn holds(bytes: &[u8]) {
     let Some(sealed) = sealed(line) else { return };
     assert_every_change_is_noticed(&sealed);
     let Ok(event) = event(&sealed) else { return };
-    let again = seal(&event.to_object());
+    let again = seal(&event);
     let again = again.strip_suffix('\n').expect("a line ends in a line break");
     assert!(!again.contains('\n'), "two lines: {again}");
     let back = self::event(again.as_bytes());
