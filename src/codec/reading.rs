@@ -29,7 +29,7 @@ fn nodes(text: &str) -> Result<Node, YamlError> {
 /// The list item that replaces the lines that were cut out. Because of its dot it cannot be an activity id.
 const MARKER: &str = "flow.elided";
 /// Lists with fewer plain lines are not cut.
-const ELIDE_FROM: usize = 64;
+pub(super) const ELIDE_FROM: usize = 64;
 
 /// A `run.yaml`, read with most of its long list of completed activities cut out.
 #[derive(Debug, Clone)]
@@ -106,13 +106,14 @@ impl Reading {
         list.map_or(&[], Node::items)
     }
 
-    /// Returns `whole`, the text that was read, with these fields in its `state`.
+    /// Returns `whole`, the text that was read, with these fields in its `state`; and how it was read back, if no lines were
+    /// cut out.
     pub(super) fn edit(
         &self,
         whole: &str,
         fields: Vec<(&'static str, Field)>,
         ordered: &[&str],
-    ) -> Result<String, String> {
+    ) -> Result<(String, Option<Self>), String> {
         let state = self.root.get("state").ok_or("`state` is missing")?;
         let mut changes = Vec::new();
         for (key, field) in fields {
@@ -135,7 +136,13 @@ impl Reading {
         if !is_changed(&self.root, &reads, &changes) {
             return Err("reading the changed text back gives something else".to_owned());
         }
-        self.put_back(whole, edited)
+        if self.elided.is_some() {
+            return Ok((self.put_back(whole, edited)?, None));
+        }
+        let list = reads.get("state").and_then(|state| state.get("completed_activities"));
+        let completed = id_list(list)?;
+        let read = Self { text: edited.clone(), root: reads, completed, elided: None };
+        Ok((edited, Some(read)))
     }
 
     /// The list with the marker in place of the lines that were cut out. If lines were cut out, `list` must begin with

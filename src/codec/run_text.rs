@@ -10,7 +10,7 @@
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::codec::reading::Reading;
+use crate::codec::reading::{ELIDE_FROM, Reading};
 use crate::codec::run_document::{document, question_key};
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{YamlError, emit, parse};
@@ -138,14 +138,19 @@ impl RunText {
             whole = Reading::whole(&self.text)?;
             reading = &whole;
         }
-        let text = reading.edit(&self.text, state_fields(wanted), &RARE).map_err(RunTextError::Edit)?;
+        let (text, reading) = reading.edit(&self.text, state_fields(wanted), &RARE).map_err(RunTextError::Edit)?;
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
-        Ok(Self { text, document, reading: None })
+        Ok(Self { text, document, reading })
     }
 }
 
 impl RunText {
+    /// Whether the result of parsing is there, and no lines can be cut out of the list of completed activities.
+    pub(super) fn is_read_and_short(&self) -> bool {
+        self.reading.as_ref().is_some_and(|read| read.elided.is_none() && read.completed.len() < ELIDE_FROM)
+    }
+
     /// Keeps the result of parsing for the next change.
     pub(super) fn keep(&mut self, reading: Reading) {
         self.reading = Some(reading);

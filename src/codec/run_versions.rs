@@ -78,6 +78,16 @@ impl RunVersions {
 
     /// Takes out more lines if the list has become long, and updates where the lines were.
     fn shorten(&mut self) -> Result<(), RunTextError> {
+        if !self.short.is_read_and_short() {
+            self.take_out()?;
+        }
+        let Some(taken) = &mut self.taken else { return Ok(()) };
+        let end = self.short.end_of_entry(taken.before - 1);
+        taken.at = end.ok_or_else(|| RunTextError::Edit("the list of activities was not found again".to_owned()))?;
+        Ok(())
+    }
+
+    fn take_out(&mut self) -> Result<(), RunTextError> {
         let reading = Reading::read(self.short.text())?;
         let cut = reading.elided.clone().zip(reading.entries_before_cut());
         let before = self.taken.as_ref().map(|lines| lines.before);
@@ -95,9 +105,6 @@ impl RunVersions {
             None if reading.elided.is_some() => self.short.read_whole()?,
             None => self.short.keep(reading),
         }
-        let Some(taken) = &mut self.taken else { return Ok(()) };
-        let end = self.short.end_of_entry(taken.before - 1);
-        taken.at = end.ok_or_else(|| RunTextError::Edit("the list of activities was not found again".to_owned()))?;
         Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! `verify`: proves that a run's files are the fold of its log, byte for byte.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -65,6 +67,9 @@ pub struct Difference {
 /// The longest line that is quoted, in characters.
 const QUOTED: usize = 120;
 
+/// From so many events on, the log is compared with `run.yaml` and with the activities at the same time.
+const TWO_THREADS: usize = 1_000;
+
 /// Which run to verify.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -96,9 +101,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         let is_glance = glance.is_some();
         let facts = glance.take().unwrap_or_else(|| RunFacts::gather(&cx.disk, &run));
         let (found, _) = facts.reconcile();
-        let mut proof = Proof { facts: &facts, run: &found, checked: Checked::default(), differences: Vec::new() };
-        proof.prove();
-        let Proof { checked, differences, .. } = proof;
+        let (checked, differences) = proven(&facts, &found);
         if differences.is_empty() || !is_glance && facts.writer.is_none() {
             break (facts, found, checked, differences);
         }
@@ -137,6 +140,39 @@ fn losses(facts: &RunFacts) -> Vec<String> {
     history.map(|history| history.losses()).unwrap_or_default()
 }
 
+/// What was compared, and what differs.
+fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
+    if facts.is_not_adopted(run) {
+        return Default::default();
+    }
+    let proof = || Proof { facts, run, checked: Checked::default(), differences: Vec::new() };
+    let of_document = || {
+        let mut proof = proof();
+        proof.lines();
+        let replayed = proof.digests();
+        proof.run_file(replayed.as_deref());
+        proof
+    };
+    let of_others = || {
+        let mut proof = proof();
+        proof.recaps();
+        proof.activities();
+        proof
+    };
+    let (mut all, others) = if facts.scan.lines.len() < TWO_THREADS {
+        (of_document(), of_others())
+    } else {
+        thread::scope(|scope| {
+            let others = scope.spawn(of_others);
+            let document = of_document();
+            (document, others.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
+    };
+    all.checked.activity_files = others.checked.activity_files;
+    all.differences.extend(others.differences);
+    (all.checked, all.differences)
+}
+
 /// A comparison in progress.
 struct Proof<'a> {
     facts: &'a RunFacts,
@@ -146,17 +182,6 @@ struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    fn prove(&mut self) {
-        if self.facts.is_not_adopted(self.run) {
-            return;
-        }
-        self.lines();
-        self.recaps();
-        let replayed = self.digests();
-        self.run_file(replayed.as_deref());
-        self.activities();
-    }
-
     fn differs(&mut self, path: PathBuf, line: Option<usize>, expected: &str, found: &str, why: &str) {
         let quote = |text: &str| text.chars().take(QUOTED).collect();
         let (expected, found) = (quote(expected), quote(found));
