@@ -317,8 +317,10 @@ fn an_open_run_whose_log_alone_has_changed_is_read() {
     put("run.yaml", &text);
     put("events.jsonl", &log);
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(listed_run(&sandbox, run), before);
+    // A reader that has to look at all runs remembers this one as it was.
+    std::fs::remove_file(sandbox.path(OPEN)).unwrap();
     sandbox.flow(["hud"]).ok();
+    assert_eq!(listed_run(&sandbox, run), before);
     // A writer was killed after its line was in the log.
     put("events.jsonl", &recorded);
     assert_ne!(listed_run(&sandbox, run), before);
