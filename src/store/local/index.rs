@@ -14,9 +14,11 @@
 //! the next start of the machine, which is a part of what is `outside`.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Links, replace_unflushed};
+use crate::disk::{Dir, Disk, DiskError, Errno, Links, Processors, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
 use crate::store::local::finished::{self, FinishedRuns};
@@ -30,6 +32,8 @@ use crate::store::run_store::{Found, LookedAt, MaybeOpen, Over, Reopening};
 
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
+/// From so many open runs on, two threads look at their files.
+const TWO_THREADS: usize = 256;
 /// How many runs may be named as being reopened. Only a process that was killed leaves one there.
 const REOPENING: usize = 64;
 /// The cache's own `.gitignore`: keeps the cache out of git even where `.flow/.gitignore` does not name it.
@@ -197,8 +201,9 @@ fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen 
     let others: Vec<RunId> = changed.cloned().chain(reopening).collect();
     let (mut known, mut stamps) = (Vec::with_capacity(listed_runs.len()), Vec::with_capacity(listed_runs.len()));
     let mut ids = unknown;
-    for KnownRun(stamp, summary) in listed_runs {
-        if LookedAt::at(runs, &summary.head.run_id).number() == Some(stamp) {
+    let numbers = numbers_of(runs, &listed_runs);
+    for (KnownRun(stamp, summary), number) in listed_runs.into_iter().zip(numbers) {
+        if number == Some(stamp) {
             known.push(summary);
             stamps.push(stamp);
         } else {
@@ -213,6 +218,25 @@ fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen 
     // Take the stamps before the runs are read: a later change then gives them others.
     let looked_at = ids.iter().map(|id| LookedAt::at(runs, id)).collect();
     MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over: Over::Recent(recent) }) }
+}
+
+/// The numbers of the files of these runs. Of many, another thread looks at half.
+fn numbers_of(runs: &Dir, listed: &[KnownRun]) -> Vec<Option<u64>> {
+    let looked_at = |part: &[KnownRun]| -> Vec<_> {
+        part.iter().map(|KnownRun(_, summary)| LookedAt::at(runs, &summary.head.run_id).number()).collect()
+    };
+    if listed.len() < TWO_THREADS {
+        return looked_at(listed);
+    }
+    let (first, rest) = listed.split_at(listed.len() / 2);
+    let mut processors = Processors::default();
+    thread::scope(|scope| {
+        let rest = scope.spawn(|| looked_at(rest));
+        processors.leave();
+        let mut numbers = looked_at(first);
+        numbers.extend(rest.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        numbers
+    })
 }
 
 /// All runs but those that are over, as far as it is known. A known summary needs no reading.
