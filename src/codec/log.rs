@@ -78,6 +78,16 @@ impl LogScan {
         false
     }
 
+    /// Adds the scan of the rest of a file, which was counted from its own first line; `before` is how many lines come before
+    /// that.
+    pub(crate) fn extend(&mut self, rest: Self, before: usize) {
+        self.lines.extend(rest.lines.into_iter().map(|line| Line { number: before + line.number, ..line }));
+        let free = limits::SKIPPED - self.skipped.len();
+        self.more_skipped += rest.more_skipped + rest.skipped.len().saturating_sub(free);
+        let skipped = rest.skipped.into_iter().take(free);
+        self.skipped.extend(skipped.map(|line| Skipped { line: before + line.line, ..line }));
+    }
+
     /// The events in order, each once.
     pub(crate) fn sorted(mut self) -> Self {
         self.lines.sort_by(|a, b| (a.event.seq, &a.event.id).cmp(&(b.event.seq, &b.event.id)));

@@ -6,6 +6,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use flowrun::disk::{Os, Trust};
+use flowrun::model::RunId;
+use flowrun::store::{LogScan, Project, StoredRun as _};
 use serde_json::{Map, Value, json};
 
 use crate::support::hostile::{confined, limited, sane};
@@ -197,6 +200,33 @@ fn events_with_far_too_much_between_them_are_not_looked_for() {
     for command in ["resume", "show", "log"] {
         let error = soon_answered(&sandbox, "between", &[command, "r1", "--json"], "").exits(65).error();
         assert_eq!(error["code"], "log_without_events", "{command}");
+    }
+}
+
+#[test]
+fn a_log_that_two_threads_read_is_what_one_reads() {
+    let sandbox = in_one_project();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let first = fs::read_to_string(&log).unwrap();
+    let mut event: Map<String, Value> = serde_json::from_str(first.trim_end()).unwrap();
+    event.remove("crc");
+    event.insert("type".to_owned(), json!("of_another_version"));
+    let line = |seq: usize| {
+        let mut event = event.clone();
+        event.insert("seq".to_owned(), json!(seq));
+        event.insert("id".to_owned(), json!(format!("e{seq}")));
+        flowrun::codec::seal(&event)
+    };
+    let others = (2..2_000).map(|seq| line(seq) + if seq % 7 == 0 { "a note\n" } else { "" });
+    let whole: String = std::iter::once(first).chain(others).collect();
+    assert!(whole.len() > 2 << 20, "{}", whole.len());
+    // The middle is in a line, between lines, in a line that is not an event; the end lacks its line break.
+    let project = Project::open(&Os, &sandbox.root(), Trust::AnyOwner).unwrap();
+    let run = project.run(&RunId::new("r1").unwrap()).unwrap();
+    for cut in 0..40 {
+        let end = whole.len() - cut * 97;
+        fs::write(&log, &whole[..end]).unwrap();
+        assert_eq!(run.log().unwrap(), LogScan::parse(&whole.as_bytes()[..end]), "{cut}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::disk::{DiskFile, read_exact_at};
 use crate::model::limits;
 
 /// How much of a file is read at a time. It stays in the processor's cache.
-const BLOCK: usize = 64 << 10;
+pub(super) const BLOCK: usize = 64 << 10;
 
 /// Why a log cannot be read.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) type Read<T> = Result<T, LogFault>;
 
 /// What was passed since the last event. Torn lines, notes of other programs and damaged lines are part of a log, but not
 /// without end: every reader looks for events, also a hook in a repository that someone else made.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Gap {
     bytes: usize,
     lines: usize,
@@ -49,8 +49,17 @@ impl Gap {
             *self = Self { is_after_event: true, ..Self::default() };
             return Ok(());
         }
-        self.lines += 1;
-        self.bytes += line.len();
+        self.go_on(1, line.len())
+    }
+
+    /// Passes what follows in another part of the log, as far as it has no event.
+    pub(super) fn pass_into(mut self, next: &Self) -> Read<()> {
+        self.go_on(next.lines, next.bytes)
+    }
+
+    fn go_on(&mut self, lines: usize, bytes: usize) -> Read<()> {
+        self.lines += lines;
+        self.bytes += bytes;
         if self.lines > limits::GAP_LINES {
             return Err(self.fault(format!("{} lines", limits::GAP_LINES)));
         }
@@ -123,33 +132,49 @@ impl<'f> Backwards<'f> {
     }
 }
 
-/// Calls `is_event` with the whole lines between two places of a file. Returns the bytes after the last line break, and
-/// their place.
+/// What [`forwards`] has passed.
+pub(super) struct Passed {
+    /// The bytes after the last line break.
+    pub(super) rest: Vec<u8>,
+    /// Their place.
+    pub(super) place: u64,
+    /// What came before the first event.
+    pub(super) first_gap: Gap,
+    /// What came after the last one.
+    pub(super) last_gap: Gap,
+}
+
+/// Calls `is_event` with the whole lines between two places of a file.
 pub(super) fn forwards(
     file: &dyn DiskFile,
     places: Range<u64>,
     mut is_event: impl FnMut(&[u8]) -> bool,
-) -> Read<(Vec<u8>, u64)> {
+) -> Read<Passed> {
     let mut rest: Vec<u8> = Vec::new();
     let (mut place, mut gap) = (places.start, Gap { is_after_event: true, ..Gap::default() });
+    let mut first_gap = None;
     loop {
         let known = rest.len();
         let to_come = places.end.saturating_sub(place + known as u64);
         if to_come == 0 {
-            return Ok((rest, place));
+            return Ok(Passed { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
         }
         rest.resize(known + usize::try_from(to_come).unwrap_or(BLOCK).min(known.max(BLOCK)), 0);
         let read = file.read_at(&mut rest[known..], place + known as u64).map_err(io::Error::from)?;
         rest.truncate(known + read);
         if read == 0 {
             // The file was truncated just now.
-            return Ok((rest, place));
+            return Ok(Passed { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
         }
         let mut begin = 0;
         for at in memchr_iter(b'\n', &rest[known..]) {
             let line = &rest[begin..=known + at];
             begin = known + at + 1;
-            gap.pass(line, is_event(line))?;
+            let is_event = is_event(line);
+            if is_event {
+                first_gap.get_or_insert(gap);
+            }
+            gap.pass(line, is_event)?;
         }
         gap.judge(rest.len() - begin)?;
         rest.drain(..begin);

@@ -1,13 +1,16 @@
 //! Reads `events.jsonl`: writers read its end, some readers all of it. [`crate::codec::LogScan`] parses the lines.
 
 use std::io;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
-use crate::disk::DiskFile;
+use crate::disk::{DiskFile, Processors};
 use crate::model::{Event, Seq, limits};
-use crate::store::local::lines::{Backwards, Gap, LogFault, Read, forwards};
+use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
 use crate::store::run_store::Position;
 
 /// Reads a whole log.
@@ -29,18 +32,55 @@ pub(super) fn scan(file: &dyn DiskFile) -> Read<LogScan> {
     read
 }
 
+/// From so many bytes on, two threads read a log.
+const TWO_THREADS: u64 = 1 << 20;
+
 /// The lines before the place `end`. The last one may lack its line break.
 fn scan_until(file: &dyn DiskFile, end: u64) -> Read<LogScan> {
-    let mut scan = LogScan::default();
-    let mut number = 0;
-    let (rest, _) = forwards(file, 0..end, |line| {
-        number += 1;
-        scan.take(number, line)
-    })?;
-    if event_of(&rest).is_ok() {
-        scan.take(number + 1, &rest);
+    let middle = if end < TWO_THREADS { end } else { start_of_line(file, end / 2..end)? };
+    if middle == end {
+        return Ok(scan_part(file, 0..end)?.scan.sorted());
     }
-    Ok(scan.sorted())
+    let (first, second) = thread::scope(|scope| {
+        let mut processors = Processors::default();
+        let second = scope.spawn(|| scan_part(file, middle..end));
+        processors.leave();
+        (scan_part(file, 0..middle), second.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let (mut first, second) = (first?, second?);
+    first.passed.last_gap.pass_into(&second.passed.first_gap)?;
+    first.scan.extend(second.scan, first.lines);
+    Ok(first.scan.sorted())
+}
+
+/// A part of a log.
+struct Part {
+    scan: LogScan,
+    /// How many lines it has.
+    lines: usize,
+    passed: Passed,
+}
+
+/// The lines between two places, with their numbers from there on. The last one may lack its line break.
+fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<Part> {
+    let mut scan = LogScan::default();
+    let mut lines = 0;
+    let passed = forwards(file, places, |line| {
+        lines += 1;
+        scan.take(lines, line)
+    })?;
+    if event_of(&passed.rest).is_ok() {
+        scan.take(lines + 1, &passed.rest);
+    }
+    Ok(Part { scan, lines, passed })
+}
+
+/// The first place between these two where a line begins; the second place if there is none within the length of a block.
+fn start_of_line(file: &dyn DiskFile, places: Range<u64>) -> Read<u64> {
+    let mut block = vec![0; BLOCK];
+    let read = file.read_at(&mut block, places.start).map_err(io::Error::from)?;
+    let start = memchr(b'\n', &block[..read]).map(|at| places.start + at as u64 + 1);
+    Ok(start.filter(|start| *start < places.end).unwrap_or(places.end))
 }
 
 /// Checks that a log can be read as a whole.
@@ -74,11 +114,11 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq
     }
     let mut scan = LogScan::default();
     let mut number = 0;
-    let (_, whole) = forwards(file, position.offset..stat.len, |line| {
+    let passed = forwards(file, position.offset..stat.len, |line| {
         number += 1;
         scan.take(number, line)
     })?;
-    position.offset = whole;
+    position.offset = passed.place;
     Ok(scan.sorted())
 }
 
