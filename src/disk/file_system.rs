@@ -238,6 +238,18 @@ pub trait DiskFile: Debug + Send + Sync {
     /// # Errors
     /// `EWOULDBLOCK` with [`Wait::No`] if another handle holds the lock, and others.
     fn lock(&self, wait: Wait) -> Answer<()>;
+
+    /// Locks the file together with other handles that share it, without waiting.
+    ///
+    /// # Errors
+    /// `EWOULDBLOCK` if another handle has it exclusively, and others.
+    fn share(&self) -> Answer<()>;
+
+    /// Whether another handle has locked the file or shares it. This handle must do neither.
+    ///
+    /// # Errors
+    /// Any error number.
+    fn is_held(&self) -> Answer<bool>;
 }
 
 /// The metadata of a file or directory.

@@ -34,6 +34,16 @@ pub(crate) enum Taken {
 impl FileLock {
     /// Locks the file `name` of `dir`, which is created if it is missing, and `dir` itself. Waits at most `wait`.
     pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<Taken, DiskError> {
+        Self::take_or_tell(dir, name, wait, || None)
+    }
+
+    /// As [`Self::take`]. When it has to wait, `tell` tells others so, as long as the file lives that it returns.
+    pub(crate) fn take_or_tell(
+        dir: &Dir,
+        name: &str,
+        wait: Duration,
+        tell: impl Fn() -> Option<File>,
+    ) -> Result<Taken, DiskError> {
         let started = Instant::now();
         loop {
             let file = match dir.open_own(name, Open::Write { mode: NEW_FILE }) {
@@ -43,7 +53,7 @@ impl FileLock {
             };
             let handle = dir.another_handle()?;
             let left = wait.saturating_sub(started.elapsed());
-            if !lock_both(&dir.join(name), &handle, &file, left)? {
+            if !lock_both(&dir.join(name), &handle, &file, left, &tell)? {
                 return Ok(Taken::Theirs(file));
             }
             // If the file was removed in the meantime, the next process locks a new one.
@@ -55,7 +65,13 @@ impl FileLock {
 }
 
 /// Locks the file and then the directory, always in this order. `false` after the timeout.
-fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -> Result<bool, DiskError> {
+fn lock_both(
+    path: &Path,
+    dir: &Arc<dyn DiskDir>,
+    file: &File,
+    wait: Duration,
+    tell: impl Fn() -> Option<File>,
+) -> Result<bool, DiskError> {
     let fault = |errno: Errno| DiskError::Io { action: Operation::Lock, path: path.to_owned(), source: errno.into() };
     match file.lock(Wait::No) {
         Ok(()) if lock_dir(&**dir, Wait::No) => return Ok(true),
@@ -65,6 +81,7 @@ fn lock_both(path: &Path, dir: &Arc<dyn DiskDir>, file: &File, wait: Duration) -
     if wait.is_zero() {
         return Ok(false);
     }
+    let _told = tell();
     // A blocking flock has no timeout, so another thread waits. If it gets the lock too late it holds the last handle,
     // and dropping that frees the lock.
     let (locked, wait_for) = mpsc::channel();

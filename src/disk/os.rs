@@ -221,6 +221,18 @@ impl DiskFile for OsFile {
             Wait::Forever => fs2::FileExt::lock_exclusive(&self.0).map_err(errno),
         })
     }
+
+    fn share(&self) -> Answer<()> {
+        retry_on_intr(|| fs2::FileExt::try_lock_shared(&self.0).map_err(errno))
+    }
+
+    fn is_held(&self) -> Answer<bool> {
+        match self.lock(Wait::No) {
+            Ok(()) => fs2::FileExt::unlock(&self.0).map(|()| false).map_err(errno),
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(errno) => Err(errno),
+        }
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

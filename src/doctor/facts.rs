@@ -12,7 +12,7 @@ use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
-use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, QUARANTINE};
+use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
 use crate::store::{LogScan, Presence, Skipped, StoreError, StoredRun as _};
 
@@ -146,8 +146,9 @@ impl RunFacts {
         let activities = list(dir.join(ACTIVITIES));
         let evidence = list(dir.join(EVIDENCE));
         let quarantined = list(dir.join(QUARANTINE));
-        let lock = top.iter().find(|entry| entry.text() == Some(LOCK));
-        let writer = lock.and_then(|lock| holder(lock.id.1)).filter(|&pid| pid != std::process::id());
+        // A writer that has released the lock during its flush shares the log.
+        let locks = top.iter().filter(|entry| [Some(LOCK), Some(LOG)].contains(&entry.text()));
+        let writer = locks.filter_map(|lock| holder(lock.id.1)).find(|&pid| pid != std::process::id());
         // Every reader reads run.yaml before the log.
         let text = Content::of(run.text());
         let log = Content::of(run.log_bytes());

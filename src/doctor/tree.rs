@@ -10,6 +10,7 @@ use crate::doctor::log::counted;
 use crate::model::EventKind;
 use crate::store::local::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
+    is_run_tmp_of_one,
 };
 
 const DIRECTORIES: [&str; 3] = [ACTIVITIES, EVIDENCE, QUARANTINE];
@@ -33,7 +34,7 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
         };
         let wanted = match name {
             _ if DIRECTORIES.contains(&name) => FileKind::Directory,
-            _ if FILES.contains(&name) => FileKind::File,
+            _ if FILES.contains(&name) || is_run_tmp_of_one(name) => FileKind::File,
             _ => {
                 stranger(entry, found);
                 continue;
@@ -87,7 +88,7 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
 
 /// Checks a file or directory of the right kind.
 fn of_plain(entry: &Entry, name: &str, trust: Trust, facts: &RunFacts, found: &mut Findings) {
-    if TEMPORARY.contains(&name) {
+    if TEMPORARY.contains(&name) || is_run_tmp_of_one(name) {
         leftover(facts, entry, found);
     }
     let own = [LOG, LOCK].contains(&name);

@@ -1,6 +1,6 @@
 //! The holder of a file lock, as the kernel lists it. Takes no lock.
 
-/// The process that holds an exclusive `flock` on the file with this inode; `None` if there is none or it is unknown.
+/// A process that holds a `flock` on the file with this inode, exclusive or shared; `None` if there is none or it is unknown.
 ///
 /// Compares only the inode, because the kernel lists the device number of the superblock, which on some file systems
 /// (btrfs) differs from the one of the file. So a lock on another disk may be mistaken for one on this file.
@@ -13,7 +13,7 @@ pub fn lock_holder(inode: u64) -> Option<u32> {
 fn holder_in(listed: &str, inode: u64) -> Option<u32> {
     listed.lines().find_map(|line| {
         let words: Vec<_> = line.split_whitespace().collect();
-        let [_, "FLOCK", _, "WRITE", pid, place, ..] = words.as_slice() else { return None };
+        let [_, "FLOCK", _, "READ" | "WRITE", pid, place, ..] = words.as_slice() else { return None };
         let held: u64 = place.rsplit(':').next()?.parse().ok()?;
         (held == inode).then(|| pid.parse().ok()).flatten()
     })

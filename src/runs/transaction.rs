@@ -6,7 +6,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -49,10 +49,21 @@ pub(crate) struct Transaction<'a> {
     pub(crate) warnings: Vec<String>,
     pub(in crate::runs) run: &'a dyn StoredRun,
     workflow: Workflow,
+    /// What others are about to publish.
+    behind: Option<Behind>,
     /// Events that are not committed yet.
     pending: Vec<Event>,
     /// The `run.yaml` for the state with these events.
     next_text: Option<RunText>,
+}
+
+/// Events that are in the log and not in `run.yaml`, because the writers that appended them are flushing. Whoever commits
+/// next publishes them as well.
+struct Behind {
+    /// The event that `run.yaml` shows.
+    since: Seq,
+    old: RunText,
+    newer: Vec<Event>,
 }
 
 /// The workflow of a run.
@@ -95,32 +106,44 @@ pub(crate) fn transact_as<T>(
     request: &WriteRequest,
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut tries = 0;
+    let (mut tries, started) = (0, Instant::now());
     loop {
-        let done = Transaction::begin(cx, project, run, &caller, request).and_then(|mut tx| {
-            let done = act(&mut tx)?;
-            assert!(tx.pending.is_empty(), "BUG: a change of {} was not committed", run.id());
-            Ok(done)
-        });
-        match done {
+        let may_wait = started.elapsed() < request.wait;
+        let begun = Transaction::begin(cx, project, run, &caller, request, may_wait);
+        match begun.and_then(|tx| tx.map(|mut tx| tx.run_to_its_end(&mut act)).transpose()) {
+            Ok(Some(done)) => return Ok(done),
+            Ok(None) => thread::sleep(Duration::from_millis(1)),
             Err(Error::Store(StoreError::Conflict { .. })) if tries < TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(u64::from(tries)));
             }
-            done => return done,
+            Err(error) => return Err(error),
         }
     }
 }
 
 impl<'a> Transaction<'a> {
-    /// Locks `run`, finishes what a dead writer left, and adopts hand edits.
+    /// Runs `act`. What it answers is on stable storage.
+    fn run_to_its_end<T>(&mut self, act: &mut impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        let done = act(self)?;
+        assert!(self.pending.is_empty(), "BUG: a change of {} was not committed", self.run.id());
+        if self.behind.is_some() {
+            // The answer is about events whose writers have not flushed them yet.
+            self.writer.settle()?;
+        }
+        Ok(done)
+    }
+
+    /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
+    /// they have appended; only if the caller `may_wait` for them.
     fn begin(
         cx: &'a Context,
         project: &'a Project,
         run: &'a dyn StoredRun,
         caller: &Caller,
         request: &WriteRequest,
-    ) -> Result<Self> {
+        may_wait: bool,
+    ) -> Result<Option<Self>> {
         let now = request.writer.since;
         match run.presence() {
             // Check this before taking the lock, which would create a log.
@@ -146,18 +169,29 @@ impl<'a> Transaction<'a> {
         let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
         let (caller, workflow) = (caller.clone(), Workflow::Unread);
-        let (pending, next_text) = (Vec::new(), None);
+        let (behind, pending, next_text) = (None, Vec::new(), None);
         let mut tx =
-            Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, pending, next_text };
-        for repair in found.repairs {
-            tx.repair(repair)?;
+            Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
+        let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
+        if is_behind && tx.writer.is_flushed_elsewhere()? {
+            match <[Repair; 1]>::try_from(found.repairs) {
+                Ok([Repair::RollForward { since, old, .. }]) => {
+                    let newer = tx.writer.end().newer.clone();
+                    tx.behind = Some(Behind { since, old, newer });
+                }
+                Ok(_) | Err(_) if may_wait => return Ok(None),
+                Ok(repairs) => tx.repair_all(repairs.into())?,
+                Err(repairs) => tx.repair_all(repairs)?,
+            }
+        } else {
+            tx.repair_all(found.repairs)?;
         }
-        if !is_foreign {
+        if !is_foreign && tx.behind.is_none() {
             tx.warnings.extend(tx.writer.restore_lost()?);
             tx.warnings.extend(tx.writer.take_notes());
         }
         tx.caller = judge_holder(&tx)?;
-        Ok(tx)
+        Ok(Some(tx))
     }
 
     /// The first event of the log.
@@ -271,6 +305,10 @@ impl<'a> Transaction<'a> {
         if changed { Error::RefusedByOlder { run, refusal } } else { Error::Refused { run, refusal } }
     }
 
+    fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
+        repairs.into_iter().try_for_each(|repair| self.repair(repair))
+    }
+
     /// Makes one repair that `reconcile` requires.
     fn repair(&mut self, repair: Repair) -> Result<()> {
         let now = self.now;
@@ -380,9 +418,13 @@ impl<'a> Transaction<'a> {
         if let (Some(recap), Some(last)) = (&recap, events.last_mut()) {
             last.recap = Some(Recap::digest_of(recap));
         }
-        let batch = Batch { events: &events, old_text: self.text.text(), new_text: text.text() };
-        let before = self.text.document().state.last_seq;
-        let mut merge = |saved: &str| before.and_then(|before| merge_save(saved, before, &events));
+        let behind = self.behind.take();
+        let (earlier, old, since) = match &behind {
+            Some(behind) => (&*behind.newer, &behind.old, Some(behind.since)),
+            None => (&[][..], &self.text, self.text.document().state.last_seq),
+        };
+        let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text() };
+        let mut merge = |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
         let grown = text.text().len();
         let committed = self.writer.commit(&batch, &mut merge)?;
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {

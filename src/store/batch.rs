@@ -1,7 +1,7 @@
 //! What one operation writes, and its result.
 
-use crate::codec::emit;
-use crate::model::{ActivityRecorded, Event, EventKind, RunId, Seq, limits};
+use crate::codec::{digest, emit};
+use crate::model::{ActivityRecorded, Event, EventKind, Number, RunId, Seq, TextDigest, limits};
 use crate::store::error::StoreError;
 
 /// An activity file.
@@ -40,13 +40,31 @@ impl ActivityFile {
 pub struct Batch<'a> {
     /// The events, at least one. Their positions continue the log without gaps.
     pub events: &'a [Event],
-    /// The `run.yaml` that the decision was based on.
+    /// Events of the log that `old_text` does not show yet, because others who append at the same time have not published
+    /// theirs. The decision is based on them as well.
+    pub earlier: &'a [Event],
+    /// The `run.yaml` that was read.
     pub old_text: &'a str,
     /// The `run.yaml` after the events.
     pub new_text: &'a str,
 }
 
 impl Batch<'_> {
+    /// The highest number of an activity in it; 0 without one.
+    #[must_use]
+    pub(in crate::store) fn last_number(&self) -> Number {
+        let records = self.events.iter().flat_map(|event| event.kind.records());
+        records.map(|record| record.number).max().unwrap_or_default()
+    }
+
+    /// Whether flow wrote this `run.yaml` with one of the events, or it is the one that was read.
+    #[must_use]
+    pub(in crate::store) fn knows(&self, text: &str) -> bool {
+        let digest = || TextDigest(digest(text.as_bytes()));
+        let mut written = self.earlier.iter().chain(self.events).filter_map(|event| event.run.as_ref());
+        text == self.old_text || !self.earlier.is_empty() && written.any(|written| *written == digest())
+    }
+
     /// Refuses to add work to a run whose `run.yaml` is as large as it may be. What ends a run always fits.
     ///
     /// # Errors

@@ -259,6 +259,22 @@ pub trait RunWriter: fmt::Debug {
     /// Whether the log is unchanged since the last commit of this checkout, so that checks made then still hold.
     fn is_as_left(&self) -> bool;
 
+    /// Whether another writer that lives is still flushing what it appended, and will then publish it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the run cannot be inspected.
+    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Brings the newer events of [`Self::end`] to stable storage, whose writers may be about to do so.
+    ///
+    /// # Errors
+    /// [`StoreError::Unconfirmed`] if they may not be there.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Whether no activity file has this name.
     ///
     /// # Errors

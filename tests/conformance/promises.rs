@@ -69,7 +69,7 @@ fn begun(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
 /// Commits these events on top of the text that shows the one before.
 fn commit(writer: &mut dyn RunWriter, events: &[Event]) -> Result<Committed, StoreError> {
     let (before, last) = (events[0].seq.0 - 1, events.last().unwrap().seq.0);
-    writer.commit(&Batch { events, old_text: &text(before), new_text: &text(last) }, &mut |_| None)
+    writer.commit(&Batch { events, earlier: &[], old_text: &text(before), new_text: &text(last) }, &mut |_| None)
 }
 
 /// A run with the events 1 to 3, of which the third one records an activity.
@@ -255,7 +255,7 @@ pub fn a_text_that_a_person_saves_during_a_commit_is_merged(keeper: &dyn Keeper)
     let mut writer = run.begin(&request()).unwrap();
     keeper.save(run.id(), Some("saved: 1\n"));
     let (old, new) = (text(1), text(2));
-    let batch = Batch { events: &[plain(2, "waits")], old_text: &old, new_text: &new };
+    let batch = Batch { events: &[plain(2, "waits")], earlier: &[], old_text: &old, new_text: &new };
     let committed = writer.commit(&batch, &mut |saved| Some(format!("{saved}merged: 2\n"))).unwrap();
     assert_eq!(committed, Committed { seq: Seq(2), lagging: None });
     assert_eq!(run.text().unwrap().as_deref(), Some("saved: 1\nmerged: 2\n"));

@@ -1,11 +1,11 @@
 //! The commit: appends sealed lines to the log, then updates the projections.
 
-use crate::codec::seal;
-use crate::disk::{File, NEW_FILE, Rename};
+use crate::codec::{RunText, seal};
+use crate::disk::{DiskError, Errno, File, NEW_FILE, Operation, Rename, Wait};
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP};
+use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
@@ -14,26 +14,101 @@ impl LockedRun<'_> {
         let lines = self.sealed(batch)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
+        if self.log.has_moved_on {
+            return Err(StoreError::Conflict { run: self.run.id.clone() });
+        }
         self.log.check_place()?;
         if self.log.tail.end.last <= Seq(1) {
             // The process that created the run may have been killed before it flushed the run's name.
             self.run.runs.sync()?;
         }
+        let lagging = if self.log.is_held() || !batch.earlier.is_empty() {
+            self.commit_with_others(batch, &lines, merge)?
+        } else {
+            self.commit_alone(batch, &lines, merge)?
+        };
+        self.log.tail.end.advance(last);
+        Ok(Committed { seq: last.seq, lagging: lagging.err().map(|error| error.in_words()) })
+    }
+
+    /// Commits while nobody else waits for the lock. Returns what became of the projections.
+    fn commit_alone(
+        &mut self,
+        batch: &Batch<'_>,
+        lines: &str,
+        merge: Merge<'_>,
+    ) -> Result<Result<(), StoreError>, StoreError> {
+        let (seq, now) = end_of(batch);
         let files = ActivityFile::of_records(batch.events);
-        let now = last.at;
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
         // On file systems with a journal this allocates the blocks now, so that the flush of the log also writes the
         // file. The second flush below then has almost nothing to do.
         new_run.write_soon();
-        self.log.commit(&lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
+        self.log.commit(lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
         // The record is acknowledged from here on: nothing below may fail the operation.
-        let lagging = self.publish(batch, &files, now, merge).err().map(|error| error.in_words());
-        let records = batch.events.iter().flat_map(|event| event.kind.records());
-        let number = records.map(|record| record.number).max();
-        let len = self.log.tail.len;
-        self.log.lock.note_commit(last.seq, number.unwrap_or_default(), len);
-        self.log.tail.end.advance(last);
-        Ok(Committed { seq: last.seq, lagging })
+        let published = self.publish(batch, &files, files.len().min(1), now, merge);
+        self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
+        Ok(published)
+    }
+
+    /// Commits while others append and flush as well: the lock is free during the flush. Whoever publishes first shows all
+    /// events up to its own, so that the others have nothing left to do.
+    fn commit_with_others(
+        &mut self,
+        batch: &Batch<'_>,
+        lines: &str,
+        merge: Merge<'_>,
+    ) -> Result<Result<(), StoreError>, StoreError> {
+        let (seq, now) = end_of(batch);
+        let name = run_tmp_of(seq);
+        let dir = &self.run.dir;
+        // A leftover is that of a dead writer: nobody who lives has the position that this one is about to take.
+        dir.remove(&name)?;
+        let new_run = dir.create(&name, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
+        // By this lock others see that this writer lives.
+        let locked = new_run.lock(Wait::No).map_err(|errno| DiskError::Io {
+            action: Operation::Lock,
+            path: dir.join(&name),
+            source: errno.into(),
+        });
+        let committed = locked.map_err(StoreError::from).and_then(|()| self.log.commit_with_others(lines, &new_run));
+        let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;
+        // The numbers first: another writer may acknowledge its own record as soon as it sees that it is published.
+        self.log.lock.note_counters(seq, batch.last_number());
+        let unflushed = |errno: Errno| {
+            StoreError::from(DiskError::Io {
+                action: Operation::Flush,
+                path: self.run.dir.join(&name),
+                source: errno.into(),
+            })
+        };
+        let published = flushed.map_err(unflushed).and_then(|()| self.publish_unless_shown(batch, &name, now, merge));
+        let _ = self.run.dir.remove(&name);
+        Ok(published)
+    }
+
+    fn publish_unless_shown(
+        &self,
+        batch: &Batch<'_>,
+        name: &str,
+        now: Timestamp,
+        merge: Merge<'_>,
+    ) -> Result<(), StoreError> {
+        let dir = &self.run.dir;
+        let text = dir.read_text(RUN_FILE, limits::RUN_BYTES)?;
+        let shown = text.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        if shown >= Some(end_of(batch).0) {
+            return Ok(());
+        }
+        self.set_text_aside(RUN_TMP, now)?;
+        dir.rename(name, RUN_TMP, Rename::NoReplace)?;
+        for file in ActivityFile::of_records(batch.earlier) {
+            if !self.activities.exists(&file.name)? {
+                self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
+                self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
+            }
+        }
+        self.publish(batch, &ActivityFile::of_records(batch.events), 0, now, merge)
     }
 
     /// The events as sealed lines.
@@ -70,20 +145,27 @@ impl LockedRun<'_> {
     }
 
     /// Renames all files into place, the activities first: while `run.yaml` shows the older position, the next command
-    /// restores what is missing.
+    /// restores what is missing. The first `prepared` activity files are there under their temporary name.
     fn publish(
         &self,
         batch: &Batch<'_>,
         files: &[ActivityFile],
+        prepared: usize,
         now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
         for (at, file) in files.iter().enumerate() {
-            if at > 0 {
+            if at >= prepared {
                 self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
             }
             self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
         }
-        self.publish_run(Some(batch.old_text), batch.new_text, now, merge)
+        self.publish_run(Some(batch.old_text), batch.new_text, |text| batch.knows(text), now, merge)
     }
+}
+
+/// The position of the last event, and when it happened.
+fn end_of(batch: &Batch<'_>) -> (Seq, Timestamp) {
+    let last = batch.events.last().expect("BUG: nothing is committed");
+    (last.seq, last.at)
 }

@@ -5,7 +5,7 @@ use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::store::batch::{ActivityFile, NewRun};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
-    ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS,
+    ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS, is_run_tmp_of_one,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
@@ -97,6 +97,9 @@ impl Project {
             // An unknown file in it was not made here; it keeps the directory from being removed.
             if let Ok(dir) = self.flow.open_dir(name) {
                 for file in [RUN_FILE, LOG, LOCK, RUN_TMP, RUN_MERGE_TMP, LOG_TMP] {
+                    let _ = dir.remove(file);
+                }
+                for file in dir.names().unwrap_or_default().iter().filter(|name| is_run_tmp_of_one(name)) {
                     let _ = dir.remove(file);
                 }
                 if let Ok(activities) = dir.open_dir(ACTIVITIES) {

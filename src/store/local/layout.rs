@@ -1,5 +1,7 @@
 //! The names of all files below `.flow`.
 
+use crate::model::Seq;
+
 /// The directory that holds everything.
 pub const FLOW: &str = ".flow";
 /// Below [`FLOW`]: one directory for each run.
@@ -54,6 +56,19 @@ pub const STATE: &str = "state";
 pub const SESSIONS: &str = "sessions";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
+
+/// The next `run.yaml` of the writer that appended the event at position `seq`, while other writers go on: `.run.18.tmp`.
+#[must_use]
+pub fn run_tmp_of(seq: Seq) -> String {
+    format!(".run.{seq}.tmp")
+}
+
+/// Whether a file in a run's directory has a name of [`run_tmp_of`].
+#[must_use]
+pub fn is_run_tmp_of_one(name: &str) -> bool {
+    let seq = name.strip_prefix(".run.").and_then(|rest| rest.strip_suffix(".tmp"));
+    seq.is_some_and(|seq| !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// Contents of `.flow/.gitignore`. It ignores itself: so it survives a checkout of a branch without `.flow`, and the
 /// locks that stay behind there are still ignored.

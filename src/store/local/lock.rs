@@ -1,6 +1,6 @@
 //! The lock of a run: the file `.lock`, which is never deleted, with a note of its last writer.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::disk::{Dir, File, FileLock, Taken};
 use crate::model::{Number, Seq, limits};
@@ -12,7 +12,10 @@ use crate::store::request::WriteRequest;
 /// A held lock. Dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    lock: FileLock,
+    /// `None` while it is released; see [`Self::release`].
+    lock: Option<FileLock>,
+    /// How long to wait for another writer.
+    wait: Duration,
     note: WriterNote,
     /// Identifies the current boot of the machine; empty if unknown.
     boot: String,
@@ -23,8 +26,17 @@ const NOTE_BYTES: usize = 512;
 impl Lock {
     /// Locks `dir`. Waits for another writer as long as `request` allows.
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
+        Self::take_or_tell(dir, request, || None)
+    }
+
+    /// As [`Self::take`]. When it has to wait, `tell` tells others so, as long as the file lives that it returns.
+    pub(crate) fn take_or_tell(
+        dir: &Dir,
+        request: &WriteRequest,
+        tell: impl Fn() -> Option<File>,
+    ) -> Result<Self, StoreError> {
         let started = Instant::now();
-        let lock = match FileLock::take(dir, LOCK, request.wait)? {
+        let lock = match FileLock::take_or_tell(dir, LOCK, request.wait, tell)? {
             Taken::Ours(lock) => lock,
             Taken::Theirs(file) => {
                 let holder = read_note(&file).map(|note| Box::new(note.writer));
@@ -39,9 +51,26 @@ impl Lock {
             }
             None => note.boot = String::new(),
         }
-        let lock = Self { lock, note, boot: request.boot.clone() };
+        let lock = Self { lock: Some(lock), wait: request.wait, note, boot: request.boot.clone() };
         lock.write();
         Ok(lock)
+    }
+
+    /// Lets other writers go on, until [`Self::take_again`].
+    pub(crate) fn release(&mut self) {
+        self.lock = None;
+    }
+
+    /// Takes the lock that was released, with what others noted meanwhile. False if another writer holds it for too long.
+    pub(crate) fn take_again(&mut self, dir: &Dir) -> Result<bool, StoreError> {
+        let Taken::Ours(lock) = FileLock::take(dir, LOCK, self.wait)? else { return Ok(false) };
+        if let Some(WriterNote { seq, number, boot, suspect, log_len, .. }) = read_note(&lock.file) {
+            let writer = self.note.writer.clone();
+            self.note = WriterNote { writer, seq, number, boot, suspect, log_len };
+        }
+        self.lock = Some(lock);
+        self.write();
+        Ok(true)
     }
 
     /// The highest event position and activity number that any writer noted.
@@ -78,6 +107,12 @@ impl Lock {
         self.note_counters(seq, number);
     }
 
+    /// Notes the length of the log, in bytes, after an append that is not flushed yet.
+    pub(crate) fn note_len(&mut self, len: u64) {
+        self.note.log_len = len;
+        self.write();
+    }
+
     /// Notes a position that was used or that `run.yaml` shows.
     pub(crate) fn note_seq(&mut self, seq: Seq) {
         self.note_counters(seq, Number(self.note.number));
@@ -104,7 +139,7 @@ impl Lock {
         };
         text.truncate(NOTE_BYTES - 1);
         let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
-        self.lock.file.write_at(padded.as_bytes(), 0) == Ok(padded.len())
+        self.lock.as_ref().is_some_and(|lock| lock.file.write_at(padded.as_bytes(), 0) == Ok(padded.len()))
     }
 }
 

@@ -151,6 +151,8 @@ pub struct LogTail {
     pub unended: bool,
     /// Length of the file.
     pub len: u64,
+    /// Where the first one of the newer events begins.
+    pub newer_at: u64,
 }
 
 impl LogTail {
@@ -161,7 +163,7 @@ impl LogTail {
     pub(crate) fn read(file: &dyn DiskFile, since: Seq) -> Result<Self, LogFault> {
         let len = file.stat().map_err(io::Error::from)?.len;
         let end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true, has_others: false };
-        let mut tail = Self { end, whole: len, unended: false, len };
+        let mut tail = Self { end, whole: len, unended: false, len, newer_at: len };
         let (mut lines, mut gap, mut order) = (Backwards::new(file, len), Gap::default(), Order::default());
         // How much of the end to look at, at least.
         let mut window = limits::TAIL_BYTES as u64;
@@ -194,6 +196,7 @@ impl LogTail {
             tail.end.last = tail.end.last.max(event.seq);
             if event.seq > since {
                 tail.end.newer.push(event);
+                tail.newer_at = place;
                 continue;
             }
             tail.end.at = Some(event);

@@ -23,6 +23,8 @@ pub(crate) struct LockedLog {
     pub(crate) tail: LogTail,
     /// Whether this lock's holder has copied the log to a new file.
     renewed: bool,
+    /// Whether others have appended since this lock's holder committed.
+    pub(crate) has_moved_on: bool,
     /// Messages about what was moved to quarantine under this lock.
     put_aside: RefCell<Vec<String>>,
 }
@@ -30,10 +32,11 @@ pub(crate) struct LockedLog {
 impl LockedLog {
     /// Locks `dir` and repairs the end of its log: cuts off a torn tail, and copies the log after a failed flush.
     pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
-        let lock = Lock::take(dir, request)?;
+        let lock = Lock::take_or_tell(dir, request, || shared(dir))?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|fault| unread(dir, fault))?;
-        let mut log = Self { dir: dir.clone(), lock, file, tail, renewed: false, put_aside: RefCell::default() };
+        let (renewed, has_moved_on, put_aside) = (false, false, RefCell::default());
+        let mut log = Self { dir: dir.clone(), lock, file, tail, renewed, has_moved_on, put_aside };
         if log.tail.unended || log.tail.whole < log.tail.len {
             log.mend_torn_tail(request.writer.since)?;
         }
@@ -95,6 +98,84 @@ impl LockedLog {
         }
     }
 
+    /// Whether other writers wait for the lock, or have released it and flush what they appended. Each of them shares the
+    /// log. It is only a hint: nothing is lost whatever the answer is.
+    pub(crate) fn is_held(&self) -> bool {
+        self.file.is_held().unwrap_or_default()
+    }
+
+    /// As [`Self::commit`], but other writers may go on while the log is flushed, and it may be longer afterwards. Before the
+    /// lines, those of [`LogTail::end`]'s newer events are written once more in place: whoever appended them may not have
+    /// flushed them, and a flush of theirs may have failed since; then only what is written afresh is flushed.
+    ///
+    /// `prepared` is flushed as well, after the log. Returns what became of that.
+    ///
+    /// # Errors
+    /// As [`Self::commit`]; [`StoreError::Unconfirmed`] also if the lines are flushed and the lock cannot be taken again.
+    pub(crate) fn commit_with_others(&mut self, lines: &str, prepared: &File) -> Result<Result<(), Errno>, StoreError> {
+        self.write_newer_again()?;
+        self.append(lines)?;
+        self.lock.note_len(self.tail.len);
+        // Who comes next lets others go on as well.
+        let _ = self.file.share();
+        self.lock.release();
+        prepared.write_soon();
+        let flushed = self.file.sync_data();
+        let prepared = prepared.sync_all();
+        let unconfirmed = |source| StoreError::Unconfirmed { at: self.dir.join(LOG).into(), source };
+        match self.lock.take_again(&self.dir) {
+            Ok(true) => {}
+            Ok(false) => return Err(unconfirmed(io::Error::other("another process holds the lock of the run"))),
+            Err(error) => return Err(unconfirmed(io::Error::other(error.to_string()))),
+        }
+        let end = self.tail.len;
+        self.tail.len = self.file.stat().map_err(|errno| unconfirmed(errno.into()))?.len;
+        if let Err(errno) = flushed {
+            // The line stays: others may have flushed it meanwhile, and said so to whoever gave the same command again.
+            self.lock.note_suspect(true);
+            return Err(self.unconfirmed(errno.into()));
+        }
+        self.has_moved_on = self.tail.len != end;
+        match self.check_place() {
+            Err(StoreError::Replaced { .. }) => Err(self.unconfirmed(io::Error::other(REPLACED))),
+            placed => placed.map(|()| prepared),
+        }
+    }
+
+    /// Flushes the newer events of the end, whose writers may still be about to do so.
+    ///
+    /// # Errors
+    /// [`StoreError::Unconfirmed`].
+    pub(crate) fn flush_newer(&mut self) -> Result<(), StoreError> {
+        let flushed = self.write_newer_again().map(|()| self.file.sync_data());
+        match flushed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(errno)) => {
+                self.lock.note_suspect(true);
+                Err(self.unconfirmed(errno.into()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the lines of the newer events once more in place, so that the next flush writes them.
+    fn write_newer_again(&self) -> Result<(), StoreError> {
+        let places = self.tail.newer_at..self.tail.whole;
+        if places.is_empty() {
+            return Ok(());
+        }
+        let fault = |source| log_fault(&self.dir, Operation::Append, source);
+        let mut bytes = vec![0; usize::try_from(places.end - places.start).unwrap_or(usize::MAX)];
+        read_exact_at(&*self.file, &mut bytes, places.start).map_err(fault)?;
+        // What is opened for appending writes at the end alone.
+        let file = self.dir.open_own(LOG, Open::Write { mode: NEW_FILE })?;
+        match file.write_at(&bytes, places.start) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(_) => Err(fault(io::Error::new(io::ErrorKind::WriteZero, "only a part was written"))),
+            Err(errno) => Err(fault(errno.into())),
+        }
+    }
+
     /// Appends with one write, and truncates the log again if the write was short.
     fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
@@ -120,7 +201,7 @@ impl LockedLog {
     /// Handles an append that went into a file which is no longer the log.
     fn misplaced(&self, before: u64) -> StoreError {
         self.take_back(before);
-        self.unconfirmed(io::Error::other("another program replaced the log meanwhile"))
+        self.unconfirmed(io::Error::other(REPLACED))
     }
 
     /// The error of a line that may or may not be on the disk.
@@ -202,6 +283,14 @@ impl LockedLog {
         self.renewed = true;
         self.reread_tail(Seq(u64::MAX))
     }
+}
+
+const REPLACED: &str = "another program replaced the log meanwhile";
+
+/// The log of `dir`, shared: a sign that a writer waits for the lock.
+fn shared(dir: &Dir) -> Option<File> {
+    let file = dir.open_read(LOG).ok()??;
+    file.share().ok().map(|()| file)
 }
 
 pub(crate) fn log_fault(dir: &Dir, action: Operation, source: io::Error) -> StoreError {

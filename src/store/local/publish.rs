@@ -11,12 +11,13 @@ use crate::store::local::run_dir::LockedRun;
 const MERGE_TRIES: usize = 3;
 
 impl LockedRun<'_> {
-    /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. If the text that was exchanged is not
-    /// `old`, a person saved it since flow read the file, and it is merged.
+    /// Exchanges `.run.tmp`, which holds `new` and is flushed, with `run.yaml`. If the text that was exchanged is neither
+    /// `old` nor one that flow wrote (`is_own`), a person saved it since flow read the file, and it is merged.
     pub(super) fn publish_run(
         &self,
         old: Option<&str>,
         new: &str,
+        is_own: impl Fn(&str) -> bool,
         now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
@@ -33,7 +34,7 @@ impl LockedRun<'_> {
         let mut placed = new.to_owned();
         for merged_before in 0..MERGE_TRIES {
             let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?;
-            if swapped_out == expected {
+            if swapped_out == expected || merged_before == 0 && swapped_out.as_deref().is_some_and(&is_own) {
                 // After two merges this is the first one. The second took its place, and was made of a save that knew
                 // nothing of the save in the first.
                 return if merged_before > 1 { self.set_text_aside(RUN_TMP, now) } else { Ok(dir.remove(RUN_TMP)?) };

@@ -7,7 +7,7 @@ use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Merge};
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
+use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
@@ -25,7 +25,9 @@ impl LockedRun<'_> {
         let dir = &self.run.dir;
         dir.remove(LOG_TMP)?;
         self.activities.remove(ACTIVITY_TMP)?;
-        for name in [RUN_TMP, RUN_MERGE_TMP] {
+        let mut names = dir.names()?;
+        names.retain(|name| [RUN_TMP, RUN_MERGE_TMP].contains(&&**name) || self.is_of_dead_writer(name));
+        for name in &names {
             let ours = match dir.read_text(name, limits::RUN_BYTES) {
                 Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
                 Ok(None) => continue,
@@ -36,16 +38,34 @@ impl LockedRun<'_> {
         Ok(())
     }
 
+    /// Whether another writer has released the lock, and flushes what it appended.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the directory cannot be inspected.
+    pub(super) fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
+        let names = self.run.dir.names()?;
+        Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
+    }
+
+    /// Whether this is the next `run.yaml` of a writer that has died: one that lives holds a lock on it.
+    fn is_of_dead_writer(&self, name: &str) -> bool {
+        is_run_tmp_of_one(name)
+            && match self.run.dir.open_read(name) {
+                Ok(Some(file)) => !file.is_held().unwrap_or_default(),
+                Ok(None) => false,
+                Err(_) => true,
+            }
+    }
+
     /// Whether a temporary file of an earlier writer is there.
     ///
     /// # Errors
     /// [`StoreError`] when the directory cannot be inspected.
     pub(super) fn has_leftovers(&self) -> Result<bool, StoreError> {
-        let dir = &self.run.dir;
-        Ok(dir.exists(RUN_TMP)?
-            || dir.exists(RUN_MERGE_TMP)?
-            || dir.exists(LOG_TMP)?
-            || self.activities.exists(ACTIVITY_TMP)?)
+        let names = self.run.dir.names()?;
+        let is_left =
+            |name: &String| [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&**name) || self.is_of_dead_writer(name);
+        Ok(names.iter().any(is_left) || self.activities.exists(ACTIVITY_TMP)?)
     }
 
     /// Updates the projections from a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was
@@ -71,7 +91,9 @@ impl LockedRun<'_> {
         let mode = self.run.dir.mode_of(RUN_FILE);
         let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
         flush(&*file, || self.run.dir.join(RUN_TMP))?;
-        self.publish_run(old, new, now, merge)?;
+        // Whoever repeats a command whose line this is gets an answer.
+        self.log.lock.note_seq(self.log.tail.end.last);
+        self.publish_run(old, new, |_| false, now, merge)?;
         Ok(self.run.dir.sync()?)
     }
 

@@ -37,6 +37,19 @@ impl RunWriter for LockedRun<'_> {
         self.log.tail.len > 0 && self.log.tail.len == self.log.lock.log_len()
     }
 
+    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
+        LockedRun::is_flushed_elsewhere(self)
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.log.flush_newer()?;
+        let end = &self.log.tail.end;
+        let records = end.newer.iter().flat_map(|event| event.kind.records());
+        let (last, number) = (end.last, records.map(|record| record.number).max().unwrap_or_default());
+        self.log.lock.note_counters(last, number);
+        Ok(())
+    }
+
     fn is_free(&self, name: &str) -> Result<bool, StoreError> {
         Ok(!self.activities.exists(name)?)
     }

@@ -97,6 +97,11 @@ pub fn some_leftover(base: &Image, changes: &[Change], dice: &mut Dice) -> Image
     remaining(base, changes, &lost)
 }
 
+/// What running programs see after these changes.
+pub fn all_of(base: &Image, changes: &[Change]) -> Image {
+    remaining(base, changes, &BTreeSet::new())
+}
+
 fn remaining(base: &Image, changes: &[Change], lost: &BTreeSet<usize>) -> Image {
     let mut image = base.clone();
     for (at, change) in changes.iter().enumerate() {

@@ -4,12 +4,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use flowrun::disk::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
 
 use super::image::{Change, Image, Inode, Kind, Node};
+use super::turns::{DEAD, Turns};
 
 /// Where the program thinks it is.
 pub const HERE: &str = "/project";
@@ -47,6 +48,8 @@ struct State {
     live: Image,
     changes: Vec<Change>,
     locks: BTreeMap<Inode, u64>,
+    /// The handles that share files.
+    shares: Vec<(Inode, u64)>,
     /// Permission bits; a power cut may take those that it likes.
     modes: BTreeMap<Inode, u32>,
     handles: u64,
@@ -56,6 +59,9 @@ struct State {
     dead: bool,
     short: bool,
     between: Option<Hook>,
+    turns: Option<Arc<Turns>>,
+    /// How many flushes of each file failed.
+    failed: BTreeMap<Inode, usize>,
     serial: i64,
 }
 
@@ -70,6 +76,8 @@ struct Handle {
     disk: SimDisk,
     inode: Inode,
     number: u64,
+    /// How many failed flushes of the file it knows of.
+    seen: AtomicUsize,
 }
 
 impl SimDisk {
@@ -85,6 +93,7 @@ impl SimDisk {
             live,
             changes,
             locks,
+            shares: Vec::new(),
             modes,
             handles,
             next_inode,
@@ -93,6 +102,8 @@ impl SimDisk {
             dead,
             short,
             between,
+            turns: None,
+            failed: BTreeMap::new(),
             serial,
         })))
     }
@@ -110,6 +121,11 @@ impl SimDisk {
     /// Calls `hook` before every call from now on. Calls that it makes itself are not counted.
     pub fn between(&self, hook: Option<Hook>) {
         self.state().between = hook;
+    }
+
+    /// Lets these writers make calls in turns.
+    pub fn take_turns(&self, turns: Option<Arc<Turns>>) {
+        self.state().turns = turns;
     }
 
     /// The names of the calls since the last plan.
@@ -146,7 +162,8 @@ impl SimDisk {
 
     fn handle(&self, state: &mut State, inode: Inode) -> Handle {
         state.handles += 1;
-        Handle { disk: self.clone(), inode, number: state.handles }
+        let seen = AtomicUsize::new(state.failed.get(&inode).copied().unwrap_or_default());
+        Handle { disk: self.clone(), inode, number: state.handles, seen }
     }
 
     /// What a path leads to.
@@ -175,6 +192,11 @@ impl SimDisk {
     /// Counts a call, and lets it fail when it shall.
     fn call(&self, name: &'static str) -> Answer<MutexGuard<'_, State>> {
         let mut state = self.state();
+        if let Some(turns) = state.turns.clone() {
+            drop(state);
+            turns.wait(name)?;
+            state = self.state();
+        }
         if let Some(mut hook) = state.between.take() {
             let at = state.calls.len() + 1;
             drop(state);
@@ -246,6 +268,7 @@ impl State {
     }
 
     fn unlock(&mut self, handle: &Handle) {
+        self.shares.retain(|(_, number)| *number != handle.number);
         if self.locks.get(&handle.inode) == Some(&handle.number) {
             self.locks.remove(&handle.inode);
         }
@@ -254,11 +277,26 @@ impl State {
 
 impl Handle {
     fn try_lock(&self) -> Answer<()> {
-        let mut state = self.disk.call("lock")?;
+        loop {
+            let mut state = self.disk.call("lock")?;
+            match state.locks.get(&self.inode) {
+                Some(&holder) if holder != self.number && Turns::is_one() => {}
+                Some(&holder) if holder != self.number => return Err(Errno::WOULDBLOCK),
+                _ => {
+                    state.locks.insert(self.inode, self.number);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn try_share(&self) -> Answer<()> {
+        let mut state = self.disk.call("share")?;
         match state.locks.get(&self.inode) {
             Some(&holder) if holder != self.number => Err(Errno::WOULDBLOCK),
             _ => {
-                state.locks.insert(self.inode, self.number);
+                state.locks.remove(&self.inode);
+                state.shares.push((self.inode, self.number));
                 Ok(())
             }
         }
@@ -266,11 +304,21 @@ impl Handle {
 
     fn flush(&self, name: &'static str) -> Answer<()> {
         match self.disk.call(name) {
-            Ok(mut state) => state.changes.push(Change::Flushed(self.inode)),
+            Ok(mut state) => {
+                state.changes.push(Change::Flushed(self.inode));
+                // Linux tells everyone who had the file open when a flush failed, each once.
+                let failed = state.failed.get(&self.inode).copied().unwrap_or_default();
+                if self.seen.swap(failed, Ordering::Relaxed) < failed {
+                    return Err(Errno::IO);
+                }
+            }
             Err(errno) => {
                 let mut state = self.disk.state();
                 // What a dead process would have flushed was not tried, and a later flush saves it.
-                if !state.dead {
+                if !state.dead && errno != DEAD {
+                    let failed = state.failed.entry(self.inode).or_default();
+                    *failed += 1;
+                    self.seen.store(*failed, Ordering::Relaxed);
                     state.changes.push(Change::FlushFailed(self.inode));
                 }
                 return Err(errno);
@@ -484,5 +532,15 @@ impl DiskFile for Handle {
 
     fn lock(&self, _wait: Wait) -> Answer<()> {
         self.try_lock()
+    }
+
+    fn share(&self) -> Answer<()> {
+        self.try_share()
+    }
+
+    fn is_held(&self) -> Answer<bool> {
+        let state = self.disk.call("is_held")?;
+        let is_shared = state.shares.iter().any(|(inode, handle)| *inode == self.inode && *handle != self.number);
+        Ok(is_shared || state.locks.get(&self.inode).is_some_and(|holder| *holder != self.number))
     }
 }

@@ -13,6 +13,8 @@ mod histories;
 
 mod image;
 mod mistakes;
+mod together;
 mod trouble;
+mod turns;
 
 mod world;

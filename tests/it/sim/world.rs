@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowrun::codec::unseal;
-use flowrun::disk::{Disk, DiskDir, Open, Rename};
+use flowrun::disk::{Disk, DiskDir, DiskFile, Open, Rename};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{RunId, SessionId, Timestamp};
 use flowrun::runs::{
@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use super::cut::Order;
 use super::disk::{HERE, SimDisk};
 use super::image::Image;
+use super::turns::Turns;
 use crate::support::essence;
 use crate::support::faulty::{FaultyDisk, Mistake};
 
@@ -164,7 +165,7 @@ impl World {
                 runs::session_end(&flow, &SessionEndRequest { unowned: true, ..Default::default() }).map(drop)
             }
         };
-        self.acknowledged = result.is_ok() && !self.disk.died();
+        self.acknowledged = result.is_ok() && !self.disk.died() && !Turns::is_dead();
         if self.acknowledged {
             self.disk.acknowledge();
         }
@@ -180,6 +181,13 @@ impl World {
     /// Another user of the same disk, at the same time.
     pub fn also(other: &Self) -> Self {
         Self { processes: other.processes + 500, ..other.clone() }
+    }
+
+    /// The sign of a writer that waits for the run's lock.
+    pub fn waiting(&self) -> Arc<dyn DiskFile> {
+        let log = self.dir().open_file("events.jsonl".as_ref(), Open::Read).unwrap();
+        log.share().unwrap();
+        log
     }
 
     /// What `resume` says about the run, as far as states differ in it; null without a run.
@@ -263,6 +271,18 @@ impl World {
     /// How many records of an id are in the log.
     pub fn records_of(&self, id: &str) -> usize {
         self.recorded().iter().filter(|(_, recorded)| recorded == id).count()
+    }
+
+    /// Whether the note in the lock names a lower position than that of one of these records.
+    pub fn noted_less_than(&self, ids: &[&str]) -> Option<String> {
+        let note: Value = serde_json::from_slice(&self.file(".lock")?).ok()?;
+        let noted = note["seq"].as_u64().unwrap_or(0);
+        let of_ids = |event: &Map<String, Value>| {
+            ids.iter().any(|id| event.get("activity").is_some_and(|activity| activity["metadata"]["id"] == *id))
+        };
+        let last =
+            self.events().iter().filter(|event| of_ids(event)).filter_map(|event| event["seq"].as_u64()).max()?;
+        (last > noted).then(|| format!("event {last} is acknowledged, and the lock notes {noted}"))
     }
 
     /// Numbers and ids of all records, in the order of the log.

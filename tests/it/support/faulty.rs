@@ -236,4 +236,12 @@ impl DiskFile for FaultyFile {
     fn lock(&self, wait: Wait) -> Answer<()> {
         self.fault.lock(|| self.inner.lock(wait))
     }
+
+    fn share(&self) -> Answer<()> {
+        self.fault.lock(|| self.inner.share())
+    }
+
+    fn is_held(&self) -> Answer<bool> {
+        self.inner.is_held()
+    }
 }

@@ -277,4 +277,14 @@ impl DiskFile for Held<dyn DiskFile> {
         self.meets("flock", &[], true)?;
         self.inner.lock(wait)
     }
+
+    fn share(&self) -> Answer<()> {
+        self.meets("flock", &[], true)?;
+        self.inner.share()
+    }
+
+    fn is_held(&self) -> Answer<bool> {
+        self.meets("flock", &[], true)?;
+        self.inner.is_held()
+    }
 }

@@ -100,6 +100,10 @@ impl Sandbox {
         for name in LEFTOVERS {
             assert!(!self.run_dir(run).join(name).exists(), "{name} was left behind");
         }
+        for entry in std::fs::read_dir(self.run_dir(run)).unwrap() {
+            let name = entry.unwrap().file_name();
+            assert!(!name.to_string_lossy().ends_with(".tmp"), "{} was left behind", name.display());
+        }
     }
 
     /// The names in `activities/` that are no temporary files, in order.
