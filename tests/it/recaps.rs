@@ -327,6 +327,9 @@ fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
     let others = |phase| Deed::Others(RECENT + 5, phase);
     // The later one of two records of an activity that passed twice is withdrawn.
     let withdrawn = vec![record("a", Passed), record("a", Failed), record("a", Passed), Deed::TakeOff(1), others(None)];
+    // What failed is settled by something else.
+    let settles = Deed::Record { id: "b", phase: None, status: Passed, onwards: false, settles: Some("a") };
+    let settled = vec![record("a", Failed), settles, others(None)];
     // Work that was begun in one phase ends in the next one.
     let ended_elsewhere = vec![record("a", Running), onwards(), record_in(Some(1), "a", Passed), others(None)];
     // What passed in a gate, while its step waits and much is recorded in the phase before it.
@@ -339,6 +342,7 @@ fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
     visits.push(report(4, false, "running"));
     let plays = [
         ("debug", withdrawn),
+        ("debug", settled),
         ("start-issue", ended_elsewhere),
         ("release", passed_in_a_gate),
         ("start-issue", visits),
