@@ -41,7 +41,7 @@ impl LineFault {
 /// Seals `object`, an event or another JSON object that is not empty, into one line that ends with a line break.
 ///
 /// # Panics
-/// When it is no such object.
+/// If it is not such an object.
 #[must_use]
 pub fn seal(object: &impl Serialize) -> String {
     let mut line = serde_json::to_string(object).expect("BUG: it cannot be written as JSON");

@@ -430,8 +430,8 @@ impl Trust {
     /// The trust in what is in a directory below: less where others may write.
     fn inside(self, stat: &Stat) -> Self {
         const OTHERS_WRITE: u32 = 0o022;
-        let is_held = stat.mode & OTHERS_WRITE != 0;
-        if self == Self::OwnDirectory && is_held { Self::OwnFilesAndRoots } else { self }
+        let is_shared = stat.mode & OTHERS_WRITE != 0;
+        if self == Self::OwnDirectory && is_shared { Self::OwnFilesAndRoots } else { self }
     }
 }
 

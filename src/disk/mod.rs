@@ -31,5 +31,5 @@ pub(crate) use lock::{FileLock, Taken};
 pub(crate) use named::{append_line, read_named, read_plain};
 pub use os::Os;
 pub(crate) use root::{NoRoot, root_of};
-pub(crate) use threads::Processors;
+pub(crate) use threads::{Processors, both};
 pub(crate) use unflushed::{overwrite_unflushed, replace_unflushed, sweep_unflushed};

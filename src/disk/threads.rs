@@ -1,5 +1,17 @@
 //! Threads that ask the disk at the same time.
 
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Runs both at the same time, the second one on a thread of its own.
+pub(crate) fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    thread::scope(|scope| {
+        let second = scope.spawn(second);
+        Processors::default().leave();
+        (first(), second.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
 /// Gives each thread that this one creates a processor of its own.
 ///
 /// Linux starts a thread on the processor of its creator. On a virtual machine it takes the other processors, which

@@ -1,15 +1,14 @@
 //! `verify`: proves that a run's files are the fold of its log, byte for byte.
 
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::LineFault;
+use crate::disk::both;
 use crate::doctor::facts::{Content, RunFacts};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
@@ -145,29 +144,13 @@ fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
     if facts.is_not_adopted(run) {
         return Default::default();
     }
-    let proof = || Proof { facts, run, checked: Checked::default(), differences: Vec::new() };
-    let of_document = || {
-        let mut proof = proof();
-        proof.lines();
-        let replayed = proof.digests();
-        proof.run_file(replayed.as_deref());
-        proof
-    };
-    let of_others = || {
-        let mut proof = proof();
-        proof.recaps();
-        proof.activities();
-        proof
-    };
-    let (mut all, others) = if facts.scan.lines.len() < TWO_THREADS {
-        (of_document(), of_others())
+    let (mut all, mut others) = (Proof::new(facts, run), Proof::new(facts, run));
+    if facts.scan.lines.len() < TWO_THREADS {
+        all.of_document();
+        others.of_others();
     } else {
-        thread::scope(|scope| {
-            let others = scope.spawn(of_others);
-            let document = of_document();
-            (document, others.join().unwrap_or_else(|panic| resume_unwind(panic)))
-        })
-    };
+        both(|| all.of_document(), || others.of_others());
+    }
     all.checked.activity_files = others.checked.activity_files;
     all.differences.extend(others.differences);
     (all.checked, all.differences)
@@ -181,7 +164,24 @@ struct Proof<'a> {
     differences: Vec<Difference>,
 }
 
-impl Proof<'_> {
+impl<'a> Proof<'a> {
+    fn new(facts: &'a RunFacts, run: &'a Reconciled) -> Self {
+        Self { facts, run, checked: Checked::default(), differences: Vec::new() }
+    }
+
+    /// Compares the log with itself and with `run.yaml`.
+    fn of_document(&mut self) {
+        self.lines();
+        let replayed = self.digests();
+        self.run_file(replayed.as_deref());
+    }
+
+    /// Compares the log with what else follows from it.
+    fn of_others(&mut self) {
+        self.recaps();
+        self.activities();
+    }
+
     fn differs(&mut self, path: PathBuf, line: Option<usize>, expected: &str, found: &str, why: &str) {
         let quote = |text: &str| text.chars().take(QUOTED).collect();
         let (expected, found) = (quote(expected), quote(found));

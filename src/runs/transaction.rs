@@ -57,8 +57,8 @@ pub(crate) struct Transaction<'a> {
     next_text: Option<RunText>,
 }
 
-/// Events that are in the log and not in `run.yaml`, because the writers that appended them are flushing. Whoever commits
-/// next publishes them as well.
+/// Events in the log that `run.yaml` does not show yet, because their writers are still flushing. The next commit publishes
+/// them too.
 struct Behind {
     /// The event that `run.yaml` shows.
     since: Seq,

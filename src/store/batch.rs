@@ -60,9 +60,11 @@ impl Batch<'_> {
     /// Whether flow wrote this `run.yaml` with one of the events, or it is the one that was read.
     #[must_use]
     pub(in crate::store) fn knows(&self, text: &str) -> bool {
-        let digest = || TextDigest(digest(text.as_bytes()));
-        let mut written = self.earlier.iter().chain(self.events).filter_map(|event| event.run.as_ref());
-        text == self.old_text || !self.earlier.is_empty() && written.any(|written| *written == digest())
+        if text == self.old_text || self.earlier.is_empty() {
+            return text == self.old_text;
+        }
+        let digest = Some(TextDigest(digest(text.as_bytes())));
+        self.earlier.iter().chain(self.events).any(|event| event.run == digest)
     }
 
     /// Refuses to add work to a run whose `run.yaml` is as large as it may be. What ends a run always fits.

@@ -1,7 +1,7 @@
 //! The commit: appends sealed lines to the log, then updates the projections.
 
 use crate::codec::{RunText, seal};
-use crate::disk::{DiskError, Errno, File, NEW_FILE, Operation, Rename, Wait};
+use crate::disk::{DiskError, File, NEW_FILE, Operation, Rename, Wait};
 use crate::model::{Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::error::StoreError;
@@ -62,7 +62,7 @@ impl LockedRun<'_> {
         let (seq, now) = end_of(batch);
         let name = run_tmp_of(seq);
         let dir = &self.run.dir;
-        // A leftover is that of a dead writer: nobody who lives has the position that this one is about to take.
+        // A file of this name is a dead writer's: no living one has this position.
         dir.remove(&name)?;
         let new_run = dir.create(&name, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         // By this lock others see that this writer lives.
@@ -75,14 +75,13 @@ impl LockedRun<'_> {
         let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;
         // The numbers first: another writer may acknowledge its own record as soon as it sees that it is published.
         self.log.lock.note_counters(seq, batch.last_number());
-        let unflushed = |errno: Errno| {
-            StoreError::from(DiskError::Io {
-                action: Operation::Flush,
-                path: self.run.dir.join(&name),
-                source: errno.into(),
-            })
+        let published = match flushed {
+            Ok(()) => self.publish_unless_shown(batch, &name, now, merge),
+            Err(errno) => {
+                let path = self.run.dir.join(&name);
+                Err(DiskError::Io { action: Operation::Flush, path, source: errno.into() }.into())
+            }
         };
-        let published = flushed.map_err(unflushed).and_then(|()| self.publish_unless_shown(batch, &name, now, merge));
         let _ = self.run.dir.remove(&name);
         Ok(published)
     }

@@ -8,17 +8,16 @@
 //! `.flow/.cache/finished-runs` has its current summary ([`crate::store::local::finished`]).
 //!
 //! All of them are only caches: they may be deleted, and are ignored when in doubt. Readers and writers replace the first
-//! and the last one without a lock. A list of open runs has the stamps from before its writer looked at the runs. A run that begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
+//! and the last one without a lock. A list of open runs has the stamps from before its writer looked at the runs. A run that
+//! begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
 //! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
 //! is ignored, or it names every open run. A power cut may take `reopening` and spare a list, so a list counts only until
 //! the next start of the machine, which is a part of what is `outside`.
 
 use std::collections::HashMap;
-use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread;
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Links, Processors, replace_unflushed};
+use crate::disk::{Dir, Disk, DiskError, Errno, Links, both, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
 use crate::store::local::finished::{self, FinishedRuns};
@@ -229,14 +228,9 @@ fn numbers_of(runs: &Dir, listed: &[KnownRun]) -> Vec<Option<u64>> {
         return looked_at(listed);
     }
     let (first, rest) = listed.split_at(listed.len() / 2);
-    let mut processors = Processors::default();
-    thread::scope(|scope| {
-        let rest = scope.spawn(|| looked_at(rest));
-        processors.leave();
-        let mut numbers = looked_at(first);
-        numbers.extend(rest.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        numbers
-    })
+    let (mut numbers, rest) = both(|| looked_at(first), || looked_at(rest));
+    numbers.extend(rest);
+    numbers
 }
 
 /// All runs but those that are over, as far as it is known. A known summary needs no reading.

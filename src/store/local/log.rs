@@ -2,13 +2,11 @@
 
 use std::io;
 use std::ops::Range;
-use std::panic::resume_unwind;
-use std::thread;
 
 use memchr::{memchr, memmem};
 
 use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
-use crate::disk::{DiskFile, Processors};
+use crate::disk::{DiskFile, both};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
 use crate::store::run_store::Position;
@@ -41,12 +39,7 @@ fn scan_until(file: &dyn DiskFile, end: u64) -> Read<LogScan> {
     if middle == end {
         return Ok(scan_part(file, 0..end)?.scan.sorted());
     }
-    let (first, second) = thread::scope(|scope| {
-        let mut processors = Processors::default();
-        let second = scope.spawn(|| scan_part(file, middle..end));
-        processors.leave();
-        (scan_part(file, 0..middle), second.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
+    let (first, second) = both(|| scan_part(file, 0..middle), || scan_part(file, middle..end));
     let (mut first, second) = (first?, second?);
     first.passed.last_gap.pass_into(&second.passed.first_gap)?;
     first.scan.extend(second.scan, first.lines);

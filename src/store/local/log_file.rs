@@ -131,7 +131,7 @@ impl LockedLog {
         let end = self.tail.len;
         self.tail.len = self.file.stat().map_err(|errno| unconfirmed(errno.into()))?.len;
         if let Err(errno) = flushed {
-            // The line stays: others may have flushed it meanwhile, and said so to whoever gave the same command again.
+            // Do not take the line back: a retry of this command may have flushed it meanwhile and been acknowledged.
             self.lock.note_suspect(true);
             return Err(self.unconfirmed(errno.into()));
         }
