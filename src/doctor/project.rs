@@ -17,7 +17,7 @@ use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
 use crate::runs::Context;
-use crate::runs::init::SCHEMAS;
+use crate::runs::SCHEMAS;
 use crate::store::Project;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,

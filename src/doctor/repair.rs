@@ -11,7 +11,7 @@ use crate::doctor::finding::{Action, Finding, Findings};
 use crate::doctor::report::PlanStep;
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
-use crate::runs::transaction::transact;
+use crate::runs::write::transaction::transact;
 use crate::runs::{Context, Result};
 use crate::store::local::{RunDir, Shelf};
 use crate::store::{ActivityFile, Project, StoredRun as _};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::drive::http::server;
 use crate::drive::report::{Choose, DriveRequest, Endpoint};
 use crate::model::{RunId, quoted};
-use crate::runs::driver::{DRIVES, UNKNOWN_DRIVER, command as accepted_command, endpoint, is_driver};
+use crate::runs::driver::{DRIVES, UNKNOWN_DRIVER, is_driver};
 use crate::runs::workflow::is_file;
 use crate::runs::{Context, Thing, named_in};
 use crate::store::Project;
@@ -38,11 +38,11 @@ impl DriverCommands<'_> {
 /// What a driver runs and asks, if its commands run in the directory that the run stores as `place`.
 pub(super) fn things(request: &DriveRequest, place: Option<&str>) -> Vec<Thing> {
     let place = place.unwrap_or_default();
-    let mut things: Vec<_> = request.on.iter().map(|(_, job)| accepted_command(job, place)).collect();
+    let mut things: Vec<_> = request.on.iter().map(|(_, job)| Thing::command(job, place)).collect();
     match &request.choose {
         Choose::Person => {}
-        Choose::Command(job) => things.push(accepted_command(job, place)),
-        Choose::Endpoint(Endpoint { url, .. }) => things.extend(server(url).ok().map(|url| endpoint(&url))),
+        Choose::Command(job) => things.push(Thing::command(job, place)),
+        Choose::Endpoint(Endpoint { url, .. }) => things.extend(server(url).ok().map(|url| Thing::endpoint(&url))),
     }
     things
 }

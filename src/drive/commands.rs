@@ -15,7 +15,7 @@ use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
 use crate::runs::Result;
-use crate::runs::answer::answer_of;
+use crate::runs::write::answer::answer_of;
 
 /// The longest output of a command, in bytes: it is kept in the log and in the activity.
 const OUTPUT_BYTES: usize = 512 << 10;

@@ -14,7 +14,7 @@ use crate::interviews::error::{InterviewFault, Result};
 use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
 use crate::model::{bare_reply, limits};
 use crate::runs;
-use crate::runs::answer::answer_of;
+use crate::runs::write::answer::answer_of;
 
 /// An interviewer that is a command, or a recording of its replies.
 pub(super) struct Agent<'r> {

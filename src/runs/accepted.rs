@@ -64,6 +64,16 @@ pub(crate) struct Thing {
 }
 
 impl Thing {
+    /// A command that a driver runs in the directory `place`, which is named as the run stores it.
+    pub(crate) fn command(what: &str, place: &str) -> Self {
+        Self { kind: AcceptedKind::Command, what: what.to_owned(), place: place.to_owned() }
+    }
+
+    /// A server that a driver asks.
+    pub(crate) fn endpoint(url: &str) -> Self {
+        Self { kind: AcceptedKind::Endpoint, what: url.to_owned(), place: String::new() }
+    }
+
     fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for part in [self.kind.as_str(), &self.place, &self.what] {

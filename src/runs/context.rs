@@ -11,8 +11,8 @@ use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
 use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::{bound_process, session_of_process};
-use crate::runs::open::worktrees::worktree_with_flow;
+use crate::runs::host_note::{bound_process, session_of_process};
+use crate::runs::schemas::SCHEMAS;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// How long a writer waits for another one by default.
@@ -276,10 +276,16 @@ impl Context {
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
         let missing = || {
             let around = self.project_around(start);
-            Error::NoProject { start: start.to_owned(), around, worktree: worktree_with_flow(self, start) }
+            Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) }
         };
         let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
+    }
+
+    /// The first other worktree of the repository of `start` that has a `.flow`.
+    fn worktree_with_flow(&self, start: &Path) -> Option<PathBuf> {
+        let others = self.git.other_worktrees(start);
+        others.into_iter().find(|top| self.disk.is_dir(&Project::path_in(top)))
     }
 
     /// Whether there is no `.flow` in the working directory or above.
@@ -337,7 +343,7 @@ impl Context {
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.
     fn schemas_here(&self) -> Vec<(&'static str, &'static str)> {
-        let mut schemas = crate::runs::init::SCHEMAS.to_vec();
+        let mut schemas = SCHEMAS.to_vec();
         if let Ok(root) = self.root_to_be() {
             let left_out = self.git.left_out(&root, ".flow/schemas/*");
             schemas.retain(|(name, _)| !left_out.iter().any(|path| path.ends_with(name)));

@@ -11,7 +11,6 @@ use crate::disk::DocumentFault;
 use crate::engine::{EditFault, Refusal};
 use crate::host::{BadSetting, GitRef};
 use crate::model::{BadName, RunId, Seq, WorkflowId};
-use crate::runs::open::checkout::ends_at;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
 
@@ -321,4 +320,9 @@ fn no_active_run(unreadable: &[String]) -> String {
         1 => "no readable run is active, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active, and {n} runs cannot be read"),
     }
+}
+
+/// Where a log ends, as the end of a sentence.
+pub(crate) fn ends_at(last: Seq) -> String {
+    if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
 }

@@ -10,7 +10,8 @@ use crate::host::GitRef;
 use crate::model::{Explain, Help, Kind, Problem, RunId, StateName, Suggestion};
 use crate::runs::advice::reopen;
 use crate::runs::error::Error;
-use crate::runs::{quoted_path, refused};
+use crate::runs::path::quoted_path;
+use crate::runs::refused;
 
 fn flow(verb: &str) -> Suggestion {
     Suggestion::flow(verb)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::runs::context::Context;
-use crate::runs::path_argument;
+use crate::runs::path::path_argument;
 use crate::runs::workflow::names_a_file;
 use crate::store::Project;
 

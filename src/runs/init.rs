@@ -7,17 +7,7 @@ use serde::Serialize;
 
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-
-/// The schemas that `init` puts into `.flow/schemas/`, for editors.
-pub(crate) const SCHEMAS: [(&str, &str); 7] = [
-    ("run.schema.json", include_str!("../../schemas/v1/run.schema.json")),
-    ("activity.schema.json", include_str!("../../schemas/v1/activity.schema.json")),
-    ("workflow.schema.json", include_str!("../../schemas/v1/workflow.schema.json")),
-    ("modes.schema.json", include_str!("../../schemas/v1/modes.schema.json")),
-    ("interview.schema.json", include_str!("../../schemas/v1/interview.schema.json")),
-    ("interview-reply.schema.json", include_str!("../../schemas/v1/interview-reply.schema.json")),
-    ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
-];
+use crate::runs::schemas::SCHEMAS;
 
 /// The report of `init`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -8,12 +8,13 @@ use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::hosts::{bound_process, is_dead};
+use crate::runs::host_note::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::open::listed::ListedRun;
+use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::recap::{from_log, from_recap};
-use crate::runs::open::view::{View, for_listing, head_of};
+use crate::runs::open::view::View;
 use crate::store::{Project, StoredRun};
 
 /// A run, and what has to be done about it.

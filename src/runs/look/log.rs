@@ -10,9 +10,9 @@ use crate::model::{Event, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
-use crate::runs::open::view::for_listing;
 use crate::store::{LogScan, Position, Presence, StoredRun};
 
 /// Which events to read.

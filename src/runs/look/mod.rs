@@ -3,13 +3,13 @@
 pub(in crate::runs) mod attention;
 pub(in crate::runs) mod brief;
 pub(in crate::runs) mod card;
+mod driven;
 pub(in crate::runs) mod evidence;
 pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;
 pub(in crate::runs) mod needs;
 pub(in crate::runs) mod outlook;
-pub(in crate::runs) mod reference;
 pub(in crate::runs) mod resume;
 pub(in crate::runs) mod show;
 pub(in crate::runs) mod wait;

@@ -11,21 +11,23 @@ use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
 use crate::runs::advice::{Alternative, join};
-use crate::runs::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
 use crate::runs::look::show::ShownUnit;
+use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Selected, named_run, newest_meant};
-use crate::runs::open::view::{View, for_listing, for_reading, head_of};
+use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
+use crate::runs::path::{path_argument, quoted_path};
 use crate::runs::user_state::git_state;
-use crate::runs::{journal, path_argument, quoted_path};
+use crate::runs::write::claim::{ClaimReport, ClaimRequest, claim, presence};
+use crate::runs::write::journal;
 use crate::store::{Project, StoredRun};
 
 /// Which run to resume.

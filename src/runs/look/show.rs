@@ -13,8 +13,9 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
-use crate::runs::open::view::{View, for_reading, head_of};
+use crate::runs::open::view::{View, for_reading};
 
 /// The report of `show`: the run's document, and what its log adds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -16,11 +16,6 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
     }
 }
 
-/// Where a log ends, as the end of a sentence.
-pub(crate) fn ends_at(last: Seq) -> String {
-    if last == Seq(0) { "is not in this checkout".to_owned() } else { format!("ends at event {last}") }
-}
-
 /// The error for a run whose log was put back to an older version.
 pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
     Error::Rewound { run: run.id().clone(), last, noted, places: places_with(cx, project, run, noted) }

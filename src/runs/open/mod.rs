@@ -3,10 +3,12 @@
 pub(crate) mod checkout;
 pub(in crate::runs) mod fault;
 pub(in crate::runs) mod listed;
+pub(in crate::runs) mod listing;
 pub(crate) mod name;
 pub(crate) mod pinned;
 pub(crate) mod reading;
 pub(crate) mod recap;
+pub(in crate::runs) mod reference;
 pub(in crate::runs) mod same_work;
 pub(crate) mod select;
 pub(crate) mod sparse;

@@ -13,8 +13,8 @@ use crate::model::{Explain as _, RunId, RunSummary, SessionId};
 use crate::runs::budget::Budget;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::hosts::noted_runs;
-use crate::runs::open::view::{Listed, for_listing};
+use crate::runs::host_note::noted_runs;
+use crate::runs::open::listing::{Listed, for_listing};
 use crate::store::{MaybeOpen, Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.

@@ -2,14 +2,13 @@
 //! then.
 
 use crate::codec::{LogEnd, LogScan};
-use crate::engine::{History, Recap, is_free, joined, machine_of, read_run, reconcile_end};
+use crate::engine::{History, Recap, RunState, is_free, joined, machine_of, read_run, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Event, EventKind};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::transaction::Transaction;
 use crate::store::{Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
@@ -46,16 +45,21 @@ const EVERY: u64 = 32;
 
 /// The recap that the last of these events names, which are about to be committed; `None` if it is not time for one, or if
 /// none can be made.
-pub(in crate::runs) fn recap_with(tx: &Transaction<'_>, events: &[Event]) -> Option<String> {
+pub(in crate::runs) fn recap_with(
+    project: &Project,
+    run: &dyn StoredRun,
+    events: &[Event],
+    log: impl FnOnce() -> Option<LogScan>,
+) -> Option<String> {
     let last = events.last()?.seq;
     let before = events.first()?.seq.0.saturating_sub(1);
     if last.0 / EVERY == before / EVERY {
         return None;
     }
-    let mut recap = match recap_of(tx) {
+    let mut recap = match recap_of(project, run) {
         Some(recap) => recap,
         None => {
-            let log = tx.writer.log().ok()?;
+            let log = log()?;
             let is_whole = log.skipped.is_empty() && log.gaps().is_empty() && log.doubles().is_empty();
             Recap::of(log.events()).filter(|_| is_whole && joined(&log).is_none())?
         }
@@ -65,25 +69,31 @@ pub(in crate::runs) fn recap_with(tx: &Transaction<'_>, events: &[Event]) -> Opt
 }
 
 /// The fold of what is committed, from the recap that is kept; `None` if there is none that counts.
-fn recap_of(tx: &Transaction<'_>) -> Option<Recap> {
-    let kept = tx.project.recap(tx.run.id())?;
-    caught_up(&kept, tx.run).ok()?.map(|(recap, _)| recap)
+fn recap_of(project: &Project, run: &dyn StoredRun) -> Option<Recap> {
+    let kept = project.recap(run.id())?;
+    let (recap, _) = caught_up(&kept, run).ok()??;
+    Some(recap)
 }
 
-/// The history of a run that is written, from its recap; `None` if the whole log is needed.
-pub(in crate::runs) fn recapped(tx: &Transaction<'_>) -> Option<History> {
+/// The history of a run that is written, from its recap and the events that are `pending`; `None` if the whole log is needed.
+pub(in crate::runs) fn recapped(
+    project: &Project,
+    run: &dyn StoredRun,
+    pending: &[Event],
+    state: &RunState,
+) -> Option<History> {
     // Who is about to record is judged by the whole log alone, which does not have the record yet.
-    if !tx.pending().iter().all(|event| matches!(event.kind, EventKind::RunClaimed(_))) {
+    if !pending.iter().all(|event| matches!(event.kind, EventKind::RunClaimed(_))) {
         return None;
     }
-    let mut recap = recap_of(tx)?;
-    tx.pending().iter().try_for_each(|event| recap.take(event))?;
-    recap.history(tx.state.clone())
+    let mut recap = recap_of(project, run)?;
+    pending.iter().try_for_each(|event| recap.take(event))?;
+    recap.history(state.clone())
 }
 
 /// The workflow that a later event than the first one pins, by the run's recap.
-pub(in crate::runs) fn pinned_by_recap(tx: &Transaction<'_>) -> Option<Machine> {
-    Machine::from_value(recap_of(tx)?.pinned()?).ok()
+pub(in crate::runs) fn pinned_by_recap(project: &Project, run: &dyn StoredRun) -> Option<Machine> {
+    Machine::from_value(recap_of(project, run)?.pinned()?).ok()
 }
 
 /// The fold of the log from the recap `text`, with the log's end from there; `None` if that does not count.

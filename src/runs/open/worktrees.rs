@@ -1,6 +1,6 @@
 //! The runs in other worktrees of the repository, each of which has its own `.flow`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,10 +92,4 @@ pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
         run.is_ok_and(|run| run.presence() != Presence::Away)
     };
     in_other_worktrees(cx).into_iter().find(|(_, cx)| has(cx)).map(|(path, _)| path)
-}
-
-/// The first other worktree of the repository of `start` that has a `.flow`.
-pub(crate) fn worktree_with_flow(cx: &Context, start: &Path) -> Option<PathBuf> {
-    let others = cx.git.other_worktrees(start).into_iter();
-    others.into_iter().find(|top| cx.disk.is_dir(&Project::path_in(top)))
 }

@@ -1,0 +1,113 @@
+//! `export`: a run with all that was recorded of it, and the file in which a text made of that is put.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::digest;
+use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, NoRoot, Operation, root_of, update_document};
+use crate::model::{RunId, Seq, limits};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::live::observe::{Observed, RunRequest, WholeRun};
+use crate::runs::open::select::select_run;
+use crate::store::Project;
+
+/// A form in which a run leaves flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExportFormat {
+    /// The workflow as a state diagram of Mermaid, with the run's position.
+    Mermaid,
+    /// The steps over time as a Gantt diagram of Mermaid.
+    Gantt,
+    /// The steps over time as a picture.
+    Svg,
+    /// A page in one file, without scripts.
+    Html,
+    /// The trace event format of Chrome, for Perfetto and others.
+    ChromeTrace,
+    /// All events as a batch of CloudEvents.
+    Cloudevents,
+    /// A trace of OpenTelemetry, as OTLP in JSON.
+    OtlpJson,
+}
+
+/// The report of `export`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExportReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The format.
+    pub format: ExportFormat,
+    /// The event after which the run is shown; none for the current state.
+    pub at: Option<Seq>,
+    /// The file that was written; none if the text is in this report.
+    pub path: Option<PathBuf>,
+    /// The text; none if it was written to a file.
+    pub text: Option<String>,
+}
+
+/// Reads a run with all that was recorded of it, now or after an earlier event. Writes nothing.
+///
+/// # Errors
+/// As [`crate::runs::run_report`].
+pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    Observed::open(cx, &project, run, None)?.whole(cx, &project, request.at)
+}
+
+/// Puts an exported text into the file at `named`, from the working directory: a new file, or in one step in the place of
+/// a text that is there. Returns the absolute path.
+///
+/// # Errors
+/// [`Error::Document`] if that is not a text file of the user's, is inside `.flow` or `.git`, or cannot be written.
+pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
+    let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
+    let path = cx.absolute(named)?;
+    let bytes = named.as_os_str().as_encoded_bytes();
+    if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
+        return Err(refuse("names a directory, not a file"));
+    }
+    let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
+        NoRoot::NoFile => refuse("names no file"),
+        NoRoot::BelowFile => refuse("is below something that is not a directory"),
+        NoRoot::Unseen(path, errno) => {
+            let (path, source) = (path.to_owned(), errno.into());
+            Error::Document(DocumentFault::Io { doing: Operation::Inspect, path, source })
+        }
+    })?;
+    let path = root.join(&relative);
+    if is_kept_by_programs(cx, &path) {
+        return Err(refuse("is inside .git or .flow, which hold nothing but what git and flow write"));
+    }
+    let place = DocumentPlace {
+        disk: &*cx.disk,
+        root: &root,
+        relative: &relative,
+        limit: limits::EXPORT_BYTES,
+        guard: Guard::Directory,
+        wait: cx.lock_wait()?,
+        copy_of: None,
+        digest,
+    };
+    update_document::<Infallible>(&place, &mut |_| Ok(text.to_owned())).map_err(|error| match error {
+        DocumentError::Fault(fault) => Error::Document(fault),
+        DocumentError::Edit { source, .. } => match source {},
+    })?;
+    Ok(path)
+}
+
+/// Whether a path is inside `.git`, a `.flow`, or the directory that is the project's under another name.
+fn is_kept_by_programs(cx: &Context, path: &Path) -> bool {
+    let in_git = path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    let is_own = |project: Project| {
+        let own = cx.disk.canonical(project.path()).unwrap_or_else(|_| project.path().to_owned());
+        path.starts_with(own)
+    };
+    in_git || Project::is_inside(path) || cx.project().is_ok_and(is_own)
+}

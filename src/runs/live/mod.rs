@@ -1,0 +1,7 @@
+//! Runs as they change: the feeds of the dashboard and the terminal, one run in full, and its export.
+
+pub(crate) mod export;
+pub(crate) mod feed;
+pub(crate) mod feed_run;
+pub(crate) mod keeper;
+pub(crate) mod observe;

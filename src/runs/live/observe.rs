@@ -1,0 +1,477 @@
+//! A run with everything that a page about it shows, now or after an earlier event; and a run that is observed, of which
+//! only new events are read.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{LogEnd, digest};
+use crate::engine::{Attempt, Drift, History, Hold, Lives, Timekeeper, Timeline, is_free, pinned};
+use crate::machine::{Difference, Machine};
+use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::look::card::{Card, HolderLife, Judged, judged, judged_then};
+use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
+use crate::runs::look::life::lives;
+use crate::runs::look::log::{LogReport, page_of};
+use crate::runs::look::outlook::Definitions;
+use crate::runs::look::show::{
+    ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
+};
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::{View, for_reading};
+use crate::store::{LogScan, Project, StoredRun};
+
+/// Which run to look at, and as of when.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The state after the event at this position; otherwise the current state.
+    pub at: Option<Seq>,
+    /// The session of the caller.
+    pub session: Option<SessionId>,
+}
+
+/// A run with everything that a page about it shows, without its activities and events, which may be many.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// Where it is, what it needs, and what to do next.
+    #[serde(flatten)]
+    pub card: Card,
+    /// The event after which the run is shown; none for the current state. The verdict is then that of that time, as far
+    /// as the log knows.
+    pub at: Option<Seq>,
+    /// The position of the latest event in the log.
+    pub last: Seq,
+    /// The time of the event that is shown last.
+    pub as_of: Timestamp,
+    /// The git branch that it works on.
+    pub branch: Option<String>,
+    /// The phases of its workflow in order, then other steps that were reported.
+    pub steps: Vec<ShownStep>,
+    /// Since when the run is in its current phase.
+    pub phase_since: Option<Timestamp>,
+    /// The open questions.
+    pub questions: Vec<ShownQuestion>,
+    /// How many records of activities there are.
+    pub activities: usize,
+    /// The registered artifacts, the latest for each place.
+    pub artifacts: Vec<ShownArtifact>,
+    /// Phases that were left although their work was not done.
+    pub skipped: Vec<ShownSkip>,
+    /// The decisions of people at gates, oldest first.
+    pub approvals: Vec<ShownApproval>,
+    /// The features that its artifacts belong to.
+    pub features: BTreeSet<String>,
+    /// How today's definition of the workflow differs from the one that the run follows; none if it does not.
+    pub drift: Option<DriftReport>,
+    /// When work happened.
+    pub timeline: Timeline,
+    /// Notes for people.
+    pub notes: Vec<String>,
+}
+
+/// An open question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownQuestion {
+    /// Who asks what.
+    #[serde(flatten)]
+    pub question: Question,
+    /// The document in which it has to be answered, as a path in the project; none if it is answered directly.
+    pub document: Option<String>,
+}
+
+impl ShownQuestion {
+    fn of(history: &History, question: &Question) -> Self {
+        Self { question: question.clone(), document: history.document_of(question).map(str::to_owned) }
+    }
+}
+
+/// How today's definition of a workflow differs from the one that a run follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DriftReport {
+    /// Whether it differs where the run is.
+    pub at_position: bool,
+    /// The differences.
+    pub differences: Vec<ShownDifference>,
+}
+
+/// A difference between two definitions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShownDifference {
+    /// What differs.
+    #[serde(flatten)]
+    pub difference: Difference,
+    /// The same for people.
+    pub message: String,
+}
+
+impl From<Difference> for ShownDifference {
+    fn from(difference: Difference) -> Self {
+        Self { message: difference.to_string(), difference }
+    }
+}
+
+impl RunReport {
+    /// The steps in which the run is.
+    pub(crate) fn here(&self) -> Vec<StateName> {
+        self.steps.iter().filter(|step| step.current).map(|step| step.step.clone()).collect()
+    }
+
+    /// How often the run entered a step.
+    pub(crate) fn visits(&self, step: &StateName) -> u32 {
+        self.timeline.lane_of(step).map_or(0, |lane| u32::try_from(lane.stays.len()).unwrap_or(u32::MAX))
+    }
+}
+
+impl DriftReport {
+    fn new(at_position: bool, differences: Vec<Difference>) -> Self {
+        Self { at_position, differences: differences.into_iter().map(ShownDifference::from).collect() }
+    }
+
+    fn of(drift: Drift) -> Option<Self> {
+        match drift {
+            Drift::None => None,
+            Drift::Elsewhere(differences) => Some(Self::new(false, differences)),
+            Drift::AtPosition(differences) => Some(Self::new(true, differences)),
+        }
+    }
+}
+
+/// A run with everything that a page about it shows. Writes nothing.
+///
+/// # Errors
+/// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
+pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let observed = Observed::open(cx, &project, run, None)?;
+    observed.report(cx, &project, &Definitions::default(), request.at)
+}
+
+/// A run that is observed: what was read of it is kept, and only new events are read.
+#[derive(Debug)]
+pub struct Observed {
+    run: Box<dyn StoredRun>,
+    view: View,
+    timekeeper: Timekeeper,
+    /// The stamp of its files before they were read; `None` if they have to be read each time.
+    stamp: Option<u64>,
+    /// Whether events were taken without reading the log before them again.
+    is_on_trust: bool,
+}
+
+impl Observed {
+    /// Reads a run. `stamp` is the stamp of its files, taken before this call.
+    ///
+    /// # Errors
+    /// Those of reading a run.
+    pub(in crate::runs) fn open(
+        cx: &Context,
+        project: &Project,
+        run: Box<dyn StoredRun>,
+        stamp: Option<u64>,
+    ) -> Result<Self> {
+        let view = for_reading(cx, project, &*run)?;
+        let timekeeper = Timekeeper::of(view.log.events());
+        Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
+    }
+
+    /// Reads what is new since the files had another stamp, from `run`, which was opened just now: another directory may
+    /// have taken the place of the one before. Reads the whole run again if its log or its `run.yaml` was changed by
+    /// another hand.
+    ///
+    /// # Errors
+    /// Those of reading a run; then it must not be used any more.
+    pub(in crate::runs) fn refresh(
+        &mut self,
+        cx: &Context,
+        project: &Project,
+        run: Box<dyn StoredRun>,
+        stamp: Option<u64>,
+    ) -> Result<()> {
+        self.run = run;
+        // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
+        let noted = self.run.noted();
+        let text = self.run.text()?;
+        let end = self.run.end(self.view.log.last_seq())?;
+        match (text, end) {
+            (Some(text), Some(end)) if noted <= end.last && self.goes_on(&text, &end) => {
+                self.view.noted = noted;
+                self.view.text = text;
+                end.newer.into_iter().for_each(|event| self.take(event));
+                self.is_on_trust = true;
+            }
+            _ => self.read_again(cx, project)?,
+        }
+        self.stamp = stamp;
+        Ok(())
+    }
+
+    /// Reads the whole run again if events were taken on trust: what is before them may have been changed meanwhile.
+    ///
+    /// # Errors
+    /// Those of reading a run; then it must not be used any more.
+    pub(in crate::runs) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
+    }
+
+    /// Whether the files of the run have had this stamp since they were read.
+    pub(in crate::runs) fn is_of(&self, stamp: Option<u64>) -> bool {
+        stamp.is_some() && self.stamp == stamp
+    }
+
+    /// Whether events were taken without reading the log before them again.
+    pub(in crate::runs) fn is_on_trust(&self) -> bool {
+        self.is_on_trust
+    }
+
+    fn read_again(&mut self, cx: &Context, project: &Project) -> Result<()> {
+        // The largest part of a long run is its log, which must not be there twice.
+        self.view.log = LogScan::default();
+        self.view = for_reading(cx, project, &*self.run)?;
+        self.timekeeper = Timekeeper::of(self.view.log.events());
+        self.is_on_trust = false;
+        Ok(())
+    }
+
+    /// Whether the log has what was read of it, followed by plain events, and `run.yaml` is as flow wrote it.
+    fn goes_on(&self, text: &str, end: &LogEnd) -> bool {
+        let known = self.view.log.events().next_back();
+        let after = |event: Option<&Event>| event.map_or(Seq(0), |event| event.seq);
+        let follows = end.newer.iter().scan(after(known), |last, event| {
+            let is_next = event.seq == last.next();
+            *last = event.seq;
+            Some(is_next)
+        });
+        // Where nothing is new, something else was changed.
+        let is_new = !end.newer.is_empty() || text != self.view.text;
+        let written = digest(text.as_bytes());
+        let mut events = end.at.iter().chain(&end.newer);
+        is_new
+            && self.view.faults.is_empty()
+            && end.ordered
+            && end.at.as_ref() == known
+            && follows.into_iter().all(|is_next| is_next)
+            && end.newer.iter().all(is_plain)
+            && events.any(|event| event.run.as_ref().is_some_and(|run| run.0 == written))
+    }
+
+    fn take(&mut self, event: Event) {
+        self.view.history.take(&event);
+        self.timekeeper.take(&event, self.view.history.state());
+        self.view.log.push(event);
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &LogScan {
+        &self.view.log
+    }
+
+    /// Its id.
+    pub(in crate::runs) fn id(&self) -> &RunId {
+        self.run.id()
+    }
+
+    /// The name of the workflow that it follows.
+    pub(in crate::runs) fn workflow(&self) -> &WorkflowId {
+        &self.view.history.state().document().workflow
+    }
+
+    /// The workflow that it follows.
+    pub(in crate::runs) fn machine(&self) -> Option<&Machine> {
+        self.view.machine.as_ref()
+    }
+
+    /// All records of activities, in the order of their numbers.
+    #[must_use]
+    pub fn activities(&self) -> &[Attempt] {
+        self.view.history.attempts()
+    }
+
+    /// What it refers to as evidence and artifacts, as of the time of `report`.
+    pub(in crate::runs) fn evidence(
+        &self,
+        cx: &Context,
+        project: &Project,
+        report: &RunReport,
+    ) -> Result<Vec<EvidenceItem>> {
+        let known = |attempt: &&Attempt| report.at.is_none_or(|at| attempt.seq.is_none_or(|seq| seq <= at));
+        let known: Vec<_> = self.activities().iter().filter(known).collect();
+        let mut found = evidence_of(cx, project, &*self.run, &known, &report.artifacts)?;
+        // When a file came that nothing refers to is not known.
+        found.retain(|item| report.at.is_none() || item.origin != EvidenceOrigin::Directory);
+        Ok(found)
+    }
+
+    /// At most `limit` bytes of a file that the run refers to now, from `offset` on.
+    pub(in crate::runs) fn content(
+        &self,
+        cx: &Context,
+        project: &Project,
+        file: &EvidenceFile,
+        range: (u64, usize),
+    ) -> Result<FileContent> {
+        content(cx, project, &*self.run, &artifacts(&self.view), file, range)
+    }
+
+    /// Who holds the run.
+    pub(in crate::runs) fn hold(&self) -> Option<&Hold> {
+        self.view.history.hold()
+    }
+
+    /// The run's card.
+    pub(in crate::runs) fn card(&self, cx: &Context, project: &Project, definitions: &Definitions) -> Card {
+        judged(cx, project, &*self.run, &self.view, definitions).card
+    }
+
+    /// The run, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`].
+    pub(in crate::runs) fn report(
+        &self,
+        cx: &Context,
+        project: &Project,
+        definitions: &Definitions,
+        at: Option<Seq>,
+    ) -> Result<RunReport> {
+        let Some(at) = at else {
+            let judged = judged(cx, project, &*self.run, &self.view, definitions);
+            return Ok(self.report_of(&self.view, judged, &self.timekeeper, None, cx.clock.now()));
+        };
+        Ok(self.report_at(cx, project, at)?.0)
+    }
+
+    /// The run with all that was recorded of it, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`].
+    pub(in crate::runs) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
+        let Some(at) = at else {
+            let run = self.report(cx, project, &Definitions::default(), None)?;
+            let log = page_of(&self.view.log, Seq(0), None);
+            let evidence = self.evidence(cx, project, &run)?;
+            let (activities, machine) = (self.activities().to_vec(), self.machine().cloned());
+            return Ok(WholeRun { run, activities, evidence, log, machine, now: cx.clock.now() });
+        };
+        let (run, then) = self.report_at(cx, project, at)?;
+        let log = page_of(&self.view.log.until(at), Seq(0), None);
+        let evidence = self.evidence(cx, project, &run)?;
+        let activities = then.history.attempts().to_vec();
+        Ok(WholeRun { run, activities, evidence, log, machine: then.machine, now: cx.clock.now() })
+    }
+
+    /// The run after the event `at`, and what was known of it then.
+    fn report_at(&self, cx: &Context, project: &Project, at: Seq) -> Result<(RunReport, View)> {
+        let (then, now) = self.view_at(at)?;
+        let timekeeper = Timekeeper::of(self.events_until(at));
+        let judged = judged_then(cx, project, &*self.run, &then, now);
+        Ok((self.report_of(&then, judged, &timekeeper, Some(at), now), then))
+    }
+
+    fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {
+        self.view.log.events().filter(move |event| event.seq <= at)
+    }
+
+    /// The run after the event `at`, and the time of that event.
+    fn view_at(&self, at: Seq) -> Result<(View, Timestamp)> {
+        let last = self.view.log.last_seq().0;
+        let missing = || Error::NoSuchEvent { run: self.run.id().clone(), seq: at.0, last };
+        let latest = self.events_until(at).next_back().filter(|_| at.0 <= last).ok_or_else(missing)?;
+        let history = History::fold(self.events_until(at)).ok_or_else(missing)?;
+        let mut notes = Vec::new();
+        let free = self.view.log.events().any(is_free);
+        let machine = pinned(self.events_until(at), &mut notes).or_else(|| self.view.machine.clone().filter(|_| !free));
+        let view = View {
+            history,
+            text: String::new(),
+            machine,
+            log: LogScan::default(),
+            notes,
+            faults: Vec::new(),
+            noted: Seq(0),
+            follows_from_files: false,
+        };
+        Ok((view, latest.at))
+    }
+
+    fn report_of(
+        &self,
+        view: &View,
+        judged: Judged,
+        timekeeper: &Timekeeper,
+        at: Option<Seq>,
+        now: Timestamp,
+    ) -> RunReport {
+        let history = &view.history;
+        let run = history.state().document();
+        let steps = steps(view);
+        let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
+        // Of earlier times no holder is known to be alive.
+        let alive = judged.card.run.session.as_ref().filter(|_| judged.card.holder == Some(HolderLife::Alive));
+        let lives = if at.is_none() { lives(history) } else { Lives::default() };
+        let timeline = timekeeper.timeline(&order, now, &|work| {
+            alive.is_some() && work.session == alive || lives.of(self.began_by(work.begun)) == Some(true)
+        });
+        RunReport {
+            at,
+            last: self.view.log.last_seq(),
+            as_of: run.state.updated_at.unwrap_or(run.created_at),
+            branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
+            phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.entered()),
+            questions: run.state.questions.iter().map(|question| ShownQuestion::of(history, question)).collect(),
+            activities: history.attempts().len(),
+            artifacts: artifacts(view),
+            skipped: skipped(history),
+            approvals: approvals(history),
+            features: features(history),
+            drift: DriftReport::of(judged.drift),
+            notes: judged.notes,
+            card: judged.card,
+            steps,
+            timeline,
+        }
+    }
+}
+
+impl Observed {
+    /// The processes that were noted with the event at which work began.
+    fn began_by(&self, begun: Seq) -> &[String] {
+        let event = self.view.log.events().find(|event| event.seq == begun);
+        match event.map(|event| &event.kind) {
+            Some(EventKind::ActivityRecorded(record)) => &record.by,
+            Some(EventKind::Emitted(emitted)) => &emitted.by,
+            _ => &[],
+        }
+    }
+}
+
+/// Whether an event changes a run only in ways that follow from the event alone.
+fn is_plain(event: &Event) -> bool {
+    !event.kind.changes_the_past() && !matches!(event.kind, EventKind::WorkflowAdopted(_))
+}
+
+/// A run with all that was recorded of it.
+#[derive(Debug)]
+pub struct WholeRun {
+    /// The run.
+    pub run: RunReport,
+    /// All records of activities, in the order of their numbers.
+    pub activities: Vec<Attempt>,
+    /// What it refers to as evidence and artifacts.
+    pub evidence: Vec<EvidenceItem>,
+    /// All events.
+    pub log: LogReport,
+    /// The workflow that it follows; none if it has no state machine.
+    pub machine: Option<Machine>,
+    /// The time of the report.
+    pub now: Timestamp,
+}

@@ -1,0 +1,73 @@
+//! Whether a session of an agent's host goes on by itself after its turn.
+//!
+//! A host that always goes on never ends, so there is a budget. It is spent before the host is told, and neither progress
+//! nor a compaction of the conversation renews it.
+
+use crate::engine::Verdict;
+use crate::host::{AgentHost, Setting};
+use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId, StepReport};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::host_note::HostNote;
+use crate::runs::look::brief::{BriefReport, brief_of};
+use crate::runs::open::listing::for_listing;
+use crate::runs::open::work::OpenWork;
+use crate::store::Project;
+
+/// How often a session goes on by itself; once after each prompt.
+const TIMES: u32 = 3;
+
+/// Where the run stands with which the session goes on; `None` if it stops.
+///
+/// It goes on if it holds exactly one active run, whose next phase is known and which has changed since the user's last
+/// prompt, and if since then no run of the session was blocked or cancelled.
+///
+/// # Errors
+/// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
+pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Option<BriefReport>> {
+    if cx.env.hook_continue.as_ref().map(Setting::yes).transpose()? == Some(false) {
+        return Ok(None);
+    }
+    let project = cx.project()?;
+    let note = HostNote::of(&project, host, session);
+    let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
+    let work = OpenWork::read(cx)?;
+    if work.runs.passed_over > 0 {
+        return Ok(None);
+    }
+    let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
+    let mut active = work.runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
+    let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
+    let mut others = prompt.keys().filter(|id| **id != run.head.run_id);
+    if others.any(|id| was_stopped(cx, &project, id)) {
+        return Ok(None);
+    }
+    let Some((report, Some(view))) = brief_of(cx, &work, Some(session))? else { return Ok(None) };
+    let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
+    let goes_on = report.position.run_id == run.head.run_id
+        && report.position.verdict == Verdict::Continue
+        && view.log.last_seq() > since
+        && !asks_for_a_person(&project, &run.head.run_id, since)?;
+    Ok((goes_on && note.spend(cx, &project)?).then_some(report))
+}
+
+/// Whether the run is blocked or cancelled, or cannot be read.
+fn was_stopped(cx: &Context, project: &Project, id: &RunId) -> bool {
+    let run = project.runs().open(id).map_err(Into::into);
+    let listed = run.and_then(|run| for_listing(cx, project, &*run));
+    listed.map_or(true, |run| matches!(run.summary.head.status, RunStatus::Blocked | RunStatus::Cancelled))
+}
+
+fn asks(report: &StepReport) -> bool {
+    report.kind() == Some(ReportType::WaitingForUser)
+}
+
+/// Whether the run was blocked, or asked a question, since then.
+fn asks_for_a_person(project: &Project, run: &RunId, since: Seq) -> Result<bool> {
+    let newer = project.runs().open(run)?.end(since)?.map(|end| end.newer).unwrap_or_default();
+    Ok(newer.iter().any(|event| match &event.kind {
+        EventKind::RunBlocked(_) | EventKind::RunCancelled(_) => true,
+        EventKind::Emitted(emitted) => emitted.reports.iter().any(asks),
+        _ => false,
+    }))
+}

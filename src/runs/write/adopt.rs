@@ -1,0 +1,105 @@
+//! `workflow adopt`: moves a run to the current definition of its workflow.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::CatalogError;
+use crate::engine::{Command, Decision};
+use crate::machine::Machine;
+use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::workflow::workflow_machine;
+use crate::runs::write::transaction::transact;
+use crate::store::Project;
+
+/// Which run to move, and to which definition.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdoptRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// A file with the definition; otherwise the workflow is looked up by its name.
+    pub from: Option<String>,
+    /// The session that calls.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A run that follows the current definition of its workflow.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WorkflowAdoptReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// The position of its last event.
+    pub seq: Seq,
+    /// Whether anything changed.
+    pub changed: bool,
+    /// How the two definitions differ, one line each.
+    pub differences: Vec<String>,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// The definition that the run is to follow.
+fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+    let Some(from) = from else {
+        let found = cx.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
+            CatalogError::Unknown { .. } => {
+                Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
+            }
+            error => error.into(),
+        });
+        return Ok(found?.machine);
+    };
+    let machine = workflow_machine(cx, from, &[])?;
+    if *machine.id() != run.workflow {
+        let (id, follows) = (machine.id(), &run.workflow);
+        return Err(Error::Usage(format!("{from} defines the workflow {id}, and run {} follows {follows}", run.id)));
+    }
+    Ok(machine)
+}
+
+/// Pins the current definition in a run. It must contain the run's current phase. A run that follows it already stays
+/// unchanged.
+///
+/// # Errors
+/// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
+/// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
+/// [`Error::Store`] when it cannot be written.
+pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let now = cx.now();
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    transact(cx, &project, &*run, caller, now, |tx| {
+        let newer = newer(cx, &project, tx.state.document(), request.from.as_deref())?;
+        let newer = newer.spelled_as(tx.state.document().state.positions());
+        let mut differences = Vec::new();
+        if let Decision::Commit(kind) = tx.decide(Command::AdoptWorkflow(Box::new(newer)))? {
+            if let EventKind::WorkflowAdopted(adopted) = &kind {
+                differences.clone_from(&adopted.differences);
+            }
+            tx.replace_dead_holder()?;
+            tx.append(kind, None)?;
+            tx.commit()?;
+        }
+        let state = tx.state.document();
+        Ok(WorkflowAdoptReport {
+            run_id: state.id.clone(),
+            workflow: state.workflow.clone(),
+            phase: state.state.current_phase.clone(),
+            seq: state.state.last_seq.unwrap_or_default(),
+            changed: !differences.is_empty(),
+            differences,
+            warnings: tx.warnings.clone(),
+        })
+    })
+}

@@ -1,0 +1,217 @@
+//! `approve` and `reject`: a person's decision at a gate.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::digest;
+use crate::engine::{Attempt, Caller, Command, Decide, Decision, Refusal, gate_to_decide, held_by};
+use crate::model::{
+    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
+    Seq, StateName, TextDigest, WorkflowId,
+};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::open::view::for_reading;
+use crate::runs::write::transaction::{Transaction, transact};
+
+/// A decision at the gate of a run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApproveRequest {
+    /// The run; otherwise the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// Whether the person approves; otherwise they reject.
+    pub approves: bool,
+    /// Why; required to reject.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// An idempotency key: repeating a request with the same id has no further effect.
+    #[serde(default)]
+    pub id: Option<EventId>,
+    /// The last event that the person had seen; if another one is by now, nothing is decided.
+    pub seen: Seq,
+    /// Where the person decides.
+    pub how: DecidedAt,
+}
+
+/// The report of a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ApproveReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The position of the event.
+    pub seq: Seq,
+    /// The number of its record in the run.
+    pub number: Number,
+    /// The id of the record.
+    pub activity: String,
+    /// Its file, relative to the project.
+    pub path: String,
+    /// The gate.
+    pub phase: StateName,
+    /// Whether the run may leave the gate.
+    pub approved: bool,
+    /// Who decided, where, and what they had seen.
+    #[serde(flatten)]
+    pub approval: Approval,
+    /// Whether the request is a retry, so that nothing was written.
+    pub repeated: bool,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// What a person decides on.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct GateReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its goal.
+    pub goal: Option<String>,
+    /// The gate.
+    pub phase: StateName,
+    /// The workflow's description of it: what must be true.
+    pub description: Option<String>,
+    /// How it stands.
+    pub status: GateStatus,
+    /// Its latest records, oldest first.
+    pub records: Vec<Attempt>,
+    /// The last event of the run.
+    pub last_seq: Seq,
+}
+
+/// How many records of a gate are shown.
+const RECORDS: usize = 5;
+
+/// The gate on which a person can decide. Writes nothing.
+///
+/// # Errors
+/// [`Error::Refused`] when no gate waits, and those of reading a run.
+pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
+    let project = cx.project()?;
+    let run = select_run_to_write(cx, &project, run, None)?;
+    let view = for_reading(cx, &project, &*run)?;
+    let state = view.history.state();
+    let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
+    let machine = view.machine.as_ref();
+    if state.status().is_terminal() && held_by(state, machine).is_empty() {
+        return Err(refused(Refusal::Terminal { status: state.status() }));
+    }
+    let phase = gate_to_decide(state, machine, Some(&view.history)).map_err(refused)?;
+    let mut records: Vec<Attempt> = view.history.attempts().to_vec();
+    records.retain(|attempt| attempt.phase.as_ref() == Some(&phase));
+    records.drain(..records.len().saturating_sub(RECORDS));
+    Ok(GateReport {
+        run_id: run.id().clone(),
+        workflow: state.document().workflow.clone(),
+        goal: state.document().goal.clone(),
+        description: machine.and_then(|machine| machine.state(&phase)?.description.clone()),
+        status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
+        records,
+        last_seq: state.document().state.last_seq.unwrap_or_default().max(view.log.last_seq()),
+        phase,
+    })
+}
+
+/// Records a person's decision at the gate that waits. The run does not move.
+///
+/// # Errors
+/// [`Error::NotAPerson`] when an agent began this process; [`Error::Refused`] when no gate waits, when something was
+/// recorded since the person looked, or when a reason is missing; [`Error::Store`] when it cannot be written.
+pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> {
+    refuse_agents(cx)?;
+    let project = cx.project()?;
+    let now = cx.now();
+    // A person acts for themselves, whatever session the environment names.
+    let caller = Caller::default();
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), None)?;
+    let asked = serde_json::json!([request.approves, request.reason]).to_string();
+    let asked = request.id.as_ref().map(|_| TextDigest(digest(asked.as_bytes())));
+    let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
+    let approval = Approval { by, how: request.how, seen: request.seen };
+    transact(cx, &project, &*run, caller, now, |tx| {
+        if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
+            return Ok(report_of(tx, seq, &record, true));
+        }
+        refuse_unseen(tx, request.seen)?;
+        let id = ActivityId::new(APPROVAL)?;
+        let decision = Decide {
+            approves: request.approves,
+            reason: request.reason.clone(),
+            approval: approval.clone(),
+            request: asked.clone(),
+            number: tx.next_number(&id)?,
+            now,
+        };
+        let Decision::Commit(kind) = tx.decide(Command::Decide(Box::new(decision)))? else {
+            unreachable!("BUG: a decision is there already")
+        };
+        let EventKind::ActivityRecorded(record) = &kind else { unreachable!("BUG: a decision is no record") };
+        let record = (**record).clone();
+        tx.append(kind, request.id.as_ref().map(EventId::as_str))?;
+        let seq = tx.commit()?;
+        Ok(report_of(tx, seq, &record, false))
+    })
+}
+
+/// Refuses a decision of a person who had seen the run up to `seen`, if something was recorded or changed since then. Who
+/// holds the run is nothing to decide on.
+fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
+    let last = tx.writer.end().last;
+    if seen > last {
+        return tx.refuse_moved_on(Some(seen));
+    }
+    let newer = tx.run.end(seen)?.map(|end| end.newer).unwrap_or_default();
+    for event in newer {
+        if !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_)) {
+            return Err(tx.refused(Refusal::MovedOn { seen, last }));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a process that an agent began, or may have begun.
+///
+/// # Errors
+/// [`Error::NotAPerson`], which names the variable or process.
+pub fn refuse_agents(cx: &Context) -> Result<()> {
+    match cx.begun_by() {
+        Some(sign) => Err(Error::NotAPerson { sign }),
+        None => Ok(()),
+    }
+}
+
+/// The record of an earlier try of the same request; an error if its id stands for something else.
+fn decided_already(
+    tx: &Transaction<'_>,
+    request: &ApproveRequest,
+    asked: Option<&TextDigest>,
+) -> Result<Option<(Seq, ActivityRecorded)>> {
+    let Some(id) = &request.id else { return Ok(None) };
+    let Some(Event { seq, kind, .. }) = tx.earlier(id)? else { return Ok(None) };
+    match kind {
+        EventKind::ActivityRecorded(record) if record.approval.is_some() && record.request.as_ref() == asked => {
+            Ok(Some((seq, *record)))
+        }
+        _ => Err(tx.refused(Refusal::KeyReused { id: id.to_string(), seq })),
+    }
+}
+
+fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded, repeated: bool) -> ApproveReport {
+    let approval = record.approval.clone().expect("BUG: a decision has no approval");
+    ApproveReport {
+        run_id: tx.state.document().id.clone(),
+        seq,
+        number: record.number,
+        activity: record.id().to_string(),
+        path: tx.path_of(record),
+        phase: record.phase.clone(),
+        approved: record.activity.status().is_completed(),
+        approval,
+        repeated,
+        warnings: tx.warnings.clone(),
+    }
+}

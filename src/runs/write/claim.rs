@@ -1,0 +1,79 @@
+//! Claims of runs: `resume --claim` and `--take-over`, and whom a holder keeps out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Caller, Claim, Command, Decision, Hold, Presence};
+use crate::host::Holder;
+use crate::model::SessionId;
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::host_note::is_dead;
+use crate::runs::write::transaction::transact;
+use crate::store::{Project, StoredRun};
+
+/// How to claim a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimRequest {
+    /// Claim it unless another session that may be alive holds it.
+    Claim,
+    /// Claim it even then.
+    TakeOver,
+}
+
+/// A claimed run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimReport {
+    /// The session that holds the run now.
+    pub session: Option<SessionId>,
+    /// The epoch of the claim: records with an older epoch are refused.
+    pub epoch: u64,
+    /// Whether anything changed.
+    pub changed: bool,
+}
+
+/// Claims `run` for the calling session.
+pub(crate) fn claim(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    session: Option<SessionId>,
+    how: ClaimRequest,
+) -> Result<ClaimReport> {
+    let caller = cx.caller(session, None)?;
+    if caller.session.is_none() && how == ClaimRequest::Claim {
+        return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
+    }
+    let holder = cx.holder_for(project, caller.session.as_ref())?;
+    transact(cx, project, run, caller, cx.now(), |tx| {
+        let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
+        let changed = match tx.decide(Command::Claim(claim))? {
+            Decision::Commit(kind) => {
+                tx.append(kind, None)?;
+                tx.commit()?;
+                true
+            }
+            Decision::Already => false,
+        };
+        let state = &tx.state.document().state;
+        Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
+    })
+}
+
+/// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if
+/// it belongs to the same process, and as another session otherwise.
+pub(crate) fn presence(cx: &Context, project: &Project, held: Option<&Hold>, caller: &Caller) -> Result<Presence> {
+    let Some(hold) = held else { return Ok(Presence::Free) };
+    if caller.session.as_ref() == Some(&hold.session) {
+        return Ok(Presence::Free);
+    }
+    let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
+    if caller.session.is_none() && evidence.is_some() && cx.holder()? == evidence {
+        return Ok(Presence::Free);
+    }
+    if is_dead(project, &hold.session, evidence.as_ref()) {
+        return Ok(Presence::HolderDead);
+    }
+    Ok(Presence::HeldByOther)
+}

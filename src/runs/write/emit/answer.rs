@@ -1,0 +1,293 @@
+//! The report of `emit`.
+
+use std::cell::{OnceCell, RefCell};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
+use crate::machine::Machine;
+use crate::model::{
+    ActivityStatus, Emitted, EventId, Number, ReportType, RunId, Seq, StateName, StepReport, StepStatus, Suggestion,
+    Unit,
+};
+use crate::runs::context::Context;
+use crate::runs::here::place_of_caller;
+use crate::runs::write::emit::request::CheckedRequest;
+use crate::runs::write::transaction::Transaction;
+use crate::store::{Document, Project, StoredRun};
+
+/// The state of a run after the reports.
+pub(in crate::runs) struct Outcome<'a> {
+    pub(in crate::runs) run: &'a dyn StoredRun,
+    pub(in crate::runs) state: &'a RunState,
+    /// The run's workflow, if it is known.
+    pub(in crate::runs) machine: Option<&'a Machine>,
+    /// The id of the event with the reports.
+    pub(in crate::runs) id: EventId,
+    pub(in crate::runs) seq: Seq,
+    pub(in crate::runs) emitted: &'a Emitted,
+    pub(in crate::runs) created: bool,
+    /// The token of a run that the reports created.
+    pub(in crate::runs) token: Option<String>,
+    /// Whether the reports are a retry, so that nothing was written.
+    pub(in crate::runs) repeated: bool,
+    pub(in crate::runs) warnings: Vec<String>,
+}
+
+/// The report of `emit`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EmitReport {
+    /// Always true: a failure is an error.
+    pub success: bool,
+    /// Always `emit`.
+    pub tool: &'static str,
+    /// The result.
+    pub data: EmitData,
+}
+
+/// The result of reports.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmitData {
+    /// The id of the event that holds all reports.
+    pub event_id: EventId,
+    /// The run.
+    pub run_id: RunId,
+    /// The type of the report; `batch` for several.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status of the run: `not_started`, `running`, `waiting`, `completed`, `failed` or `cancelled`.
+    pub run_status: String,
+    /// Steps that were completed because another one began.
+    pub completed_predecessors: Vec<StateName>,
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// The event's position in the log.
+    pub seq: Seq,
+    /// Whether the reports created the run.
+    pub created: bool,
+    /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; only if the reports
+    /// created the run and a session holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_token: Option<String>,
+    /// Whether the reports are a retry, so that nothing was written.
+    pub repeated: bool,
+    /// The activities that were recorded with the reports.
+    pub activities: Vec<EmittedActivity>,
+    /// The result of each report.
+    pub results: Vec<EmittedReport>,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// An activity that was recorded for a reported step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EmittedActivity {
+    /// Its number in the run.
+    pub number: Number,
+    /// Its id.
+    pub activity: String,
+    /// Its file, relative to the project.
+    pub path: String,
+    /// Its status.
+    pub status: ActivityStatus,
+}
+
+/// The result of one report.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmittedReport {
+    /// Its id.
+    pub event_id: EventId,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its step.
+    pub step: Option<StateName>,
+    /// Its unit.
+    pub unit: Option<Unit>,
+    /// Steps that were completed because this one began.
+    pub completed_predecessors: Vec<StateName>,
+}
+
+/// Builds the report. Reads the history of the run with `log`, if nothing else tells how the work of sub-agents is.
+pub(in crate::runs) fn answer(
+    cx: &Context,
+    project: &Project,
+    asked: &CheckedRequest<'_>,
+    outcome: Outcome<'_>,
+    log: impl FnOnce() -> Option<History>,
+) -> EmitReport {
+    let emitted = outcome.emitted;
+    let history = OnceCell::new();
+    let log = RefCell::new(Some(log));
+    let history = || history.get_or_init(|| log.take().and_then(|log| log()));
+    let children = || history().as_ref().map(History::children).unwrap_or_default();
+    let progress = progress(outcome.state, children);
+    let results = results(emitted);
+    let path = |name: &str| outcome.run.address(Document::Activity(name)).from(project.root());
+    let activities = emitted.records.iter().map(|record| EmittedActivity {
+        number: record.number,
+        activity: record.id().to_string(),
+        path: path(&record.number.file_name(&record.id())),
+        status: record.activity.status(),
+    });
+    let kind = match results.as_slice() {
+        [only] => only.kind.clone(),
+        _ => "batch".to_owned(),
+    };
+    let mut warnings = outcome.warnings;
+    if emitted.ends {
+        let left = outcome.state.document().state.running_steps();
+        warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
+        let open = history().as_ref().map(History::open_workers).unwrap_or_default();
+        if !open.is_empty() {
+            warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
+        }
+    }
+    if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
+        let place = || place_of_caller(cx, project);
+        warnings.extend(entered_beside(outcome.state, machine, emitted, place));
+        warnings.extend(kept_open(outcome.state, machine, emitted));
+        if may_leave_undone(outcome.state, emitted) {
+            warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
+        }
+    }
+    EmitReport {
+        success: true,
+        tool: "emit",
+        data: EmitData {
+            event_id: outcome.id,
+            run_id: asked.run.clone(),
+            kind,
+            run_status: progress.as_str().to_owned(),
+            completed_predecessors: results.iter().flat_map(|one| one.completed_predecessors.clone()).collect(),
+            phase: outcome.state.phase().cloned(),
+            seq: outcome.seq,
+            created: outcome.created,
+            run_token: outcome.token,
+            repeated: outcome.repeated,
+            activities: activities.collect(),
+            results,
+            warnings,
+        },
+    }
+}
+
+/// Warnings about steps that began beside another successor of the same step that is not done. The definition may mean
+/// only one of them, and then the other one has to be settled.
+fn entered_beside(
+    state: &RunState,
+    machine: &Machine,
+    emitted: &Emitted,
+    place: impl Fn() -> Option<String>,
+) -> Vec<String> {
+    let run = state.document();
+    let follows = |from: &StateName, to: &StateName| machine.successors(from).any(|way| way.to == *to);
+    let mut warnings = Vec::new();
+    for report in emitted.reports.iter().filter(|report| !report.auto) {
+        let (Some((step, _)), Some(from)) = (report.own_step(), &report.from) else { continue };
+        let open = |other: &&StateName| *other != step && run.state.steps.get(other).is_some_and(|now| !now.is_done());
+        let beside = run.state.positions().filter(open).filter(|other| follows(from, other));
+        warnings.extend(beside.map(|other| {
+            let settle = Suggestion::flow("emit")
+                .option("workflow", &run.workflow)
+                .option("run-id", &run.id)
+                .option("type", ReportType::StatusChange.as_str())
+                .option("step", other)
+                .option("data", r#"{"status":"skipped"}"#)
+                .in_project(place().as_deref());
+            format!(
+                "`{step}` was entered beside `{other}`, which is not done. When only one of them is meant, settle the \
+                 other: {settle}"
+            )
+        }));
+    }
+    warnings
+}
+
+/// The states that the reports left, except those that are current again.
+fn left<'e>(state: &RunState, emitted: &'e Emitted) -> impl Iterator<Item = &'e StateName> {
+    let here: Vec<_> = state.document().state.positions().cloned().collect();
+    emitted.reports.iter().filter_map(|report| report.from.as_ref()).filter(move |from| !here.contains(from))
+}
+
+/// Whether the log is needed to tell if the work is done in a state that the reports left, or in which they ended the
+/// run.
+fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
+    let steps = &state.document().state.steps;
+    emitted.ends || left(state, emitted).any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
+}
+
+/// Warnings about states whose work is not done, but which the reports left or in which they ended the run. Reports may
+/// do that (rp1), but not silently.
+fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
+    let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
+    let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();
+    let undone = gone.iter().filter(|(_, work)| !work.is_done());
+    let mut warnings: Vec<_> =
+        undone.map(|(from, work)| format!("the run goes on, and {}", in_words(from, work))).collect();
+    if emitted.ends {
+        let open = history.unsettled();
+        warnings
+            .extend(open.iter().map(|(phase, work)| format!("the run is completed, and {}", in_words(phase, work))));
+    }
+    warnings
+}
+
+/// Why the run is still open although its last step was reported as completed.
+fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
+    let run = &state.document().state;
+    let ends = |report: &&StepReport| {
+        report.own_step().is_some_and(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step))
+    };
+    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(|report| ends(&report)) {
+        return None;
+    }
+    let ended = |step: &&StateName| machine.is_terminal(step) && run.steps.get(step).is_some_and(StepStatus::is_done);
+    let open: Vec<_> = run
+        .positions()
+        .filter(|step| !ended(step))
+        .map(|step| format!("`{step}` ({})", run.steps.get(step).unwrap_or(StepStatus::NotStarted)))
+        .collect();
+    (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
+}
+
+/// The result of reports that change nothing. They are not logged, so the result refers to the last event of the run.
+pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
+    let end = tx.writer.end();
+    let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
+    let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };
+    Emitted {
+        reports: asked.reports.iter().map(repeated).collect(),
+        phase: None,
+        beside: Vec::new(),
+        records: Vec::new(),
+        ends: false,
+        keeps_questions: false,
+        session: None,
+        by: Vec::new(),
+        request: None,
+    }
+}
+
+/// The result of each report, after the steps that it completed.
+fn results(emitted: &Emitted) -> Vec<EmittedReport> {
+    let mut results = Vec::new();
+    let mut completed = Vec::new();
+    for report in &emitted.reports {
+        if report.auto {
+            completed.extend(report.step.clone());
+            continue;
+        }
+        results.push(EmittedReport {
+            event_id: report.id.clone(),
+            kind: report.kind.clone(),
+            step: report.step.clone(),
+            unit: report.unit.clone(),
+            completed_predecessors: std::mem::take(&mut completed),
+        });
+    }
+    results
+}

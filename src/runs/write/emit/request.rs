@@ -1,0 +1,55 @@
+//! The request of `emit`, as it is given and as it is checked.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Emit, Report};
+use crate::model::{EventId, RunId, Seq, SessionId, TextDigest, Timestamp};
+use crate::runs::write::payload::ReportRequest;
+
+/// Reports on the steps of a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmitRequest {
+    /// The workflow's name.
+    pub workflow: String,
+    /// The run.
+    #[serde(rename = "run_id")]
+    pub run: String,
+    /// The reports; all of them are recorded, or none.
+    pub reports: Vec<ReportRequest>,
+    /// An idempotency key: repeating a request with the same id has no further effect.
+    pub id: Option<EventId>,
+    /// The last event of an existing run for the caller; if another one is by now, nothing is recorded.
+    #[serde(default)]
+    pub seen: Option<Seq>,
+    /// The goal of a run that the reports create.
+    pub name: Option<String>,
+    /// The session that reports.
+    pub session: Option<SessionId>,
+    /// The epoch under which the session holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A request whose payloads are valid.
+pub(super) struct CheckedRequest<'a> {
+    pub(super) request: &'a EmitRequest,
+    pub(super) run: RunId,
+    /// The id of the event.
+    pub(super) id: EventId,
+    pub(super) reports: Vec<Report>,
+    pub(super) digest: Option<TextDigest>,
+    pub(super) now: Timestamp,
+    pub(super) answers_documents: bool,
+}
+
+impl CheckedRequest<'_> {
+    pub(super) fn emit(&self) -> Emit {
+        Emit {
+            reports: self.reports.clone(),
+            request: self.digest.clone(),
+            now: self.now,
+            answers_documents: self.answers_documents,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The verbs that change runs, and the transaction by which they do it.
+
+pub(crate) mod adopt;
+pub(crate) mod answer;
+pub(crate) mod approve;
+mod begun;
+pub(crate) mod claim;
+pub(crate) mod emit;
+pub(in crate::runs) mod journal;
+mod missing;
+pub(crate) mod next;
+pub(crate) mod payload;
+mod questions;
+pub(crate) mod record;
+pub(crate) mod set;
+pub(crate) mod source;
+pub(crate) mod start;
+pub(crate) mod status;
+mod token;
+pub(crate) mod transaction;

@@ -1,0 +1,275 @@
+//! `next` and `advance`: the states that a run can go to, and going there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::codec::digest;
+use crate::engine::{Choices, History, Refusal, complete_by_leaving, refuse_held};
+use crate::machine::Machine;
+use crate::model::{
+    Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
+    WorkflowId,
+};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::recap::for_deciding;
+use crate::runs::open::select::{select_run, select_run_to_write};
+use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
+use crate::runs::write::payload::ReportRequest;
+
+/// Which run to move, and where.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdvanceRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The next state; otherwise the only one that can follow.
+    pub to: Option<StateName>,
+    /// The result of the state that the run leaves.
+    pub summary: Option<String>,
+    /// An idempotency key: repeating a request with the same id has no further effect.
+    pub id: Option<EventId>,
+    /// The session that calls.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// The states that a run can go to, with ARKOS's names.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct NextStatesReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// The current state; none before the first one.
+    pub state: Option<StateName>,
+    /// Whether the run can end there, or has ended.
+    pub terminal: bool,
+    /// `tt`, the names of the states that can follow, and `td`, their descriptions.
+    #[serde(flatten)]
+    pub choices: Choices,
+    /// A JSON Schema for the choice; none if no state can follow.
+    pub schema: Option<Value>,
+    /// Notes for people.
+    pub notes: Vec<String>,
+}
+
+/// The report of `advance`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AdvanceReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The state before.
+    pub from: Option<StateName>,
+    /// The requested state.
+    pub to: StateName,
+    /// The current state.
+    pub phase: Option<StateName>,
+    /// The status of the run, as in the report of `emit`.
+    pub run_status: String,
+    /// The position of the event.
+    pub seq: Seq,
+    /// The activities that were recorded with it.
+    pub activities: Vec<EmittedActivity>,
+    /// The states that can follow now.
+    pub next: Choices,
+    /// Whether the request is a retry, so that nothing was written.
+    pub repeated: bool,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Which run to look at.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NextStatesRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The session of the caller.
+    pub session: Option<SessionId>,
+}
+
+/// The states that can follow, with a schema for a model's structured output.
+///
+/// # Errors
+/// Those of reading a run.
+pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStatesReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let view = for_deciding(cx, &project, &*run)?;
+    let state = view.history.state();
+    let over = state.status().is_terminal();
+    let choices = match &view.machine {
+        Some(machine) if !over => Choices::of(machine, state.phase()),
+        _ => Choices::default(),
+    };
+    let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
+    Ok(NextStatesReport {
+        run_id: run.id().clone(),
+        workflow: state.document().workflow.clone(),
+        state: state.phase().cloned(),
+        terminal: view.machine.as_ref().is_some_and(is_terminal),
+        schema: choices.schema(),
+        choices,
+        notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
+    })
+}
+
+/// Moves a run to a state that can follow. The state that it leaves is completed and recorded.
+///
+/// # Errors
+/// [`Error::Refused`] when no transition leads there, or when none is named and several states can follow;
+/// [`Error::Store`] when it cannot be written.
+pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> {
+    if let Some(agent) = request.to.as_ref().and_then(StateName::agent) {
+        let message = format!("--to names a state of the workflow; report a step of the agent {agent} with flow emit");
+        return Err(Error::Usage(message));
+    }
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let view = for_reading(cx, &project, &*run)?;
+    let state = view.history.state();
+    // On a retry the run is already in another state, so a retry is recognised by the request alone.
+    let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
+    let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
+    let before = before.and_then(went_to);
+    let from = state.phase().cloned();
+    let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
+    let to = match before {
+        Some(to) => to,
+        None if state.status().is_terminal() => {
+            let refusal = Refusal::Terminal { status: state.status() };
+            return Err(Error::Refused { run: run.id().clone(), refusal });
+        }
+        None => {
+            let to = destination(request, &choices, &view.history, view.machine.as_ref());
+            to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
+        }
+    };
+    let mut reports = Vec::new();
+    if let (Some(from), Some(summary)) = (&from, &request.summary) {
+        // Who says what came out of a state answers what it asked.
+        let asked = state.document().state.questions.iter();
+        let asked = asked.filter(|question| question.step == *from && !question.is_of_interview());
+        reports.extend(asked.map(|question| answer_to(question, summary)));
+    }
+    if let Some(from) = &from
+        && (request.summary.is_some() || completes_by_leaving(&view, from, &to))
+    {
+        reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
+    }
+    reports.push(status(&to, StepStatus::Running, None));
+    let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
+    if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
+        // A terminal state has no work of its own, so it is completed at once.
+        reports.push(status(&to, StepStatus::Completed, None));
+    }
+    let asked = EmitRequest {
+        workflow: state.document().workflow.to_string(),
+        run: run.id().to_string(),
+        reports,
+        id: request.id.clone(),
+        seen: None,
+        name: None,
+        session: request.session.clone(),
+        epoch: request.epoch,
+    };
+    let data = emit_by(cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
+    let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
+    Ok(AdvanceReport {
+        run_id: data.run_id,
+        from,
+        to: to.clone(),
+        phase: data.phase,
+        run_status: data.run_status,
+        seq: data.seq,
+        activities: data.activities,
+        next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
+        repeated: data.repeated,
+        warnings: data.warnings,
+    })
+}
+
+fn status(step: &StateName, status: StepStatus, message: Option<&String>) -> ReportRequest {
+    let mut data = serde_json::json!({ "status": status });
+    if let Some(message) = message {
+        data["message"] = message.as_str().into();
+    }
+    let kind = Some(ReportType::StatusChange.as_str().to_owned());
+    ReportRequest { kind, step: Some(step.to_string()), unit: None, data: Some(data) }
+}
+
+/// Whether leaving the state is all that says it is done: nothing was reported or recorded in a state of a graph or diagram,
+/// and the run does not go back from it.
+fn completes_by_leaving(view: &View, from: &StateName, to: &StateName) -> bool {
+    let Some(machine) = view.machine.as_ref().filter(|machine| !machine.is_phases()) else {
+        return false;
+    };
+    view.history.work(from).is_untouched() && !machine.leads_back(from, to)
+}
+
+fn answer_to(question: &Question, summary: &str) -> ReportRequest {
+    ReportRequest {
+        kind: Some(ReportType::UserAnswered.as_str().to_owned()),
+        step: Some(question.step.to_string()),
+        unit: question.unit.as_ref().map(ToString::to_string),
+        data: Some(serde_json::json!({ "answer": summary })),
+    }
+}
+
+/// The state that an earlier call of `advance` moved to.
+fn went_to(event: &Event) -> Option<StateName> {
+    match &event.kind {
+        EventKind::Emitted(emitted) => emitted.phase.clone(),
+        _ => None,
+    }
+}
+
+/// The target state, provided that the run may leave its current state for it.
+fn destination(
+    request: &AdvanceRequest,
+    choices: &Choices,
+    history: &History,
+    machine: Option<&Machine>,
+) -> std::result::Result<StateName, Refusal> {
+    refuse_held(history.state(), machine)?;
+    let from = history.state().phase();
+    let to = target(request, choices, machine, from)?;
+    complete_by_leaving(history, machine, from, &to, request.summary.is_some())?;
+    Ok(to)
+}
+
+/// The target state: the one that is named, or the only one that can follow.
+fn target(
+    request: &AdvanceRequest,
+    choices: &Choices,
+    machine: Option<&Machine>,
+    from: Option<&StateName>,
+) -> std::result::Result<StateName, Refusal> {
+    let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
+    match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
+        // The run is already there. A command without an idempotency key that is repeated would otherwise complete that
+        // state.
+        (Some(to), all, Some(from)) if to == *from && !all.contains(&to) => {
+            Err(Refusal::InvalidTransition { from: from.clone(), to, choices: all.to_vec() })
+        }
+        (Some(to), ..) => Ok(to),
+        (None, [only], None) => Ok(only.clone()),
+        (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        (None, [_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
+            Err(Refusal::NoNextPhase { phase: phase.clone() })
+        }
+        (None, choices, phase) => {
+            let phase = phase.or(choices.first()).cloned();
+            let phase = phase.unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+            Err(Refusal::AmbiguousNext { phase, choices: choices.to_vec() })
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! `record-activity`: records a piece of work.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::codec::{DocumentKind, digest, parse, validate};
+use crate::engine::{Advance, Command, Decision, Record, Refusal, Retry, retry};
+use crate::model::{
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
+    SessionId, StateName, TextDigest, Timestamp, fill, slug,
+};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::write::missing::missing;
+use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::transaction::{Transaction, transact};
+
+/// The activity to record.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// A FlowActivity document; the fields below override it.
+    pub source: Option<Source>,
+    /// The activity's id. If it is given, it is an idempotency key: the same request is recorded only once.
+    pub id: Option<ActivityId>,
+    /// The phase; otherwise the current one.
+    pub phase: Option<StateName>,
+    /// The kind of work; `task` if the document does not have one.
+    #[serde(rename = "type")]
+    pub kind: Option<ActivityType>,
+    /// The status; otherwise the document's, or what the exit code says: `failed` unless it is 0. One that the exit code
+    /// contradicts needs a summary.
+    pub status: Option<ActivityStatus>,
+    /// A title for people.
+    pub name: Option<String>,
+    /// The result.
+    pub summary: Option<String>,
+    /// How sure the result is.
+    pub confidence: Option<Confidence>,
+    /// References to evidence: files of the run's `evidence/` or of the project, web addresses, or other text. A path at
+    /// which nothing is is warned of.
+    pub evidence: Vec<String>,
+    /// Changed files.
+    pub files: Vec<String>,
+    /// Exit status of a command.
+    pub exit_code: Option<i64>,
+    /// When the work began.
+    pub started_at: Option<String>,
+    /// Where the run moves then.
+    pub advance: Option<Advance>,
+    /// Ids that this settles.
+    #[schemars(with = "Vec<String>")]
+    pub settles: Vec<ActivityId>,
+    /// Why a phase may be left undone.
+    pub skip_reason: Option<String>,
+    /// The session that records.
+    pub session: Option<SessionId>,
+    /// The epoch under which the session holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// A document of the caller's.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Its path, or `standard input`.
+    pub origin: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The report of `record-activity`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RecordReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The position of the event.
+    pub seq: Seq,
+    /// Its number in the run.
+    pub number: Number,
+    /// Its id.
+    pub activity: String,
+    /// Its file, relative to the project.
+    pub path: String,
+    /// The current phase of the run.
+    pub phase: StateName,
+    /// The status of the activity.
+    pub status: ActivityStatus,
+    /// The exit code of the command that the activity was.
+    pub exit_code: Option<i64>,
+    /// How many activities of the run are completed.
+    pub completed_activities: usize,
+    /// Whether the request is a retry, so that nothing was written.
+    pub repeated: bool,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Records a piece of work: activity file, event and `run.yaml` in one commit.
+///
+/// # Errors
+/// [`Error::InputYaml`] and [`Error::InputSchema`] for an invalid document, [`Error::Refused`] when a rule forbids it,
+/// [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
+/// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
+pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let (mut document, from_file) = document(request)?;
+    let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
+    let now = cx.now();
+    let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref())?;
+    let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+    fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
+    check(&document, request)?;
+    let settles = settles_of(&document)?;
+    let activity = Activity::new(document)?;
+    let missing = missing(cx, &project, &*run, &activity);
+    let key = request.id.as_ref().map(ActivityId::as_str);
+    let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
+    let record = Record { activity, advance, skip, settles, request: asked, number: Number(0) };
+    transact(cx, &project, &*run, caller, now, |tx| {
+        let mut record = record.clone();
+        tx.warnings.extend(missing.iter().cloned());
+        if key.is_some() {
+            let before = recorded_before(tx, &id)?;
+            let counts = tx.state.document().state.completed_activities.contains(id.as_str());
+            let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
+            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+                Retry::Same(at) => return recorded_already(tx, before[at].0, &before[at].1),
+                Retry::Another => {}
+            }
+        }
+        refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
+        tx.warnings.extend(doubts(&record.activity, request));
+        record.number = tx.next_number(&id)?;
+        match tx.decide(Command::Record(Box::new(record)))? {
+            Decision::Commit(kind) => {
+                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
+                let recorded = (**recorded).clone();
+                if request.skip_reason.is_some() && recorded.skipped.is_none() {
+                    tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
+                }
+                check_size(&recorded)?;
+                tx.claim_for_work()?;
+                append_and_warn(tx, kind, key, &[])?;
+                let seq = tx.commit()?;
+                Ok(report_of(tx, seq, &recorded, false))
+            }
+            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+        }
+    })
+}
+
+/// The document of the caller, with the single fields of the request on top.
+fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
+    let Some(source) = &request.source else {
+        let mut document = Map::new();
+        document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
+        document.insert("kind".into(), "FlowActivity".into());
+        for section in ["metadata", "activity"] {
+            document.insert(section.into(), Value::Object(Map::new()));
+        }
+        overlay(&mut document, request);
+        return Ok((document, false));
+    };
+    let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
+    let mut whole = root.to_value();
+    if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
+        // The schema requires a run id, but the run is selected by the request, so a document may omit it.
+        metadata.entry("run_id").or_insert_with(|| "any".into());
+    }
+    let violations = validate(DocumentKind::Activity, &whole, Some(&root));
+    match root.to_value() {
+        Value::Object(mut document) if violations.is_empty() => {
+            overlay(&mut document, request);
+            Ok((document, true))
+        }
+        _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
+    }
+}
+
+/// The ids that the document says its work settles.
+fn settles_of(document: &Map<String, Value>) -> Result<Vec<ActivityId>> {
+    let listed = document.get("metadata").and_then(|metadata| metadata.get("settles")).and_then(Value::as_array);
+    let mut settles = Vec::new();
+    for id in listed.into_iter().flatten() {
+        settles.push(ActivityId::new(id.as_str().unwrap_or_default())?);
+    }
+    Ok(settles)
+}
+
+fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<String> {
+    document.get(section)?.get(key)?.as_str().map(str::to_owned)
+}
+
+/// Writes the single fields of the request over the document.
+fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
+    let mut set = |section: &str, key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+            if let Some(section) = section.as_object_mut() {
+                section.insert(key.to_owned(), value);
+            }
+        }
+    };
+    let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
+    set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
+    set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
+    set("metadata", "settles", list(&request.settles.iter().map(ToString::to_string).collect::<Vec<_>>()));
+    set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
+    set("activity", "name", request.name.clone().map(Value::from));
+    set("activity", "status", request.status.map(|status| status.as_str().into()));
+    set("activity", "started_at", request.started_at.clone().map(Value::from));
+    set("outputs", "evidence_refs", list(&request.evidence));
+    set("outputs", "files_changed", list(&request.files));
+    set("outputs", "command_exit_code", request.exit_code.map(Value::from));
+    set("result", "summary", request.summary.clone().map(Value::from));
+    set("result", "confidence", request.confidence.map(|level| level.as_str().into()));
+}
+
+/// The request without defaults: the same bytes on every retry.
+fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> {
+    let advance = match &request.advance {
+        None => Value::Null,
+        Some(Advance::Next) => true.into(),
+        Some(Advance::To(phase)) => phase.as_str().into(),
+    };
+    let mut asked = vec![json!(document), advance];
+    asked.extend(request.skip_reason.as_deref().map(Value::from));
+    Value::Array(asked).to_string().into_bytes()
+}
+
+fn fill_defaults(
+    document: &mut Map<String, Value>,
+    request: &RecordRequest,
+    run_id: &str,
+    now: Timestamp,
+    from_file: bool,
+) {
+    let phase = text_of(document, "metadata", "phase");
+    let mut fill = |section, key, value: Value| fill(document, section, key, value);
+    fill("metadata", "run_id", run_id.into());
+    if !from_file {
+        let named = request.name.as_deref().and_then(|name| slug(name, 80));
+        let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
+        fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
+        fill("activity", "type", ActivityType::Task.as_str().into());
+        let status = request.status.unwrap_or_else(|| ActivityStatus::by_exit_code(request.exit_code));
+        fill("activity", "status", status.as_str().into());
+        if status.is_settled() {
+            fill("activity", "completed_at", now.to_string().into());
+        } else {
+            fill("activity", "started_at", now.to_string().into());
+        }
+    }
+}
+
+/// Validates the document again, with everything that flow added. A document made only from the request's fields is
+/// valid by their types; validating it would cost a quarter of a record's time.
+fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
+    let violations = || validate(DocumentKind::Activity, &Value::Object(document.clone()), None);
+    let Some(source) = &request.source else {
+        debug_assert_eq!(violations(), [], "{document:?}");
+        return Ok(());
+    };
+    match violations() {
+        none if none.is_empty() => Ok(()),
+        violations => {
+            Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations })
+        }
+    }
+}
+
+fn check_size(recorded: &ActivityRecorded) -> Result<()> {
+    let limit = crate::model::limits::ACTIVITY_BYTES;
+    let len = serde_json::to_vec(&recorded.activity).map_or(0, |bytes| bytes.len());
+    if len <= limit {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the activity is {len} bytes long; {limit} are allowed. Put long output into a file and refer to it as evidence"
+    )))
+}
+
+fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeated: bool) -> RecordReport {
+    let state = tx.state.document();
+    let phase = recorded.advanced_to.as_ref().unwrap_or(&recorded.phase);
+    RecordReport {
+        run_id: state.id.clone(),
+        seq,
+        number: recorded.number,
+        activity: recorded.id().to_string(),
+        path: tx.path_of(recorded),
+        phase: state.state.current_phase.as_ref().unwrap_or(phase).clone(),
+        status: recorded.activity.status(),
+        exit_code: recorded.activity.exit_code(),
+        completed_activities: state.state.completed_activities.len(),
+        repeated,
+        warnings: tx.warnings.clone(),
+    }
+}
+
+/// The report of a retry. Warns if the record belongs to an earlier round, because the caller may mean new work.
+fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+    if tx.history()?.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
+        let (number, id) = (record.number, record.id());
+        tx.warnings
+            .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
+    }
+    Ok(report_of(tx, seq, record, true))
+}
+
+/// The records with this id, latest first. Reads the log only if the state says that there are some, because the log
+/// can be long.
+fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
+    let state = &tx.state.document().state;
+    if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for event in tx.events_naming(id.as_str())? {
+        let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
+        found.extend(of_id.map(|record| (event.seq, record.clone())));
+    }
+    Ok(found)
+}
+
+/// Refuses a status that the exit code contradicts, if the caller gives one of them and does not say why. Work may be done
+/// well although a command fails, such as a test that is expected to fail; the summary tells later readers so.
+///
+/// # Errors
+/// [`Refusal::ExitCode`].
+fn refuse_contradiction(activity: &Activity, request: &RecordRequest) -> std::result::Result<(), Refusal> {
+    let Some(exit_code) = contradiction(activity) else { return Ok(()) };
+    let is_explained = request.summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
+    if is_explained || is_of_document(request) {
+        return Ok(());
+    }
+    Err(Refusal::ExitCode { status: activity.status(), exit_code })
+}
+
+/// Warnings about what cannot be true in a document that someone else wrote. It is recorded as it stands.
+fn doubts(activity: &Activity, request: &RecordRequest) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if let Some(exit_code) = contradiction(activity).filter(|_| is_of_document(request)) {
+        let status = activity.status();
+        doubts.push(format!("the document contradicts itself: its status is {status}, and its exit code {exit_code}"));
+    }
+    if let Some((started, completed)) = activity.ends_before_it_began() {
+        doubts.push(format!("the work ends at {completed}, before it began at {started}"));
+    }
+    doubts
+}
+
+/// The exit code, if the status contradicts it.
+fn contradiction(activity: &Activity) -> Option<i64> {
+    activity.exit_code().filter(|&code| activity.status().contradicts(code))
+}
+
+/// Whether status and exit code are those of the caller's document, so that no option could be left out.
+fn is_of_document(request: &RecordRequest) -> bool {
+    request.source.is_some() && request.status.is_none() && request.exit_code.is_none()
+}

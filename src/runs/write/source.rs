@@ -1,0 +1,70 @@
+//! Reads documents that the caller gives: files, pipes, standard input.
+
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use crate::disk::{FileType, Links, read_named};
+use crate::host::open_stream;
+use crate::model::limits;
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::write::record::Source;
+
+/// Reads the file at `path`, relative to the working directory.
+///
+/// # Errors
+/// [`Error::Input`] for a file that is missing, too large, not text, or could block the command forever.
+pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
+    let origin = path.display().to_string();
+    let bytes = read_file(cx, path).map_err(|source| Error::Input { origin: origin.clone(), source })?;
+    Source::of(origin, bytes)
+}
+
+/// The directories of pipes that shells create for a command.
+const OF_SHELLS: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc"];
+
+/// A FIFO could block the command forever, unless a shell created it (`<(…)`).
+fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
+    let path = cx.env.cwd.clone().unwrap_or_default().join(path);
+    let odd = |what| Err(io::Error::new(ErrorKind::InvalidInput, what));
+    match cx.disk.look(&path, Links::Follow)?.kind {
+        FileType::RegularFile => read_named(&*cx.disk, &path, limits::ACTIVITY_BYTES)
+            .map_err(|error| if error.kind() == ErrorKind::FileTooLarge { too_large() } else { error }),
+        FileType::Directory => odd("it is a directory"),
+        FileType::Fifo if !OF_SHELLS.iter().any(|place| path.starts_with(place)) => {
+            odd("it is a FIFO; use `-` and a redirection")
+        }
+        FileType::Socket | FileType::BlockDevice => odd("it is not a file"),
+        _ => read_bounded(open_stream(&path)?),
+    }
+}
+
+impl Source {
+    /// Reads standard input.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it cannot be read, is too large, or is not text.
+    pub fn of_standard_input() -> Result<Self> {
+        let origin = "standard input".to_owned();
+        let bytes = read_bounded(io::stdin().lock());
+        Self::of(origin.clone(), bytes.map_err(|source| Error::Input { origin, source })?)
+    }
+
+    fn of(origin: String, bytes: Vec<u8>) -> Result<Self> {
+        let not_text = |_| io::Error::new(ErrorKind::InvalidData, "not UTF-8 text");
+        match String::from_utf8(bytes).map_err(not_text) {
+            Ok(text) => Ok(Self { origin, text }),
+            Err(source) => Err(Error::Input { origin, source }),
+        }
+    }
+}
+
+fn read_bounded(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limits::ACTIVITY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limits::ACTIVITY_BYTES { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("larger than {} bytes", limits::ACTIVITY_BYTES))
+}

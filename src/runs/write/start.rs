@@ -1,0 +1,276 @@
+//! `start`: creates a run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::codec::{RunText, digest};
+use crate::engine::RunState;
+use crate::machine::Machine;
+use crate::model::{
+    Event, EventKind, Issue, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp,
+    WorkflowId, issue_file_part, slug,
+};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::name::IssueKeys;
+use crate::runs::open::same_work::{SameWork, refuse_second_run};
+use crate::runs::user_state::git_state;
+use crate::runs::write::journal;
+use crate::runs::write::token::token_of_new_run;
+use crate::store::{Document, NewRun, Presence, Project, StoredRun};
+
+/// The run to create.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartRequest {
+    /// The workflow's name.
+    pub workflow: String,
+    /// The issue that the run is about: a number, the key of another tracker, or an address.
+    pub issue: Option<Issue>,
+    /// The pull request that the run is about.
+    pub pr: Option<u64>,
+    /// The goal that the run serves.
+    pub goal: Option<String>,
+    /// The branch; otherwise git's.
+    pub branch: Option<String>,
+    /// The repository; otherwise git's.
+    pub repo: Option<String>,
+    /// The decision journal; otherwise the issue's.
+    pub journal: Option<String>,
+    /// The end of the run id; otherwise made from issue, pull request or goal.
+    pub slug: Option<String>,
+    /// The first phase; otherwise the workflow's initial phase.
+    pub phase: Option<StateName>,
+    /// The session that starts the run and holds it.
+    pub session: Option<SessionId>,
+    /// The whole run id.
+    #[serde(rename = "run_id")]
+    pub id: Option<RunId>,
+    /// Even if one is open.
+    #[serde(default)]
+    pub another: bool,
+}
+
+/// The longest slug in a run id, in bytes; leaves room for the time and a suffix.
+const SLUG_BYTES: usize = 80;
+
+/// The report of `start`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StartReport {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its directory, relative to the project.
+    pub path: String,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its current phase.
+    pub phase: StateName,
+    /// The place of that phase in the workflow, from 1.
+    pub phase_number: usize,
+    /// How many phases the workflow has.
+    pub phases: usize,
+    /// The workflow's description of the phase.
+    pub description: Option<String>,
+    /// The position of its first event.
+    pub seq: Seq,
+    /// The session that holds it.
+    pub session: Option<SessionId>,
+    /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; none if no session
+    /// holds the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// The epoch under which the session holds it.
+    pub epoch: u64,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Creates a run atomically, and notes it in the decision journal.
+///
+/// # Errors
+/// [`Error::Catalog`] for a workflow that is unknown or invalid, [`Error::Usage`] for arguments that do not fit,
+/// [`Error::Store`] when the run cannot be written.
+pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
+    let now = cx.clock.now();
+    let existing = match cx.project() {
+        Err(error @ Error::Store(_)) => return Err(error),
+        existing => existing.ok(),
+    };
+    let catalog = cx.catalog(existing.as_ref());
+    if let (Some(project), Some(id)) = (&existing, &request.id)
+        && let Ok(run) = project.runs().open(id)
+        && run.presence() == Presence::Away
+    {
+        return Err(elsewhere(cx, project, &*run));
+    }
+    let machine = catalog.find(&request.workflow)?.machine;
+    let phase = initial_phase(&machine, request.phase.as_ref())?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let root = existing.as_ref().map_or_else(|| cx.root_to_be(), |project| Ok(project.root().to_owned()))?;
+    if let Some(id) = &request.id {
+        cx.refuse_left_out(&root, &format!(".flow/runs/{id}"))?;
+    }
+    let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
+    let base = run_id_base(request, key.as_deref(), now)?;
+    if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
+        return Err(Error::Usage(format!("--journal: {why}")));
+    }
+    let project = cx.project_or_init()?;
+    if let Some(id) = &request.id {
+        refuse_same_but_for_case(&project, id)?;
+    }
+    let holder = match caller.session {
+        Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
+        None => None,
+    };
+    let token = token_of_new_run(cx, &caller, now)?;
+    let started = RunStarted {
+        run_id: RunId::new(base.as_str())?,
+        workflow: machine.id().clone(),
+        workflow_version: machine.version(),
+        phase: Some(phase.clone()),
+        goal: request.goal.clone(),
+        context: context_of(cx, &project, request, key.as_deref()),
+        limits: default_limits(),
+        session: caller.session,
+        holder,
+        token: token.as_ref().map(|token| token.digest.clone()),
+        machine: machine.to_value(),
+    };
+    let (run, document) = create_run(cx, &project, &started, request, now)?;
+    let mut warnings = catalog.warnings();
+    warnings.extend(journal::note(cx, &project, &document, now));
+    Ok(StartReport {
+        run_id: run.id().clone(),
+        path: run.address(Document::Run).from(project.root()),
+        workflow: document.workflow,
+        phase_number: machine.place_of(&phase).unwrap_or(1),
+        phases: machine.states().len(),
+        description: machine.state(&phase).and_then(|state| state.description.clone()),
+        phase,
+        seq: Seq(1),
+        session: started.session,
+        token: token.map(|token| token.text),
+        epoch: document.state.epoch,
+        warnings,
+    })
+}
+
+/// Creates the run under the first free id: only the given one, or else `…-2`, `…-3` for further starts in the same
+/// second.
+fn create_run(
+    cx: &Context,
+    project: &Project,
+    started: &RunStarted,
+    asked: &StartRequest,
+    now: Timestamp,
+) -> Result<(Box<dyn StoredRun>, RunDocument)> {
+    let event_id = cx.ids.next(now);
+    let mut document = None;
+    let outside = cx.outside(project);
+    let request = cx.write_request(now, cx.lock_wait()?);
+    let mut refused = None;
+    let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
+        // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
+        // run.
+        if attempt == 1 && !asked.another {
+            let work = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
+            refused = refuse_second_run(cx, project, asked.id.as_ref(), &work).err();
+        }
+        if refused.is_some() {
+            return None;
+        }
+        let run_id = match attempt {
+            1 => started.run_id.clone(),
+            _ if asked.id.is_some() => return None,
+            n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
+        };
+        let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
+        let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
+        let state = RunState::begin(&event)?;
+        let text = RunText::create(state.document());
+        event.run = Some(TextDigest(digest(text.text().as_bytes())));
+        document = Some(state.document().clone());
+        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event] })
+    });
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    let run = created?;
+    Ok((run, document.expect("BUG: a run was created without a document")))
+}
+
+/// The context of a new run; `key` is that of its issue.
+pub(crate) fn context_of(
+    cx: &Context,
+    project: &Project,
+    request: &StartRequest,
+    key: Option<&str>,
+) -> Map<String, Value> {
+    let known = request.repo.is_some() && request.branch.is_some();
+    let facts = if known { None } else { Some(cx.git.facts(project.root(), || git_state(cx, project.root()))) };
+    let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
+    let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
+    let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
+    let mut context = Map::new();
+    context.insert("repo".into(), repo.unwrap_or_default().into());
+    context.insert("branch".into(), branch.unwrap_or_default().into());
+    context.insert("issue".into(), request.issue.as_ref().map_or(Value::Null, Issue::to_value));
+    context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
+    let journal = request.journal.clone();
+    let journal = journal.or_else(|| key.map(journal::of_issue));
+    if let Some(journal) = journal {
+        context.insert("journal".into(), journal.into());
+    }
+    if let Some(head) = git(|facts| facts.head) {
+        context.insert("head".into(), head.into());
+    }
+    context
+}
+
+fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateName> {
+    let Some(phase) = asked else {
+        return Ok(machine.initial()[0].clone());
+    };
+    if machine.contains(phase) {
+        return Ok(phase.clone());
+    }
+    let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
+    let meant = machine.suggest(phase.as_str()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
+}
+
+/// The limits of FlowRun's template: ten attempts, no time limit.
+pub(crate) fn default_limits() -> Map<String, Value> {
+    let limits = json!({ "max_iterations": 10, "max_runtime_minutes": null });
+    limits.as_object().cloned().unwrap_or_default()
+}
+
+fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> Result<String> {
+    if let Some(id) = &request.id {
+        return Ok(id.to_string());
+    }
+    let end = match (&request.slug, issue, request.pr, &request.goal) {
+        (Some(given), ..) => slug(given, SLUG_BYTES)
+            .ok_or_else(|| Error::Usage(format!("--slug {given:?} has no letter or digit that a run id may hold")))?,
+        (None, Some(key), ..) => format!("issue-{}", issue_file_part(key)),
+        (None, None, Some(pr), _) => {
+            format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
+        }
+        (None, None, None, Some(goal)) => slug(goal, SLUG_BYTES).unwrap_or_else(|| "goal".to_owned()),
+        (None, None, None, None) => slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned()),
+    };
+    Ok(format!("{}-{end}", now.compact()))
+}
+
+/// Refuses an id that differs from another only in case: on some file systems both would share a directory.
+pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
+    let twin =
+        project.runs().ids()?.into_iter().find(|other| other != id && other.as_str().eq_ignore_ascii_case(id.as_str()));
+    match twin {
+        Some(twin) => Err(Error::TwinRun { id: id.clone(), twin: twin.to_string() }),
+        None => Ok(()),
+    }
+}

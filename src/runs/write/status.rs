@@ -1,0 +1,249 @@
+//! `block`, `unblock`, `complete`, `fail`, `cancel`, `reopen`: changes of a run's status.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Command, Decision, History, Refusal, Trail};
+use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::listing::to_remember;
+use crate::runs::open::name::open_run_exactly;
+use crate::runs::open::reading::{Runs, read_all};
+use crate::runs::open::same_work::{SameWork, has_second_run, refuse_second_run};
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::open::view::for_reading;
+use crate::runs::write::journal;
+use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::transaction::{Transaction, transact};
+use crate::store::{Project, Reopening};
+
+/// A change of status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusVerb {
+    /// Wait for a person.
+    Block,
+    /// Continue a blocked run.
+    Unblock,
+    /// Complete the run: its work is done.
+    Complete,
+    /// Mark the run as failed.
+    Fail,
+    /// Cancel the run.
+    Cancel,
+    /// Reopen a run that is over.
+    Reopen,
+}
+
+/// Which run to change, and how.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The change.
+    pub verb: StatusVerb,
+    /// The reason.
+    pub reason: Option<String>,
+    /// Why the run may be completed although the work of some phases is not done; logged, and shown from then on.
+    pub skip_reason: Option<String>,
+    /// Whether a run may be reopened while another open run is about the same work.
+    #[serde(default)]
+    pub another: bool,
+    /// An idempotency key: repeating a request with the same id has no further effect.
+    #[serde(default)]
+    pub id: Option<EventId>,
+    /// The last event for the caller; if another one is by now, the run is not changed.
+    #[serde(default)]
+    pub seen: Option<Seq>,
+    /// The session that calls.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// The report of a change of status.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its status now.
+    pub status: RunStatus,
+    /// The current phase.
+    pub phase: Option<StateName>,
+    /// Its latest event.
+    pub seq: Seq,
+    /// Whether anything was written; `false` if the run had that status already.
+    pub changed: bool,
+    /// Why it is blocked.
+    pub blocked_reason: Option<String>,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Changes a run's status. A run that has the status already stays unchanged.
+///
+/// # Errors
+/// [`crate::runs::Error::Refused`] when a rule forbids it, [`crate::runs::Error::Store`] when it cannot be written.
+pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let now = cx.now();
+    let reopens = request.verb == StatusVerb::Reopen;
+    if reopens && request.run.is_none() && cx.env.run.is_none() {
+        return Err(none_to_reopen(cx, &project)?);
+    }
+    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let lock_wait = cx.lock_wait().unwrap_or_default();
+    let reopening = |when| {
+        if reopens {
+            project.runs().remember_reopening(&cx.write_request(now, lock_wait), run.id(), when);
+        }
+    };
+    reopening(Reopening::Begins);
+    let changed = transact(cx, &project, &*run, caller, now, |tx| {
+        if is_repeated(tx, request)? {
+            return Ok((report_of(tx, false), tx.state.document().clone()));
+        }
+        tx.refuse_moved_on(request.seen)?;
+        if reopens && !request.another {
+            refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(tx.state.document()))?;
+        }
+        let changed = match tx.decide(request.command())? {
+            Decision::Commit(kind) => {
+                if matches!(kind, EventKind::RunCompleted(_)) {
+                    warn_of_early_end(tx)?;
+                }
+                if request.verb != StatusVerb::Cancel {
+                    tx.replace_dead_holder()?;
+                }
+                append_and_warn(tx, kind, request.id.as_ref().map(EventId::as_str), &[])?;
+                tx.commit()?;
+                true
+            }
+            Decision::Already => false,
+        };
+        Ok((report_of(tx, changed), tx.state.document().clone()))
+    });
+    reopening(Reopening::Ended);
+    let (mut report, document) = changed?;
+    let ended = report.changed && report.status.is_terminal();
+    if ended {
+        remember_end(cx, &project, run.id());
+        let told = cx.observers.iter().flat_map(|observer| observer.run_ended(cx, &project, run.id()));
+        report.warnings.extend(told);
+    }
+    if report.changed {
+        // After the transaction, so that others need not wait for it.
+        report.warnings.extend(journal::note(cx, &project, &document, now));
+    }
+    Ok(report)
+}
+
+/// The error that no run was named to reopen, with the one that ended last.
+fn none_to_reopen(cx: &Context, project: &Project) -> Result<Error> {
+    let (over, _) = read_all(cx, project, |run| {
+        let head = run.head;
+        head.status.is_terminal().then_some((head.updated_at, head.created_at, head.run_id))
+    })?;
+    let Some((_, _, run)) = over.into_iter().max() else {
+        return Ok(Error::NoRunToReopen { ended: None, another: false });
+    };
+    let view = for_reading(cx, project, &*open_run_exactly(project, run.as_str())?)?;
+    let another = has_second_run(cx, project, view.history.state().document());
+    Ok(Error::NoRunToReopen { ended: Some(run), another })
+}
+
+/// Whether an earlier try of the same request changed the run; an error if its id stands for something else.
+fn is_repeated(tx: &Transaction<'_>, request: &StatusRequest) -> Result<bool> {
+    let Some(id) = &request.id else { return Ok(false) };
+    let Some(event) = tx.earlier(id)? else { return Ok(false) };
+    match recorded(&event.kind) {
+        Some((verb, change)) if verb == request.verb && change.reason == request.reason => Ok(true),
+        _ => Err(tx.refused(Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
+    }
+}
+
+/// The change of status that an event records.
+fn recorded(kind: &EventKind) -> Option<(StatusVerb, &StatusChange)> {
+    match kind {
+        EventKind::RunBlocked(change) => Some((StatusVerb::Block, change)),
+        EventKind::RunUnblocked(change) => Some((StatusVerb::Unblock, change)),
+        EventKind::RunCompleted(change) => Some((StatusVerb::Complete, change)),
+        EventKind::RunFailed(change) => Some((StatusVerb::Fail, change)),
+        EventKind::RunCancelled(change) => Some((StatusVerb::Cancel, change)),
+        EventKind::RunReopened(change) => Some((StatusVerb::Reopen, change)),
+        _ => None,
+    }
+}
+
+impl StatusRequest {
+    /// The change `verb` of the caller's run.
+    #[must_use]
+    pub fn new(verb: StatusVerb) -> Self {
+        Self {
+            run: None,
+            verb,
+            reason: None,
+            skip_reason: None,
+            another: false,
+            id: None,
+            seen: None,
+            session: None,
+            epoch: None,
+        }
+    }
+
+    fn command(&self) -> Command {
+        let reason = self.reason.clone();
+        match self.verb {
+            StatusVerb::Block => Command::Block { reason },
+            StatusVerb::Unblock => Command::Unblock { reason },
+            StatusVerb::Complete => Command::Complete { reason, skip: self.skip_reason.clone() },
+            StatusVerb::Fail => Command::Fail { reason },
+            StatusVerb::Cancel => Command::Cancel { reason },
+            StatusVerb::Reopen => Command::Reopen { reason },
+        }
+    }
+}
+
+/// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
+pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId) {
+    let read = || project.runs().open(run).ok().and_then(|run| to_remember(cx, project, &*run));
+    if !project.runs().remember_end(run, cx.outside(project).as_deref(), &read) {
+        let _ = Runs::read_open_and_remember(cx, project);
+    }
+}
+
+/// Warns when the run ends before its last phase, or with units that are not done. The caller may decide so, but should
+/// know it.
+fn warn_of_early_end(tx: &mut Transaction<'_>) -> Result<()> {
+    let units = tx.trail().history().map(History::open_workers).unwrap_or_default();
+    if !units.is_empty() {
+        tx.warnings.push(format!("completed while these are not done: {}", units.join(", ")));
+    }
+    let machine = tx.machine()?;
+    if let (Some(phase), Some(machine)) = (tx.state.phase(), machine)
+        && !machine.is_terminal(phase)
+        && !machine.terminal().is_empty()
+    {
+        let last = machine.terminal().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        tx.warnings.push(format!("completed in `{phase}`; the workflow ends in {last}"));
+    }
+    Ok(())
+}
+
+fn report_of(tx: &Transaction<'_>, changed: bool) -> StatusReport {
+    let state = tx.state.document();
+    StatusReport {
+        run_id: state.id.clone(),
+        status: state.state.status,
+        phase: state.state.current_phase.clone(),
+        seq: state.state.last_seq.unwrap_or_default(),
+        changed,
+        blocked_reason: state.state.blocked_reason.clone(),
+        warnings: tx.warnings.clone(),
+    }
+}

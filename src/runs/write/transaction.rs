@@ -1,0 +1,510 @@
+//! The only way to change a run: lock, repair, judge the holder, decide, commit.
+//!
+//! [`reconcile`] finds the state of a run and the repairs that must come before anything else; the repairs are made
+//! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
+
+mod holder;
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::codec::{RunText, digest};
+use crate::engine::{
+    Caller, Command, Decision, Fault, History, Recap, Reconciled, Refusal, Repair, RunState, Trail, asks_workflow,
+    decide, is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
+};
+use crate::machine::Machine;
+use crate::model::{
+    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
+    limits,
+};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
+use crate::runs::open::fault::refusal;
+use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
+use crate::runs::open::view::with_earlier;
+use crate::runs::write::begun::note_workers;
+use crate::runs::write::journal;
+use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
+
+/// How often a transaction is tried again because of another writer.
+const TRIES: u32 = 20;
+
+/// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
+pub(crate) struct Transaction<'a> {
+    pub(crate) cx: &'a Context,
+    pub(crate) project: &'a Project,
+    pub(crate) writer: Box<dyn RunWriter + 'a>,
+    /// The writer.
+    pub(crate) caller: Caller,
+    pub(crate) now: Timestamp,
+    pub(crate) text: RunText,
+    /// The state with the events that are not committed yet.
+    pub(crate) state: RunState,
+    pub(crate) warnings: Vec<String>,
+    pub(in crate::runs) run: &'a dyn StoredRun,
+    workflow: Workflow,
+    /// What others are about to publish.
+    behind: Option<Behind>,
+    /// Events that are not committed yet.
+    pending: Vec<Event>,
+    /// The `run.yaml` for the state with these events.
+    next_text: Option<RunText>,
+}
+
+/// Events in the log that `run.yaml` does not show yet, because their writers are still flushing. The next commit publishes
+/// them too.
+struct Behind {
+    /// The event that `run.yaml` shows.
+    since: Seq,
+    old: RunText,
+    newer: Vec<Event>,
+}
+
+/// The workflow of a run.
+enum Workflow {
+    /// Not read yet.
+    Unread,
+    Known(Rc<Machine>),
+    /// The run has no usable workflow.
+    Unknown,
+}
+
+impl From<Option<Machine>> for Workflow {
+    fn from(machine: Option<Machine>) -> Self {
+        machine.map_or(Self::Unknown, |machine| Self::Known(Rc::new(machine)))
+    }
+}
+
+/// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
+/// called again with the new state of the run, so it must do nothing except read and write the run.
+///
+/// # Errors
+/// The errors of `act`, of reading a run, and of its repairs.
+pub(crate) fn transact<T>(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    caller: Caller,
+    now: Timestamp,
+    act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    transact_as(cx, project, run, caller, &cx.write_request(now, cx.lock_wait()?), act)
+}
+
+/// As [`transact`], for the writer in `request`, with the wait that it sets.
+pub(crate) fn transact_as<T>(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    caller: Caller,
+    request: &WriteRequest,
+    mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    let (mut tries, started) = (0, Instant::now());
+    loop {
+        let may_wait = started.elapsed() < request.wait;
+        let begun = Transaction::begin(cx, project, run, &caller, request, may_wait);
+        match begun.and_then(|tx| tx.map(|mut tx| tx.run_to_its_end(&mut act)).transpose()) {
+            Ok(Some(done)) => return Ok(done),
+            Ok(None) => thread::sleep(Duration::from_millis(1)),
+            Err(Error::Store(StoreError::Conflict { .. })) if tries < TRIES => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(u64::from(tries)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl<'a> Transaction<'a> {
+    /// Runs `act`. What it answers is on stable storage.
+    fn run_to_its_end<T>(&mut self, act: &mut impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        let done = act(self)?;
+        assert!(self.pending.is_empty(), "BUG: a change of {} was not committed", self.run.id());
+        if self.behind.is_some() {
+            // The answer is about events whose writers have not flushed them yet.
+            self.writer.settle()?;
+        }
+        Ok(done)
+    }
+
+    /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
+    /// they have appended; only if the caller `may_wait` for them.
+    fn begin(
+        cx: &'a Context,
+        project: &'a Project,
+        run: &'a dyn StoredRun,
+        caller: &Caller,
+        request: &WriteRequest,
+        may_wait: bool,
+    ) -> Result<Option<Self>> {
+        let now = request.writer.since;
+        match run.presence() {
+            // Check this before taking the lock, which would create a log.
+            Presence::Away => return Err(elsewhere(cx, project, run)),
+            Presence::WithoutLog => {
+                let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+                if !places_of_log(cx, project, run, shown).is_empty() {
+                    return Err(rewound(cx, project, run, Seq(0), shown.unwrap_or_default()));
+                }
+            }
+            Presence::Whole => {}
+        }
+        project.keep_out_of_git(request)?;
+        let mut writer = run.begin(request)?;
+        let found = judge(&mut *writer, run)?;
+        if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
+            return Err(refusal(cx, project, run, fault.clone()));
+        }
+        let warnings = warnings(&found, writer.end().last);
+        let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
+        writer.clear_leftovers(shown, now)?;
+        let is_foreign = found.repairs.contains(&Repair::AdoptRun);
+        let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
+        let (text, state) = current.into_parts();
+        let (caller, workflow) = (caller.clone(), Workflow::Unread);
+        let (behind, pending, next_text) = (None, Vec::new(), None);
+        let mut tx =
+            Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
+        let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
+        if is_behind && tx.writer.is_flushed_elsewhere()? {
+            match <[Repair; 1]>::try_from(found.repairs) {
+                Ok([Repair::RollForward { since, old, .. }]) => {
+                    let newer = tx.writer.end().newer.clone();
+                    tx.behind = Some(Behind { since, old, newer });
+                }
+                Ok(_) | Err(_) if may_wait => return Ok(None),
+                Ok(repairs) => tx.repair_all(repairs.into())?,
+                Err(repairs) => tx.repair_all(repairs)?,
+            }
+        } else {
+            tx.repair_all(found.repairs)?;
+        }
+        if !is_foreign && tx.behind.is_none() {
+            tx.warnings.extend(tx.writer.restore_lost()?);
+            tx.warnings.extend(tx.writer.take_notes());
+        }
+        tx.caller = tx.caller_beside_holder()?;
+        Ok(Some(tx))
+    }
+
+    /// The first event of the log.
+    pub(crate) fn first_event(&self) -> Result<Option<Event>> {
+        Ok(self.run.first_event()?)
+    }
+
+    /// The workflow that the run pins. It is read on first use, because most records stay in their phase and do not
+    /// need it.
+    pub(crate) fn machine(&mut self) -> Result<Option<Rc<Machine>>> {
+        if matches!(self.workflow, Workflow::Unread) {
+            let first = match self.state.document().state.workflow_seq {
+                None => self.run.first_event()?,
+                // The run has adopted another definition since its first event.
+                Some(_) => None,
+            };
+            let pinned = match first {
+                Some(first) if is_free(&first) => {
+                    self.workflow = Workflow::Unknown;
+                    return Ok(None);
+                }
+                Some(first) => machine_of(&first, &mut self.warnings),
+                // The first line may be lost; then a repair of the log has pinned the workflow.
+                None => match pinned_by_recap(self.project, self.run) {
+                    Some(machine) => Some(machine),
+                    None => pinned(self.writer.log()?.events(), &mut self.warnings),
+                },
+            };
+            // No pinned definition can be found; the current one is a better approximation than none.
+            let today = || catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings);
+            self.workflow = pinned.or_else(today).into();
+        }
+        Ok(self.known_machine())
+    }
+
+    /// The pinned workflow, if it was read already.
+    pub(crate) fn known_machine(&self) -> Option<Rc<Machine>> {
+        match &self.workflow {
+            Workflow::Known(machine) => Some(Rc::clone(machine)),
+            Workflow::Unread | Workflow::Unknown => None,
+        }
+    }
+
+    /// The history of the run, as far as questions about its present go: from its recap, if it has one, otherwise from the
+    /// whole log. `None` without a log.
+    pub(crate) fn history(&self) -> Result<Option<History>> {
+        if let Some(history) = recapped(self.project, self.run, &self.pending, &self.state) {
+            return Ok(Some(history));
+        }
+        let log = self.writer.log()?;
+        // A decision based on one of two histories would hide the other.
+        refuse_joined(self.run.id(), &log)?;
+        let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
+        // If the log is damaged, `run.yaml` knows more.
+        history.show(self.state.clone());
+        with_earlier(&mut history, self.run, &log)?;
+        Ok(Some(history))
+    }
+
+    /// The log of the run, read on first use.
+    pub(crate) fn trail(&self) -> LogTrail<'_, 'a> {
+        LogTrail { tx: self, history: OnceCell::new(), fault: RefCell::new(None) }
+    }
+
+    /// The event that has this id: an earlier try of the same command recorded it.
+    pub(crate) fn earlier(&self, id: &EventId) -> Result<Option<Event>> {
+        Ok(self.events_naming(id.as_str())?.into_iter().rfind(|event| event.id == *id))
+    }
+
+    /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text.
+    pub(crate) fn events_naming(&self, id: &str) -> Result<Vec<Event>> {
+        Ok(self.writer.with_text(&Value::from(id).to_string())?)
+    }
+
+    /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
+    pub(crate) fn refuse_moved_on(&self, seen: Option<Seq>) -> Result<()> {
+        let last = self.state.document().state.last_seq.unwrap_or_default().max(self.writer.end().last);
+        match seen.filter(|&seen| seen != last) {
+            Some(seen) => Err(self.refused(Refusal::MovedOn { seen, last })),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides on `command`, with the run's workflow and log if they are needed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when a rule forbids it; [`Error::Store`] when the log cannot be read.
+    pub(crate) fn decide(&mut self, command: Command) -> Result<Decision> {
+        let machine = if asks_workflow(&self.state, &command) { self.machine()? } else { None };
+        let trail = self.trail();
+        let decision = decide(&self.state, machine.as_deref(), &self.caller, command, &trail);
+        if let Some(fault) = trail.fault() {
+            return Err(fault);
+        }
+        decision.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
+    /// error says so.
+    pub(crate) fn refused(&self, refusal: Refusal) -> Error {
+        let run = self.state.id().clone();
+        let today = || self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str()).ok();
+        let pinned = self.known_machine().filter(|_| refusal.rests_on_workflow());
+        let changed =
+            pinned.is_some_and(|pinned| today().is_some_and(|today| !pinned.differences(&today.machine).is_empty()));
+        if changed { Error::RefusedByOlder { run, refusal } } else { Error::Refused { run, refusal } }
+    }
+
+    fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
+        repairs.into_iter().try_for_each(|repair| self.repair(repair))
+    }
+
+    /// Makes one repair that `reconcile` requires.
+    fn repair(&mut self, repair: Repair) -> Result<()> {
+        let now = self.now;
+        match repair {
+            Repair::Rebuild { text } => {
+                let files = ActivityFile::of_all(self.writer.log()?.events());
+                Ok(self.writer.roll_forward(None, text.text(), &files, now, &mut |_| None)?)
+            }
+            Repair::EndRepair { old, text, is_own } => {
+                if !is_own {
+                    self.writer.keep_text(now)?;
+                }
+                let log = self.writer.log()?;
+                let newer = log.events().filter(|event| Some(event.seq) > old.document().state.last_seq);
+                let files = ActivityFile::of_all(newer);
+                self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut |_| None)?;
+                Ok(self.writer.read_end(Seq(u64::MAX))?)
+            }
+            Repair::RollForward { since, old, text } => {
+                let newer = self.writer.end().newer.clone();
+                let mut merge = |saved: &str| merge_save(saved, since, &newer);
+                let files = ActivityFile::of_all(&newer);
+                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut merge)?)
+            }
+            Repair::AdoptRun => self.adopt_run(),
+            Repair::AdoptEdit { log, changes } => {
+                self.state = *log;
+                let text = self.text.text().to_owned();
+                let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
+                self.append(EventKind::RunEdited(Box::new(edit)), None)?;
+                self.commit().map(drop)
+            }
+        }
+    }
+
+    /// Adopts a run that another program wrote.
+    fn adopt_run(&mut self) -> Result<()> {
+        let names = self.run.activity_names()?;
+        let mut document = self.text.document().clone();
+        document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
+        let known = catalog_machine(self.cx, self.project, &document, &mut self.warnings);
+        if known.is_some() {
+            self.warnings.pop();
+        }
+        let machine = known.as_ref().map(Machine::to_value);
+        self.workflow = known.into();
+        let text = self.text.text().to_owned();
+        self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
+        self.commit()?;
+        // Others may have to wait for the journal with this one command, and never again.
+        let warning = journal::note_first(self.cx, self.project, self.state.document(), self.now);
+        self.warnings.extend(warning);
+        Ok(())
+    }
+
+    /// The `run.yaml` for the state with the appended events.
+    pub(crate) fn next_text(&self) -> &RunText {
+        self.next_text.as_ref().unwrap_or(&self.text)
+    }
+
+    /// Appends an event for [`Self::commit`], and gives its position. `key` identifies it on a retry.
+    pub(crate) fn append(&mut self, kind: EventKind, key: Option<&str>) -> Result<Seq> {
+        let base = self.next_text().clone();
+        self.append_over(&base, kind, key)
+    }
+
+    /// As [`Self::append`], with `base` instead of the current `run.yaml`.
+    pub(crate) fn append_over(&mut self, base: &RunText, mut kind: EventKind, key: Option<&str>) -> Result<Seq> {
+        note_workers(self.cx, &self.caller, &mut kind)?;
+        let shown = self.state.document().state.last_seq.unwrap_or_default();
+        let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
+        let id = match key {
+            Some(key) => EventId::new(key)?,
+            None => self.cx.ids.next(self.now),
+        };
+        let mut event = Event { seq, id, at: self.now, kind, run: None, recap: None };
+        self.state.apply(&event);
+        let fault = |error| self.unusable(error);
+        let text = base.with_state(&self.state.document().state).map_err(fault)?;
+        event.run = Some(TextDigest(digest(text.text().as_bytes())));
+        self.pending.push(event);
+        self.next_text = Some(text);
+        Ok(seq)
+    }
+
+    /// Commits the appended events. Gives the position of the last one.
+    pub(crate) fn commit(&mut self) -> Result<Seq> {
+        let mut events = std::mem::take(&mut self.pending);
+        let text = self.next_text.take().expect("BUG: nothing was appended");
+        let recap = recap_with(self.project, self.run, &events, || self.writer.log().ok());
+        if let (Some(recap), Some(last)) = (&recap, events.last_mut()) {
+            last.recap = Some(Recap::digest_of(recap));
+        }
+        let behind = self.behind.take();
+        let (earlier, old, since) = match &behind {
+            Some(behind) => (&*behind.newer, &behind.old, Some(behind.since)),
+            None => (&[][..], &self.text, self.text.document().state.last_seq),
+        };
+        let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text() };
+        let mut merge = |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
+        let grown = text.text().len();
+        let committed = self.writer.commit(&batch, &mut merge)?;
+        if grown > limits::FULL_RUN_BYTES / 4 * 3 {
+            let percent = grown / (limits::FULL_RUN_BYTES / 100);
+            // Said once, although several commits may make up one command.
+            self.warnings.retain(|warning| !warning.starts_with("run.yaml is "));
+            self.warnings.push(format!("run.yaml is {percent} % full; end this run soon and start another one"));
+        }
+        let seq = committed.seq;
+        if let Some(recap) = recap {
+            // A cache: without it the next reader makes it.
+            let _ = self.project.keep_recap(self.run.id(), &recap);
+        }
+        if let Some(why) = committed.lagging {
+            self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
+        }
+        self.warnings.extend(self.writer.take_notes());
+        self.text = text;
+        Ok(seq)
+    }
+
+    /// The error for a `run.yaml` that cannot be changed safely.
+    pub(crate) fn unusable(&self, error: crate::codec::RunTextError) -> Error {
+        Error::RunFile { at: self.run.address(Document::Text), error }
+    }
+
+    /// The path of a record's file, relative to the project.
+    pub(crate) fn path_of(&self, record: &ActivityRecorded) -> String {
+        let name = record.number.file_name(&record.id());
+        self.run.address(Document::Activity(&name)).from(self.project.root())
+    }
+
+    /// The next number whose file name is free.
+    pub(crate) fn next_number(&self, id: &ActivityId) -> Result<Number> {
+        self.next_number_after(None, id)
+    }
+
+    /// As [`Self::next_number`], after a number that is given in the same commit.
+    pub(crate) fn next_number_after(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
+        let last = last.unwrap_or_default().max(self.writer.noted().1);
+        let mut number = self.state.document().state.last_number.max(last).next();
+        while !self.writer.is_free(&number.file_name(id))? {
+            number = number.next();
+        }
+        Ok(number)
+    }
+}
+
+/// Reconciles a run for writing, from the end of its log if that is sufficient.
+fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> {
+    let noted = writer.noted().0;
+    let mut file = read_run(run.id(), writer.text()?);
+    if let Ok(Some(text)) = file {
+        if let Some(shown) = text.document().state.last_seq.filter(|&shown| shown < writer.end().last) {
+            writer.read_end(shown)?;
+        }
+        // The log has another length than the last writer left: its end alone does not show what someone else changed.
+        if !writer.is_as_left() {
+            return Ok(reconcile(Ok(Some(text)), &writer.log()?, noted));
+        }
+        match reconcile_end(text, writer.end(), noted) {
+            Ok(found) => return Ok(found),
+            Err(text) => file = Ok(Some(*text)),
+        }
+    }
+    Ok(reconcile(file, &writer.log()?, noted))
+}
+
+/// Warnings about the state in which the run was found.
+fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
+    let is_rebuilt = found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }));
+    let rebuilt = is_rebuilt.then(|| "run.yaml was missing; it is rebuilt from the log".to_owned());
+    let shown = found.faults.iter().find_map(Fault::beyond_the_log);
+    let ends_early = shown
+        .map(|shown| format!("the log ends at event {last}, but run.yaml shows event {shown}; counting goes on there"));
+    rebuilt.into_iter().chain(ends_early).collect()
+}
+
+/// The log of the run in a transaction, read on first use.
+pub(crate) struct LogTrail<'t, 'a> {
+    tx: &'t Transaction<'a>,
+    history: OnceCell<Option<History>>,
+    fault: RefCell<Option<Error>>,
+}
+
+impl LogTrail<'_, '_> {
+    /// Why the log could not be read. If there is a reason, decisions that used the log do not count.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        self.fault.take()
+    }
+}
+
+impl Trail for LogTrail<'_, '_> {
+    fn history(&self) -> Option<&History> {
+        let read = || {
+            self.tx.history().unwrap_or_else(|error| {
+                *self.fault.borrow_mut() = Some(error);
+                None
+            })
+        };
+        self.history.get_or_init(read).as_ref()
+    }
+}
