@@ -10,6 +10,7 @@ mod actions;
 mod attention;
 mod begun;
 mod callers;
+mod circles;
 mod commands;
 mod concurrency;
 mod conformance;

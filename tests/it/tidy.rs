@@ -113,16 +113,16 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
 ];
 
-struct Source {
+pub(crate) struct Source {
     /// Path below `src`.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The module that it belongs to.
     owner: String,
     /// Its text without tests and comments.
-    code: String,
+    pub(crate) code: String,
 }
 
-fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     walkdir::WalkDir::new(&root)
         .into_iter()
@@ -226,45 +226,6 @@ fn only_the_disk_and_the_host_ask_a_file_system() {
         }
     }
     assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
-}
-
-/// Rooms in which no file uses one that uses it, in however many steps.
-const WITHOUT_CIRCLES: [&str; 2] = ["disk", "store"];
-
-#[test]
-fn no_file_leads_back_to_itself() {
-    for room in WITHOUT_CIRCLES {
-        let mut waiting = BTreeMap::new();
-        for Source { path, owner, code } in sources() {
-            let name = path.with_extension("").iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("::");
-            // A `mod.rs` names all files of its folder.
-            if owner == room && !name.ends_with("mod") {
-                let used = named_paths(&code).filter(|named| named.starts_with(&format!("{room}::")));
-                waiting.insert(name, used.map(str::to_owned).collect::<Vec<_>>());
-            }
-        }
-        let names: Vec<String> = waiting.keys().cloned().collect();
-        for (name, used) in &mut waiting {
-            for used in &mut *used {
-                let file =
-                    names.iter().filter(|file| used.starts_with(&format!("{file}::"))).max_by_key(|file| file.len());
-                if let Some(file) = file {
-                    file.clone_into(used);
-                }
-            }
-            used.retain(|used| used != name);
-        }
-        for (file, used) in &waiting {
-            let unknown: Vec<_> = used.iter().filter(|used| !names.contains(used)).collect();
-            assert!(unknown.is_empty(), "{file}: name the file in which {unknown:?} is");
-        }
-        // What uses nothing that is left is no part of a circle.
-        while let Some(done) = waiting.iter().find(|(_, used)| !used.iter().any(|used| waiting.contains_key(used))) {
-            let done = done.0.clone();
-            waiting.remove(&done);
-        }
-        assert!(waiting.is_empty(), "a circle in {room}: {waiting:?}");
-    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use crate::host::{Agent, AgentHost, Holder, Liveness};
 use crate::model::{Explain as _, SessionId, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::host_note::{HostNote, Over, RUNS, notes};
+#[cfg(feature = "mcp")]
+use crate::runs::host_note::notes;
+use crate::runs::host_note::{HostNote, Over, RUNS};
 use crate::runs::open::work::OpenWork;
 use crate::runs::sessions::end::EndedRun;
 use crate::runs::user_state::log_once;
