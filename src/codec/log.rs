@@ -202,7 +202,7 @@ impl LogEnd {
     }
 
     /// Moves the end past an event that was just appended.
-    pub(crate) fn advance(&mut self, event: &Event) {
+    pub fn advance(&mut self, event: &Event) {
         self.last = event.seq;
         self.newer.clear();
         self.at = Some(event.clone());

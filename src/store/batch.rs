@@ -21,7 +21,8 @@ impl ActivityFile {
     }
 
     /// The files that a commit of these events writes.
-    pub(in crate::store) fn of_records(events: &[Event]) -> Vec<Self> {
+    #[must_use]
+    pub fn of_records(events: &[Event]) -> Vec<Self> {
         events.iter().flat_map(|event| event.kind.records()).map(Self::of).collect()
     }
 

@@ -1,14 +1,13 @@
 //! Durable runs: the trait of a store, and the stores. A store knows documents, not states.
 //!
 //! [`RunStore`] defines what every store promises. [`local`] keeps runs in `.flow`, and the program uses it; its
-//! documentation describes the commit protocol. [`MemoryStore`] keeps runs in memory, for tests that need no files.
+//! documentation describes the commit protocol.
 
 mod address;
 mod batch;
 mod error;
 #[doc(hidden)]
 pub mod local;
-mod memory;
 mod request;
 mod run_store;
 
@@ -19,6 +18,5 @@ pub use error::StoreError;
 pub(crate) use local::Initialised;
 pub use local::Project;
 pub(crate) use local::git_stamp;
-pub use memory::MemoryStore;
 pub use request::{WriteRequest, Writer};
 pub use run_store::{MaybeOpen, Position, Presence, Reopening, RunStamp, RunStore, RunWriter, StoredRun, Visit};

@@ -437,7 +437,7 @@ pub(in crate::store) enum Over {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Position {
     /// Identifies the log file, which may be replaced.
-    pub(in crate::store) log: u64,
+    pub log: u64,
     /// The offset in bytes.
-    pub(in crate::store) offset: u64,
+    pub offset: u64,
 }

@@ -7,8 +7,10 @@ use flowrun::disk::{Os, Trust};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::RunId;
 use flowrun::runs::{self, Context, Options};
-use flowrun::store::{MemoryStore, Project, RunStore};
+use flowrun::store::{Project, RunStore};
 use tempfile::TempDir;
+
+use crate::memory_store::MemoryStore;
 
 /// A store with nothing in it.
 pub trait Keeper: Sync {

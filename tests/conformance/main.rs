@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod keeper;
+mod memory_store;
 mod promises;
 mod verbs;
 

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::{LogEnd, LogScan, seal};
-use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
-use crate::store::address::{Address, Document};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
-use crate::store::error::StoreError;
-use crate::store::request::WriteRequest;
-use crate::store::run_store::{Position, Presence, RunStamp, RunStore, RunWriter, StoredRun};
+use flowrun::codec::{LogEnd, LogScan, seal};
+use flowrun::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use flowrun::store::StoreError;
+use flowrun::store::WriteRequest;
+use flowrun::store::{ActivityFile, Batch, Committed, Merge, NewRun};
+use flowrun::store::{Address, Document};
+use flowrun::store::{Position, Presence, RunStamp, RunStore, RunWriter, StoredRun};
 
 /// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
