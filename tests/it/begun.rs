@@ -72,8 +72,28 @@ fn begun_work_goes_on_while_its_process_lives_and_is_in_doubt_then() {
         (&resumed["reason"], &resumed["in_doubt"][0]["alive"]),
         (&json!("the process that began 001 work still runs"), &json!(true))
     );
-    assert!(sandbox.flow(["resume", "r1"]).ok().stdout.contains("begun 24 s ago; the process that began 001 work"));
-    assert!(sandbox.flow(["watch", "--once"]).ok().stdout.contains("s ago; the process that began"));
+    insta::assert_snapshot!(sandbox.flow(["resume", "r1"]).ok().stdout, @r"
+    reconcile  r1  debug
+      why         begun 24 s ago; the process that began 001 work still runs
+      phase       preflight
+      next        preflight: The report of the fault is at hand, the working tree is clean, and the branch for the work exists.
+      if it ended well:
+        flow record-activity --run-id r1 --phase preflight --id work --status passed
+      if it failed:
+        flow record-activity --run-id r1 --phase preflight --id work --status failed
+      if it cannot go on without a person:
+        flow record-activity --run-id r1 --phase preflight --id work --status blocked --summary 'what is needed'
+      in doubt
+        001  work  preflight  running
+    ");
+    insta::assert_snapshot!(sandbox.flow(["watch", "--once"]).ok().stdout, @r"
+    No run needs you
+
+    ▲ Waits for you 0
+
+    ● At work 1
+      ● at work  r1  debug  preflight  25 s  begun 25 s ago; the process that began 001 work still runs
+    ");
     let mut server = Server::of(&sandbox);
     for page in ["/", "/demo/runs/r1"] {
         let shown = server.get(page).body;

@@ -357,10 +357,10 @@ fn validate_names_every_violation_with_its_place() {
     sandbox.edit(&run, "max_iterations: 0", "max_iterations: 10");
     sandbox.edit(&run, "current_phase: preflight", "current_phase: prefligth");
     let human = sandbox.flow(["validate", &run]).exits(1).stdout;
-    assert!(
-        human.contains("run.yaml:20:18: state.current_phase is `prefligth`, which the workflow does not have"),
-        "{human}"
-    );
+    insta::assert_snapshot!(human, @r"
+    .flow/runs/2026-05-20T143003Z-issue-42/run.yaml:20:18: state.current_phase is `prefligth`, which the workflow does not have
+    3 files checked, 1 not valid
+    ");
     assert_eq!(sandbox.flow(["validate", "no/such.yaml", "--json"]).exits(3).error()["code"], "input_unreadable");
     sandbox.flow(["validate", "no-such-run"]).exits(3);
 }
@@ -574,10 +574,23 @@ fn workflows_are_listed_shown_and_checked() {
     let codes: Vec<_> = report["diagnostics"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
     assert_eq!(codes, ["next_unknown", "duplicate_state"]);
     let human = sandbox.flow(["workflow", "check", ".flow/workflows/own.workflow.yaml"]).exits(1).stdout;
-    assert!(
-        human.contains(".flow/workflows/own.workflow.yaml:7:12") && human.contains("did you mean `test`?"),
-        "{human}"
-    );
+    insta::assert_snapshot!(human, @r"
+    error[next_unknown]: there is no state `tset`
+     --> .flow/workflows/own.workflow.yaml:7:12
+      |
+    7 |     next: [tset]
+      |            ^^^^
+      |
+      = help: did you mean `test`?
+
+    error[duplicate_state]: the state `build` is declared twice
+     --> .flow/workflows/own.workflow.yaml:9:9
+      |
+    9 |   - id: build
+      |         ^^^^^
+      |
+      = help: it is declared on line 6 already
+    ");
     assert_eq!(sandbox.flow(["start", "own", "--json"]).exits(1).error()["code"], "invalid_workflow");
 }
 

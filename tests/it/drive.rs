@@ -98,7 +98,21 @@ fn what_each_state_gave_is_recorded_and_given_to_the_next() {
     let files = project.0.activity_files("r1");
     assert_eq!(files, ["001-plan.yaml", "002-work.yaml", "003-review.yaml", "004-ask.yaml", "005-end.yaml"]);
     let plan = project.0.read("r1", "activities/001-plan.yaml");
-    assert!(plan.contains("type: agent") && plan.contains("summary: what plan gave"), "{plan}");
+    insta::assert_snapshot!(plan, @r#"
+    apiVersion: flow.synapti.ai/v1
+    kind: FlowActivity
+    metadata:
+      id: plan
+      run_id: r1
+      workflow: job
+      phase: plan
+    activity:
+      type: agent
+      status: passed
+      completed_at: "2026-05-20T14:30:11.000Z"
+    result:
+      summary: what plan gave
+    "#);
     let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told-review")).unwrap()).unwrap();
     assert_eq!(told["state"]["name"], "review");
     assert_eq!(told["about"]["goal"], "a bridge");
@@ -195,7 +209,7 @@ fn an_invalid_choice_is_retried_with_the_reason_and_then_a_person_is_needed() {
     let answer = project.drive(&[&on[..], &bad, &["--json"]].concat()).exits(4).json();
     assert_eq!((&answer["stop"], &answer["state"]), (&json!("needs_human"), &json!("work")));
     let reason = answer["reason"].as_str().unwrap();
-    assert!(reason.contains("no valid choice of what follows `work` in 3 tries"), "{reason}");
+    insta::assert_snapshot!(reason, @"no valid choice of what follows `work` in 3 tries (`end` is not among the states that can follow: work, review); it can be `work`, `review`");
     let asked = std::fs::read_to_string(project.path("asked")).unwrap();
     let problems: Vec<_> =
         asked.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["problem"].clone()).collect();
@@ -397,7 +411,7 @@ fn a_graph_in_a_file_that_was_edited_can_be_adopted_by_the_command_that_is_told(
     std::fs::write(project.path("job.graph.yaml"), graph("two")).unwrap();
     let stopped = project.drive(&args).exits(4).json();
     let reason = stopped["reason"].as_str().unwrap();
-    assert!(reason.contains("move it over with `flow workflow adopt r1 --from job.graph.yaml`"), "{reason}");
+    insta::assert_snapshot!(reason, @"run r1 began with another graph, and where it stands they differ (transition `one` → `end` removed): move it over with `flow workflow adopt r1 --from job.graph.yaml`, or begin another one with --run-id");
     std::fs::write(project.path("other.graph.yaml"), graph("two")).unwrap();
     let adopt = |file: &str| project.0.flow(["workflow", "adopt", "r1", "--from", file, "--json"]);
     let refused = adopt("other.graph.yaml").exits(2).error();
@@ -473,7 +487,13 @@ fn nothing_that_a_terminal_obeys_comes_through_from_a_command() {
     let project = Project::new(GRAPH);
     let on = ["--on", "agent=printf 'a\\033]52;c;eA==\\007b\\n' >&2; printf 'x\\033[31my'", "--on", "tool=false"];
     let answer = project.drive(&on).exits(1);
-    assert!(answer.stderr.contains("  a]52;c;eA==b\n"), "{answer:?}");
+    insta::assert_snapshot!(answer.stderr, @r"
+    plan begins
+      a]52;c;eA==b
+    plan is done
+      x[31my
+    work begins
+    ");
     assert!(!answer.stderr.contains('\u{1b}') && !answer.stdout.contains('\u{1b}'), "{answer:?}");
 }
 
@@ -492,7 +512,10 @@ fn a_run_goes_on_when_its_definition_is_gone_or_broken() {
     assert_eq!((&gone["stop"], &gone["warnings"]), (&json!("ended"), &json!(warnings)), "{gone}");
     // By its path as well, the way on is told.
     let told = sandbox.flow(["drive", "./job.yaml", "--run-id", "r1", "--on", "agent=echo x"]).exits(2).stderr;
-    assert!(told.contains("`flow drive job --run-id r1` goes on with it"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    error: there is no workflow ./job.yaml; run r1 keeps the one that it follows, and `flow drive job --run-id r1` goes on with it
+      help: see `flow help drive`
+    ");
     // Without a run there is nothing to go on with.
     let error = sandbox.flow(["drive", "job", "--run-id", "r2", "--on", "agent=echo x", "--json"]).exits(3).error();
     assert_eq!(error["code"], "unknown_workflow");

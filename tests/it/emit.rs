@@ -209,13 +209,19 @@ fn units_and_sub_agents_do_not_move_the_run() {
         .emit("line", &["--type", "status_change", "--step", "plan", "--unit", "", "--data", r#"{"status":"running"}"#])
         .exits(2);
     let refused = project.status("line", "task-builder:flying running").exits(1).stderr;
-    assert!(refused.contains("\"task-builder:flying\" is not a valid state"), "{refused}");
+    insta::assert_snapshot!(refused, @r#"
+    Error: step "task-builder:flying" is not a valid state in the "task-builder" state machine. Valid states: [building, completed, failed].
+      help: `flow workflow show task-builder` shows the states
+    "#);
     let hang = |parent: &str| {
         let data = json!({ "parentStepId": parent, "subflowName": "s" }).to_string();
         project.emit("line", &["--type", "subflow_registered", "--step", "plan", "--data", &data])
     };
     hang("plan").ok();
-    assert!(hang("plam").exits(1).stderr.contains("\"plam\" is not a valid state"));
+    insta::assert_snapshot!(hang("plam").exits(1).stderr, @r#"
+    Error: step "plam" is not a valid state in the "line" state machine. Valid states: [plan, build, verify]. Current state: "plan". Valid transitions from "plan": [build].
+      help: did you mean `plan`? from here: build
+    "#);
 }
 
 #[test]
@@ -266,7 +272,10 @@ fn refusals_are_rp1s_sentences_to_the_letter() {
         "--data",
         r#"{"message":"x"}"#,
     ]);
-    assert!(other.exits(1).stderr.contains("follows the workflow build, not debug"));
+    insta::assert_snapshot!(other.exits(1).stderr, @r"
+    Error: run r1: the run follows the workflow build, not debug
+      help: report it with --workflow build, or to another run with --run-id
+    ");
 }
 
 /// The commands of rp1's page as they stand there, but for the name of the program.
@@ -341,7 +350,10 @@ fn completing_a_step_records_its_activity_and_completing_the_last_one_ends_the_r
     assert_eq!(shown["state"]["status"], "completed");
     assert_eq!(project.0.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "done");
     let update = project.emit("line", &["--type", "btw_update", "--data", r#"{"message":"too late"}"#]);
-    assert!(update.exits(1).stderr.contains("the run is completed"));
+    insta::assert_snapshot!(update.exits(1).stderr, @r"
+    Error: run r1: the run is completed; it accepts no more records
+      help: go on with it: `flow reopen r1 --reason 'TEXT'`; or start another run with `flow start WORKFLOW`
+    ");
 }
 
 #[test]
@@ -394,7 +406,7 @@ fn a_question_waits_for_whoever_may_answer_it() {
     assert_eq!(answer["reason"], "`build` waits for an answer: Delete the table?");
     assert_eq!(answer["next"]["command"], json!(null), "only the person knows the answer");
     let command = answer["next"]["alternatives"][0]["command"].as_str().unwrap();
-    assert!(command.contains("--type user_answered --step build --data"), "{command}");
+    insta::assert_snapshot!(command, @r#"flow emit --workflow line --run-id r1 --type user_answered --step build --data '{"answer":"…"}'"#);
     assert_eq!(status("task-builder:building@T1 running"), "waiting", "work below the step answered the question");
     assert_eq!(ask(&["--step", "build", "--unit", "T1"]), "waiting");
     assert_eq!(status("build@T2 completed"), "waiting");
@@ -404,7 +416,10 @@ fn a_question_waits_for_whoever_may_answer_it() {
     assert_eq!(of_unit["data"]["runStatus"], "waiting");
     assert_eq!(project.emit("line", &answered).ok().json()["data"]["runStatus"], "running");
     let nobody = project.emit("line", &answered).exits(1);
-    assert!(nobody.stderr.contains("no question is open"), "{nobody:?}");
+    insta::assert_snapshot!(nobody.stderr, @r"
+    Error: run r1: no question is open, so there is nothing to answer
+      help: `flow resume r1` says what is next
+    ");
     assert_eq!(ask(&[]), "waiting");
     assert_eq!(status("verify running"), "waiting", "the move answered the question");
     assert_eq!(project.emit("line", &answered).ok().json()["data"]["runStatus"], "running");
@@ -530,7 +545,10 @@ fn a_run_that_was_started_is_reported_on_like_any_other() {
     project.0.flow(["start", "line", "--id", "r1"]).ok();
     // Reports begin in an initial state, also if the run stands there already.
     let refused = project.status("line", "build running").exits(1);
-    assert!(refused.stderr.contains("step \"build\" cannot start the \"line\" state machine"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r#"
+    Error: step "build" cannot start the "line" state machine. Initial states: [plan].
+      help: report one of these first: plan
+    "#);
     project.status("line", "plan running").ok();
     let answer = project.status("line", "build running").ok().json();
     assert_eq!(answer["data"]["completedPredecessors"], json!(["plan"]));
@@ -719,7 +737,10 @@ fn a_unit_cannot_be_reported_in_a_step_that_the_run_left() {
         project.status("line", report).ok();
     }
     let refused = project.status("line", "plan@T1 completed").exits(1).stderr;
-    assert!(refused.contains("step \"plan\" is not a valid transition"), "{refused}");
+    insta::assert_snapshot!(refused, @r#"
+    Error: step "plan" is not a valid transition in the "line" state machine. Current state: "build". Valid transitions from "build": [verify].
+      help: report one of these next: verify, or `build` again
+    "#);
 }
 
 #[test]
@@ -744,8 +765,28 @@ fn a_question_in_the_place_of_another_one_tells_that_one() {
     assert_eq!(ask("Delete it?")["data"]["warnings"], json!([]));
     assert_eq!(ask("Really?")["data"]["warnings"], json!(["`plan` asked before, and got no answer: Delete it?"]));
     let shown = project.0.flow(["show", "r1"]).ok().stdout;
-    assert!(shown.contains("question    plan: Really?"), "{shown}");
+    insta::assert_snapshot!(shown, @r"
+    asking  r1
+      workflow    line
+      phase       plan
+      started     2026-05-20T14:30:04.000Z
+      changed     2026-05-20T14:30:06.000Z
+      event       4
+      repository  acme/widgets
+      branch      main
+      phases
+        plan    running
+        build   not_started
+        verify  not_started
+      question    plan: Really?
+    ");
     project.emit("line", &["--type", "user_answered", "--step", "plan", "--data", r#"{"answer":"no"}"#]).ok();
     let log = project.0.flow(["log", "r1"]).ok().stdout;
-    assert!(log.contains("plan answer: no"), "{log}");
+    insta::assert_snapshot!(log, @r"
+    1  2026-05-20T14:30:04.000Z  run_started        line
+    2  2026-05-20T14:30:04.000Z  emitted            plan running
+    3  2026-05-20T14:30:05.000Z  emitted            plan asks: Delete it?
+    4  2026-05-20T14:30:06.000Z  emitted            plan asks: Really?
+    5  2026-05-20T14:30:08.000Z  emitted            plan answer: no
+    ");
 }

@@ -31,7 +31,7 @@ fn what_is_not_there_is_told_at_once_and_called_missing() {
         ])
     );
     let text = sandbox.flow(["record-activity", "--run-id", "r1", "--id", "b", "--evidence", "evidence/gone"]).ok();
-    assert!(text.stderr.contains("warning: the evidence evidence/gone is missing"), "{text:?}");
+    insta::assert_snapshot!(text.stderr, @"warning: the evidence evidence/gone is missing: it is neither in the run's evidence/ nor in the project");
     // A retry says it again, and records nothing.
     let again = ["record-activity", "--run-id", "r1", "--id", "b", "--evidence", "evidence/gone", "--json"];
     let again = sandbox.flow(again).ok().json();

@@ -111,7 +111,20 @@ fn every_reader_says_that_a_person_decides() {
     assert_eq!(ways[1]["command"], format!("flow reject {id} --seen 4 --reason 'what is missing'"));
     assert!(ways.as_array().unwrap().iter().all(|way| way["by"] == "person"), "{ways}");
     let page = sandbox.flow(["resume", &id]).exits(4).stdout;
-    assert!(page.contains("if a person agrees (a person, in their own terminal):"), "{page}");
+    insta::assert_snapshot!(page, @r"
+    needs_human  2026-05-20T143003Z-issue-42  merge-pr
+      why         `confirm` waits for a person's decision
+      phase       confirm
+      next        confirm: A person has agreed to merge exactly the noted head commit.
+      if a person agrees (a person, in their own terminal):
+        flow approve 2026-05-20T143003Z-issue-42 --seen 4
+      if a person does not agree (a person, in their own terminal):
+        flow reject 2026-05-20T143003Z-issue-42 --seen 4 --reason 'what is missing'
+      completed
+        001  preflight  preflight  passed
+        002  verify     verify     passed
+        003  confirm    confirm    passed
+    ");
     let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
     assert_eq!(
         (&card["group"], &card["need"], &card["doing"]),
@@ -171,7 +184,10 @@ fn a_person_approves_at_a_terminal_and_a_record_after_it_voids_that() {
     assert!(shown.contains("approved confirm as 004 approval; the run may go on"), "{shown}");
     // A retry is answered with the record.
     let again = at_a_terminal(&sandbox, &["approve", &id, "--id", "k1"], "", 0);
-    assert!(again.contains("already approved confirm as 004 approval"), "{again}");
+    insta::assert_snapshot!(again, @r"
+    already approved confirm as 004 approval; the run may go on
+    it ended: 0
+    ");
     let report = resume(&sandbox, &id);
     assert_eq!((&report["verdict"], &report["next"]["phase"]), (&json!("continue"), &json!("merge")));
     let shown = sandbox.flow(["show", &id, "--json"]).ok().json();

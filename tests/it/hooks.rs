@@ -115,7 +115,14 @@ fn a_session_begins_with_where_the_run_stands() {
     }
     let other = json!({ "session_id": "s2", "source": "startup" });
     let text = told(&hook(&sandbox, "codex", "session-start", &other), "SessionStart");
-    assert!(text.contains("\nHeld by: session s1\n"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run 2026-05-20T143004Z-issue-7 of workflow start-issue, active, in phase preflight (1 of 5).
+    Verdict: held: "session s1 holds the run"
+    Next phase: preflight: "The issue is open and readable, the working tree is clean, and the branch for the work exists."
+    Held by: session s1
+    Completed activities: 1, the last ones 001 look
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
 }
 
 /// What a new session is told, and that the next prompt does not say it again.
@@ -148,7 +155,16 @@ fn a_brief_leaves_out_no_work() {
     // A run of another branch.
     sandbox.git(&["switch", "-q", "-c", "elsewhere"]);
     let text = begins_with(&sandbox, "s6");
-    assert!(text.contains("\nIt is about the branch \"main\", which is not checked out.\n"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run r1 of workflow debug, active, in phase preflight (1 of 5).
+    Verdict: continue: "the run is about branch main, and elsewhere is checked out; nothing is completed in `preflight` yet"
+    It is about the branch "main", which is not checked out.
+    Cannot be read: broken; `flow doctor` tells why.
+    Next phase: preflight: "The report of the fault is at hand, the working tree is clean, and the branch for the work exists."
+    Held by: session gone, whose process is gone
+    Completed activities: none
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     // Runs in other worktrees, seen from one that has no runs of its own.
     sandbox.git(&["worktree", "add", "-q", "--detach", "../tree"]);
     let mut command = sandbox.flow_command();
@@ -173,7 +189,15 @@ fn a_prompt_is_told_of_the_run_only_when_something_changed() {
     assert_eq!(hook(&sandbox, "codex", "user-prompt-submit", &payload), "");
     sandbox.flow(["block", "--run-id", &run, "--reason", "which\none?", "--session", "s1"]).ok();
     let text = told(&hook(&sandbox, "codex", "user-prompt-submit", &payload), "UserPromptSubmit");
-    assert!(text.contains("\nWaits for a person: \"which one?\"\n"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run 2026-05-20T143003Z-issue-7 of workflow start-issue, blocked, in phase preflight (1 of 5).
+    Verdict: needs_human: "blocked: which one?"
+    Next phase: preflight: "The issue is open and readable, the working tree is clean, and the branch for the work exists."
+    Waits for a person: "which one?"
+    Held by: this session
+    Completed activities: 1, the last ones 001 look
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     assert_eq!(hook(&sandbox, "codex", "user-prompt-submit", &payload), "");
     // The other host has shown nothing yet.
     told(&hook(&sandbox, "claude-code", "user-prompt-submit", &payload), "UserPromptSubmit");
@@ -200,7 +224,13 @@ fn a_prompt_begins_the_modes_that_it_names() {
     sandbox.flow(["init"]).ok();
     let payload = json!({ "session_id": "s1", "prompt": "$blueprint the parser" });
     let text = told(&hook(&sandbox, "claude-code", "user-prompt-submit", &payload), "UserPromptSubmit");
-    assert!(text.contains("blueprint activated"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    detected workflow keyword: "$blueprint"
+
+    skill: blueprint activated and initial state initialized at .flow/state/sessions/s1/blueprint-state.json; write subsequent updates with `flow mode write blueprint --session s1`
+
+    active skills: blueprint
+    "#);
     let modes = sandbox.flow(["mode", "list", "--session", "s1", "--json"]).ok().json();
     assert_eq!(modes["active"], json!(["blueprint"]));
 }
@@ -227,7 +257,14 @@ fn a_session_that_ends_releases_its_runs_and_no_others() {
     assert_eq!(end("s1"), "");
     assert!(sandbox.read(&run, "run.yaml").contains("session ended"));
     let text = told(&hook(&sandbox, "codex", "session-start", &json!({ "session_id": "s1" })), "SessionStart");
-    assert!(text.contains("\nHeld by: no session\n"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run 2026-05-20T143003Z-issue-7 of workflow start-issue, active, in phase preflight (1 of 5).
+    Verdict: continue: "`preflight` is done; `explore` comes next"
+    Next phase: explore: "The parts of the code that the issue touches are known, and every open question about its meaning is answered or written down."
+    Held by: no session
+    Completed activities: 1, the last ones 001 look
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
 }
 
 /// A project in which flow was used before.
@@ -329,7 +366,14 @@ fn a_session_that_is_resumed_gets_back_what_it_held_unless_another_one_holds_it(
     assert_eq!(hold(&sandbox, &run), (None, 1));
     // A session with its conversation is another one.
     let text = told(&begins(&sandbox, "codex", "s2", "fork"), "SessionStart");
-    assert!(text.contains("\nHeld by: no session\n"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run 2026-05-20T143005Z-issue-7 of workflow start-issue, active, in phase preflight (1 of 5).
+    Verdict: continue: "`preflight` is done; `explore` comes next"
+    Next phase: explore: "The parts of the code that the issue touches are known, and every open question about its meaning is answered or written down."
+    Held by: no session
+    Completed activities: 1, the last ones 001 look
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     begins(&sandbox, "codex", "s1", "resume");
     assert_eq!(hold(&sandbox, &run), held("s1", 2));
     begins(&sandbox, "codex", "s1", "compact");

@@ -395,7 +395,17 @@ fn bytes_that_are_no_text_are_no_answer() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("error: cannot read standard input\n  cause: it is not UTF-8 text\n"), "{said}");
+    insta::assert_snapshot!(said, @r#"
+    Question 1 of 5: Brain Dump
+    Tell me everything about this project: what you are building, for whom, which problem it solves, and why now. Order does not matter.
+    (Enter sends, \ at the end goes on in the next line, /back, /skip REASON, /help, /quit or Ctrl-D)
+
+    Question 2 of 5: Target Users
+    Who are the primary users? What are they trying to get done?
+    error: cannot read standard input
+      cause: it is not UTF-8 text
+      help: give UTF-8 text; nothing of it was written
+    "#);
     assert_eq!(entries(&sandbox).len(), 1, "what came before stays, and nothing else");
     assert_eq!(sandbox.flow_with(["interview", "run", DOC], "Managers.\\").exits(4).code, Some(4));
     assert_eq!(sandbox.flow_with(["interview", "run", DOC], "/quit\nno\n").exits(4).code, Some(4));
@@ -641,12 +651,16 @@ fn a_project_has_scripts_of_its_own() {
     );
     let unknown = interview(&sandbox, &["start", DOC, "--script", "retr0", "--json"]).exits(3);
     assert_eq!(unknown.error()["code"], "unknown_interview");
-    assert!(unknown.stderr.contains("did you mean `retro`?"), "{unknown:?}");
+    insta::assert_snapshot!(unknown.stderr, @r#"{"error":{"code":"unknown_interview","message":"there is no interview `retr0`","help":"did you mean `retro`? Known are charter, retro","causes":[]}}"#);
     put(&sandbox, ".flow/interviews/retro.interview.yaml", &OWN_SCRIPT.replace("fills: badly", "fills: bad"));
     let broken = interview(&sandbox, &["start", DOC, "--script", "retro", "--json"]).exits(1);
     assert_eq!(broken.error()["code"], "invalid_interview");
     let told = sandbox.flow(["validate", ".flow/interviews/retro.interview.yaml"]).exits(1).stdout;
-    assert!(told.contains("there is no section `bad`"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    .flow/interviews/retro.interview.yaml:8:5: no question fills the section `badly`
+    .flow/interviews/retro.interview.yaml:11:28: there is no section `bad`
+    1 file checked, 1 not valid
+    ");
     assert!(sandbox.flow(["schema", "interview"]).ok().stdout.contains("\"FlowInterview\""));
 }
 
@@ -916,7 +930,7 @@ fn the_run_of_an_interview_knows_what_is_open() {
     interview(&sandbox, &["answer", DOC, "Managers."]).ok();
     let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
     let reason = resumed["reason"].as_str().unwrap();
-    assert!(reason.contains("question 3 of 5 in docs/charter.md is open: What do users gain"), "{reason}");
+    insta::assert_snapshot!(reason, @"`preflight` (interview docs/charter.md) waits for an answer: question 3 of 5 in docs/charter.md is open: What do users gain here that they do not get from what they use today?");
     assert_eq!(resumed["next"]["alternatives"][0]["command"], "flow interview run docs/charter.md --run-id r1");
     // What the log was not told, since somebody wrote it by hand or a kill came between, it is told by the next command.
     let by_hand = text(&sandbox) + "\n### Q3: Value Proposition\n**Asked**: What is it worth?\n**Answer**: Speed.\n";
@@ -1142,7 +1156,11 @@ fn interviews_without_a_run_are_listed_while_their_documents_have_them() {
     sandbox.flow(["interview", "answer", "docs/a.md", "We build a task app."]).ok();
     assert_eq!(listed(), ["docs/a.md", "docs/b.md"]);
     let shown = sandbox.flow(["interview", "list"]).ok().stdout;
-    assert!(shown.contains("docs/a.md") && shown.contains("Who are the primary users?"), "{shown}");
+    insta::assert_snapshot!(shown, @r"
+    Without an open run  2
+      docs/a.md  Who are the primary users? What are they trying to get done?
+      docs/b.md  Tell me everything about this project: what you are building, for whom, which problem it solves, and why now. Order does not matter.
+    ");
     // What is begun in a directory below is found from anywhere in the project.
     let mut below = sandbox.flow_command();
     below.args(["interview", "start", "c.md"]).current_dir(sandbox.path("docs"));

@@ -94,7 +94,7 @@ fn a_denial_says_what_is_in_the_way_and_its_hint_works() {
     let denied = modes.mode(&["request", "blueprint", "--session", "s1"]).exits(1).json();
     assert_eq!((&denied["decision"], &denied["kind"]), (&json!("deny"), &json!("rollback")));
     let message = denied["message"].as_str().unwrap();
-    assert!(message.contains("First clear current state and retry if this action is intended"), "{message}");
+    insta::assert_snapshot!(message, @"Cannot activate blueprint: team is already active in session s1. Execution-to-planning rollback auto-complete is not allowed. First clear current state and retry if this action is intended: `flow mode clear team --session s1`");
     let hint = message.split('`').nth(1).unwrap();
     let args: Vec<&str> = hint.split(' ').skip(1).collect();
     modes.0.flow(args).ok();
@@ -263,7 +263,7 @@ fn a_mode_and_its_run_end_one_without_the_other_and_never_in_silence() {
     modes.0.record(&run, "preflight", "seen");
     let ended = modes.0.flow(["complete", &run, "--skip-reason", "enough", "--json"]).ok().json();
     let told = ended["warnings"].to_string();
-    assert!(told.contains("forge is still active for this run: `flow mode clear forge --root` ends it"), "{told}");
+    insta::assert_snapshot!(told, @r#"["completed in `preflight`; the workflow ends in `verify`","forge is still active for this run: `flow mode clear forge --root` ends it"]"#);
     assert_eq!(modes.ok(&["cancel", "forge"])["warnings"], json!([]));
 }
 
@@ -484,7 +484,10 @@ fn a_projects_own_policy_counts_and_a_broken_one_stops_everything() {
     assert_eq!(error["code"], "invalid_policy");
     assert!(error["message"].as_str().unwrap().ends_with("line 7: there is no mode `shop`"), "{error}");
     let told = modes.0.flow(["validate", ".flow/modes.yaml"]).exits(1).stdout;
-    assert!(told.contains("there is no mode `shop`"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    .flow/modes.yaml:7:24: there is no mode `shop`
+    1 file checked, 1 not valid
+    ");
 }
 
 /// Every process asks for another mode or for another session's; whoever is refused is refused by the rules.

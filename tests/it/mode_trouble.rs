@@ -366,7 +366,11 @@ fn a_phase_in_which_a_mode_has_ended_ends_it_anew() {
     )
     .unwrap();
     let told = modes.0.flow(["validate", ".flow/modes.yaml"]).exits(1).stdout;
-    assert!(told.contains("`Building` is a phase itself") && told.contains("`done` is there twice"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    .flow/modes.yaml:4:156: `Building` is a phase itself
+    .flow/modes.yaml:4:186: `done` is there twice, in large and small letters
+    1 file checked, 1 not valid
+    ");
 }
 
 #[test]

@@ -120,7 +120,10 @@ fn the_modes_of_a_session_that_is_over_are_put_aside_when_they_are_in_the_way() 
     assert_eq!(modes.active(&["--session", "s1"]), json!(["forge", "ultrawork"]), "a denial changes nothing");
     end("s2");
     let listed = modes.0.flow(["mode", "list", "--session", "s2"]).ok().stdout;
-    assert!(listed.contains("its session ended at 2026-05-20T"), "{listed}");
+    insta::assert_snapshot!(listed, @r"
+    forge      active  starting  session s2  its session ended at 2026-05-20T14:30:12.000Z, so it does not keep other sessions from a mode
+    ultrawork  active  planning  session s2  its session ended at 2026-05-20T14:30:12.000Z, so it does not keep other sessions from a mode
+    ");
     let asked = modes.ok(&["request", "blueprint", "--root"]);
     assert_eq!((&asked["decision"], &asked["active"]), (&json!("start"), &json!(["blueprint"])));
     let warnings: Vec<&str> = asked["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

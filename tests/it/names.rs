@@ -73,7 +73,10 @@ fn an_open_run_comes_before_those_that_are_over_but_a_writer_takes_no_end_that_f
     sandbox.flow(["unblock", "2025-02"]).ok();
     sandbox.flow(["cancel", open.as_str()]).ok();
     let refused = sandbox.flow(["show", "issue-42"]).exits(2);
-    assert!(refused.stderr.contains("2025-01-01T000000Z-issue-42, 2025-02-01T000000Z-issue-42"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: issue-42 fits several runs: 2025-01-01T000000Z-issue-42, 2025-02-01T000000Z-issue-42
+      help: name one of them by its whole id
+    ");
     assert_eq!(shown(&sandbox, "@latest"), open);
 }
 
@@ -160,9 +163,12 @@ fn without_a_name_the_run_of_the_branch_is_meant_and_then_the_only_one() {
     assert_eq!((&report["run_id"], &report["other_branch"]), (&json!("i2"), &json!("b")));
     assert!(report["notes"].to_string().contains("i2 is the newest of 2 open runs"), "{report}");
     let shown = sandbox.flow(["show"]).ok();
-    assert!(shown.stderr.contains("i2 (the newest of 2 open runs)"), "{shown:?}");
+    insta::assert_snapshot!(shown.stderr, @"i2 (the newest of 2 open runs)");
     let refused = sandbox.flow(["record-activity", "--id", "where"]).exits(2);
-    assert!(refused.stderr.contains("several runs are open: i2, i1"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: several runs are open: i2, i1
+      help: name one of them with --run-id or in FLOW_RUN; `flow list` shows all runs
+    ");
 }
 
 #[test]
@@ -228,14 +234,23 @@ fn reopen_without_a_name_offers_the_run_that_ended_last() {
     let sandbox = repository();
     sandbox.flow(["init"]).ok();
     let none = sandbox.flow(["reopen"]).exits(3);
-    assert!(none.stderr.contains("no run has ended"), "{none:?}");
+    insta::assert_snapshot!(none.stderr, @r"
+    error: name the run to reopen
+      help: no run has ended
+    ");
     start(&sandbox, &["--id", "i1", "--issue", "1"]);
     sandbox.flow(["cancel", "i1"]).ok();
     let offered = sandbox.flow(["reopen"]).exits(2);
-    assert!(offered.stderr.contains("flow reopen i1 --reason 'TEXT'"), "{offered:?}");
+    insta::assert_snapshot!(offered.stderr, @r"
+    error: name the run to reopen
+      help: the one that ended last: `flow reopen i1 --reason 'TEXT'`
+    ");
     start(&sandbox, &["--id", "i2", "--issue", "1"]);
     let offered = sandbox.flow(["reopen"]).exits(2);
-    assert!(offered.stderr.contains("flow reopen i1 --another --reason 'TEXT'"), "{offered:?}");
+    insta::assert_snapshot!(offered.stderr, @r"
+    error: name the run to reopen
+      help: the one that ended last: `flow reopen i1 --another --reason 'TEXT'`
+    ");
     let done = sandbox.flow(["resume", "i1", "--json"]).ok().json();
     let command = done["next"]["alternatives"][0]["command"].as_str().unwrap();
     assert_eq!(command, "flow reopen i1 --another --reason 'why'");

@@ -93,11 +93,17 @@ fn the_same_advance_again_with_the_same_id_goes_nowhere_twice() {
 fn nobody_advances_to_the_step_of_an_agent_or_from_a_run_that_is_over() {
     let sandbox = project();
     let refused = sandbox.flow(["advance", "r1", "--to", "helper:search"]).exits(2);
-    assert!(refused.stderr.contains("--to names a state of the workflow"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: --to names a state of the workflow; report a step of the agent helper with flow emit
+      help: see `flow help advance`
+    ");
     assert_eq!(sandbox.events("r1").len(), 1);
     sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
     let over = sandbox.flow(["advance", "r1"]).exits(1);
-    assert!(over.stderr.contains("the run is cancelled"), "{over:?}");
+    insta::assert_snapshot!(over.stderr, @r"
+    error: run r1: the run is cancelled; it accepts no more records
+      help: go on with it: `flow reopen r1 --reason 'TEXT'`; or start another run with `flow start WORKFLOW`
+    ");
     let next = sandbox.flow(["next", "r1", "--json"]).ok().json();
     assert_eq!((&next["terminal"], &next["tt"]), (&json!(false), &json!([])));
     assert_eq!(next["notes"], json!(["the run is cancelled"]));

@@ -105,7 +105,7 @@ fn the_end_of_a_run_tells_of_the_questions_that_it_closes() {
         status(&sandbox, step, "running");
     }
     let warnings = status(&sandbox, "archive", "completed")["warnings"].to_string();
-    assert!(warnings.contains("the run is completed, and `requirements` got no answer to: Which DB?"), "{warnings}");
+    insta::assert_snapshot!(warnings, @r#"["the run is completed, and `requirements` got no answer to: Which DB?","the run is completed, and `verify` was never reported as done","the run goes on, and `verify` is not done: it is reported as running"]"#);
 }
 
 #[test]
@@ -179,7 +179,10 @@ fn the_question_of_an_interview_is_answered_in_its_document_alone() {
     )
     .exits(1)
     .stderr;
-    assert!(help.contains("`flow interview answer p.md --question 2 'TEXT'`"), "{help}");
+    insta::assert_snapshot!(help, @r"
+    Error: run r1: `preflight` asks for an interview; the answer belongs into p.md
+      help: answer with `flow interview answer p.md --question 2 'TEXT'`
+    ");
     // When everything is asked, the interview itself says how it ends.
     for number in ["2", "3", "4", "5"] {
         sandbox.flow(["interview", "skip", "docs/p.md", "--question", number]).ok();
@@ -256,7 +259,15 @@ fn what_a_person_types_at_a_terminal_is_the_answer_in_the_log() {
     person.shows("> ").types("red\n");
     assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
     let log = sandbox.flow(["log", "r1"]).ok().stdout;
-    assert!(log.contains("ask asks: Which colour?") && log.contains("ask answer: red"), "{log}");
+    insta::assert_snapshot!(log, @r"
+    1  2026-05-20T14:30:04.000Z  run_started        job
+    2  2026-05-20T14:30:04.000Z  emitted            ask running
+    3  2026-05-20T14:30:06.000Z  run_edited         context
+    4  2026-05-20T14:30:07.000Z  emitted            ask asks: Which colour?
+    5  2026-05-20T14:30:08.000Z  emitted            ask answer: red; ask completed
+    6  2026-05-20T14:30:09.000Z  emitted            end running
+    7  2026-05-20T14:30:10.000Z  emitted            end completed; the run is completed
+    ");
     assert!(!person.seen().contains("got no answer"), "{}", person.seen());
     sandbox.assert_sound("r1");
 }

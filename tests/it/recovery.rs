@@ -27,7 +27,29 @@ fn a_run_behind_its_log_is_shown_as_it_will_be() {
     let shown = past.sandbox.flow(["show", &past.run, "--json"]).ok().json();
     assert_eq!(shown["state"], whole["state"], "the state in run.yaml, and the records of the log beside it");
     assert_eq!(shown, whole);
-    assert!(past.sandbox.flow(["show", &past.run]).ok().stdout.contains("which region?"));
+    insta::assert_snapshot!(past.sandbox.flow(["show", &past.run]).ok().stdout, @r"
+    blocked  2026-05-20T143003Z-issue-42
+      workflow    start-issue
+      phase       plan
+      blocked     which region?
+      started     2026-05-20T14:30:03.000Z
+      changed     2026-05-20T14:30:07.000Z
+      event       5
+      repository  acme/widgets
+      branch      main
+      issue       42
+      journal     .decisions/issue-42.md
+      phases
+        preflight  completed
+        explore    completed
+        plan       completed
+        code       not_started
+        verify     not_started
+      activities
+        001  preflight-done  preflight  passed
+        002  explore-done    explore    passed
+        003  plan-done       plan       passed
+    ");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn trust_that_is_neither_yes_nor_no_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.start("debug");
     let refused = with(&sandbox, "FLOW_TRUST_OWNER", "maybe", &["list"]).exits(2);
-    assert!(refused.stderr.contains("FLOW_TRUST_OWNER is \"maybe\": it is 1 or 0"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r#"error: FLOW_TRUST_OWNER is "maybe": it is 1 or 0 (true or false, yes or no, on or off)"#);
     with(&sandbox, "FLOW_TRUST_OWNER", "true", &["list"]).ok();
     with(&sandbox, "FLOW_TRUST_OWNER", "maybe", &["session-end", "--unowned"]).ok();
 }
@@ -69,8 +69,16 @@ fn a_schema_that_is_missing_is_called_missing() {
     std::fs::remove_file(sandbox.path(".flow/schemas/run.schema.json")).unwrap();
     std::fs::write(sandbox.path(".flow/schemas/event.schema.json"), "{}").unwrap();
     let told = sandbox.flow(["doctor"]).stdout;
-    assert!(told.contains("run.schema.json is missing"), "{told}");
-    assert!(told.contains("event.schema.json is not the one of this version of flow"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    warning  schema_outdated  .flow/schemas/run.schema.json
+      run.schema.json is missing
+      repair: complete .flow as `flow init` does
+    warning  schema_outdated  .flow/schemas/event.schema.json
+      event.schema.json is not the one of this version of flow
+      repair: complete .flow as `flow init` does
+    ok  0 runs checked, 0 errors, 2 warnings
+    `flow doctor --dry-run` shows what a repair would do, `flow doctor --repair` does it
+    ");
 }
 
 /// The log of `r1`, followed.
@@ -102,7 +110,7 @@ fn a_followed_log_ends_when_nobody_reads_it_any_more() {
     let mut first = String::new();
     let mut reader = BufReader::new(follow.stdout.take().unwrap());
     reader.read_line(&mut first).unwrap();
-    assert!(first.contains("run_started"), "{first}");
+    insta::assert_snapshot!(first, @"   1  2026-05-20T14:30:03.000Z  run_started        debug in preflight");
     drop(reader);
     assert_eq!(ended(&mut follow), Some(0));
 }
@@ -116,7 +124,10 @@ fn a_followed_log_ends_with_the_run_and_says_when_the_run_was_removed() {
     assert_eq!(ended(&mut follow), Some(0));
     let mut told = String::new();
     follow.stdout.take().unwrap().read_to_string(&mut told).unwrap();
-    assert!(told.contains("enough"), "the last event is missing: {told}");
+    insta::assert_snapshot!(told, @r"
+    1  2026-05-20T14:30:03.000Z  run_started        debug in preflight
+    2  2026-05-20T14:30:05.000Z  run_cancelled      enough
+    ");
     sandbox.flow(["reopen", "r1", "--reason", "not enough"]).ok();
     let mut follow = followed(&sandbox);
     let mut reader = BufReader::new(follow.stdout.take().unwrap());

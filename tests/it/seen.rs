@@ -30,8 +30,10 @@ fn a_change_that_was_decided_before_something_happened_is_refused() {
     sandbox.record("r1", "preflight", "look");
     let late = ["cancel", "r1", "--reason", "enough", "--seen", "1"];
     let refused = sandbox.flow(late).exits(5);
-    assert!(refused.stderr.contains("it was seen up to event 1, and is at event 2 now"), "{refused:?}");
-    assert!(refused.stderr.contains("flow log r1 --after 1"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: run r1: it moved on: it was seen up to event 1, and is at event 2 now
+      help: look at what happened, and decide again: `flow log r1 --after 1`
+    ");
     assert_eq!(last(&sandbox), 2);
     sandbox.flow(["cancel", "r1", "--reason", "enough", "--seen", "2"]).ok();
     assert_eq!(last(&sandbox), 3);
@@ -80,7 +82,10 @@ fn an_answer_to_a_run_that_went_on_is_refused_and_a_repeated_one_is_recorded_onc
         let more = ["--id".to_owned(), "k1".to_owned(), "--seen".to_owned(), seen.to_string()];
         sandbox.flow(answer.iter().cloned().chain(more))
     };
-    assert!(with(seen).exits(5).stderr.contains("it moved on"));
+    insta::assert_snapshot!(with(seen).exits(5).stderr, @r"
+    Error: run r1: it moved on: it was seen up to event 3, and is at event 4 now
+      help: look at what happened, and decide again: `flow log r1 --after 3`
+    ");
     with(seen + 1).ok();
     // The answer itself is a newer event, which a retry need not have seen.
     let again = with(seen + 1).ok().json();

@@ -53,7 +53,7 @@ fn the_end_of_a_run_says_which_units_are_open() {
     emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T1"]).ok();
     let answer = emit(&sandbox, "build-fast", "review", "completed", &[]).ok().json();
     let warnings = answer["data"]["warnings"].to_string();
-    assert!(warnings.contains("T1 (failed in build)"), "{warnings}");
+    insta::assert_snapshot!(warnings, @r#"["the run is completed, and `build` was never reported as done","the run is completed while these are not done: T1 (failed in build)","the run goes on, and `build` is not done: it is reported as running"]"#);
     let started = sandbox.start("debug");
     sandbox.record(&started, "preflight", "x");
     let report = ["emit", "--workflow", "debug", "--type", "status_change", "--run-id", &started, "--unit", "T2"];
@@ -183,10 +183,10 @@ fn of_two_open_questions_an_answer_names_one() {
     assert_eq!(resumed["next"]["alternatives"].as_array().unwrap().len(), 2, "one for each question");
     let answer = ["user_answered", "--data", r#"{"answer":"yes"}"#];
     let refused = sandbox.flow(base.iter().chain(&answer)).exits(1);
-    assert!(
-        refused.stderr.contains("2 questions are open: --step plan --unit T1, --step plan --unit T2"),
-        "{refused:?}"
-    );
+    insta::assert_snapshot!(refused.stderr, @r"
+    Error: run r1: 2 questions are open: --step plan --unit T1, --step plan --unit T2
+      help: say which one is answered with --step and --unit
+    ");
     sandbox.flow(base.iter().chain(&answer).chain(&["--unit", "T1"])).ok();
     sandbox.flow(base.iter().chain(&answer)).ok();
     assert_eq!(sandbox.flow(["resume", "r1", "--json"]).json()["verdict"], "reconcile");
@@ -201,11 +201,17 @@ fn a_refusal_that_rests_on_an_older_definition_says_so() {
     emit(&sandbox, "either", "detect", "running", &[]).ok();
     std::fs::write(&file, FORK.replace("prd", "brief")).unwrap();
     let refused = emit(&sandbox, "either", "brief", "running", &[]).exits(1).stderr;
-    assert!(refused.contains("today's is another one: `flow workflow adopt r1` moves it over"), "{refused}");
+    insta::assert_snapshot!(refused, @r#"
+    Error: step "brief" is not a valid state in the "either" state machine. Valid states: [detect, charter, prd]. Current state: "detect". Valid transitions from "detect": [charter, prd].
+      help: from here: charter, prd; the run follows the definition that it started with, and today's is another one: `flow workflow adopt r1` moves it over
+    "#);
     sandbox.flow(["start", "either", "--id", "r2"]).ok();
     std::fs::write(&file, FORK).unwrap();
     let record = ["record-activity", "--run-id", "r2", "--phase", "prd", "--id", "x"];
-    assert!(sandbox.flow(record).exits(1).stderr.contains("flow workflow adopt r2"));
+    insta::assert_snapshot!(sandbox.flow(record).exits(1).stderr, @r"
+    error: run r2: the workflow has no phase `prd`
+      help: The phases are detect, charter, brief; the run follows the definition that it started with, and today's is another one: `flow workflow adopt r2` moves it over
+    ");
 }
 
 #[test]
@@ -223,7 +229,10 @@ fn an_answer_that_fits_the_questions_of_two_units_is_refused_and_the_unit_decide
         report("waiting_for_user", json!({ "prompt": format!("may {unit}?") }), &["--unit", unit]).ok();
     }
     let refused = report("user_answered", json!({ "answer": "yes" }), &[]).exits(1).stderr;
-    assert!(refused.contains("2 questions are open"), "{refused}");
+    insta::assert_snapshot!(refused, @r"
+    Error: run r1: 2 questions are open: --step build --unit T1, --step build --unit T2
+      help: say which one is answered with --step and --unit
+    ");
     report("user_answered", json!({ "answer": "yes" }), &["--unit", "T1"]).ok();
     // The only question that is left is meant.
     report("user_answered", json!({ "answer": "no" }), &[]).ok();
@@ -261,7 +270,7 @@ fn a_report_that_leaves_work_undone_is_taken_with_a_warning_that_says_what() {
     assert_eq!(report("running"), json!(["the run goes on, and `confirm` is not done: 002 ask is blocked"]));
     assert_eq!(report("completed"), json!(["the run is completed, and `confirm` is not done: 002 ask is blocked"]));
     let notes = sandbox.flow(["resume", &id, "--json"]).ok().json()["notes"].to_string();
-    assert!(notes.contains("`confirm` is not done: 002 ask is blocked"), "{notes}");
+    insta::assert_snapshot!(notes, @r#"["`confirm` is not done: 002 ask is blocked"]"#);
 }
 
 #[test]
@@ -311,9 +320,12 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     assert_eq!(failed["data"]["warnings"], json!(["the work goes on, and `build` (T1) got no answer to: may I?"]));
     emit(&sandbox, "build-fast", "review", "completed", &[]).ok();
     let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
-    assert!(done.contains("not done when the run ended: T1 (waiting in build), T2 (failed in build)"), "{done}");
+    insta::assert_snapshot!(done, @r#"["`build` is not done: 002 build failed","not done when the run ended: T1 (waiting in build), T2 (failed in build)"]"#);
     let late = emit(&sandbox, "build-fast", "build", "completed", &["--unit", "T1"]).exits(1).stderr;
-    assert!(late.contains("flow reopen r1 --reason 'TEXT'"), "{late}");
+    insta::assert_snapshot!(late, @r#"
+    Error: step "build" is not a valid transition in the "build-fast" state machine. Current state: "review". Valid transitions from "review": [].
+      help: run r1 is over; `flow reopen r1 --reason 'TEXT'` lets it go on, and another --run-id begins another run
+    "#);
 }
 
 #[test]

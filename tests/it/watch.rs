@@ -63,12 +63,25 @@ fn the_runs_are_printed_once_as_plain_text() {
     assert_eq!(lines[..3], ["1 run needs you", "", "▲ Waits for you 1"], "{page}");
     assert!(lines[3].starts_with("  ▲ blocked  r1  debug  preflight  "), "{page}");
     assert!(lines[3].ends_with("  blocked: no \u{fffd}[31maccess"), "{page}");
-    assert!(page.contains("◦ Can go on 1\n  ◦ ready    r2  debug  preflight  "), "{page}");
+    insta::assert_snapshot!(page, @r"
+    1 run needs you
+
+    ▲ Waits for you 1
+      ▲ blocked  r1  debug  preflight  4 s  blocked: no �[31maccess
+
+    ◦ Can go on 1
+      ◦ ready    r2  debug  preflight  3 s  nothing is completed in `preflight` yet
+    ");
     assert!(!page.contains('\u{1b}'), "{page:?}");
     let found = sandbox.flow(["watch", "--once", "--search", "access"]).ok().stdout;
     assert!(found.contains("r1") && !found.contains("r2"), "{found}");
     let none = sandbox.flow(["watch", "--once", "--workflow", "build"]).ok().stdout;
-    assert!(none.contains("No runs here that this search finds"), "{none}");
+    insta::assert_snapshot!(none, @r"
+    No run needs you
+
+    ▲ Waits for you 0
+      No runs here that this search finds. `flow start WORKFLOW` begins one.
+    ");
     let run = sandbox.flow(["watch", "--once", "--run-id", "r1"]).ok().stdout;
     for part in ["▲ Waits for you\n", "  $ flow unblock r1 ", "Timeline", " 001  ✓ passed", "activity_recorded"] {
         assert!(run.contains(part), "{part}: {run}");
@@ -132,7 +145,10 @@ fn where_no_terminal_is_the_screen_is_refused_in_one_sentence() {
     let sandbox = demo();
     let answer = sandbox.flow(["watch"]).exits(2);
     assert_eq!(answer.stdout, "");
-    assert!(answer.stderr.contains("use `--once` or `--json`"), "{}", answer.stderr);
+    insta::assert_snapshot!(answer.stderr, @r"
+    error: `flow watch` draws on a terminal, and standard output is not one: use `--once` or `--json`
+      help: `--once` prints the runs as they are, `--json` a line for each change
+    ");
     let none = sandbox.flow(["watch", "--once", "--run-id", "nothing", "--json"]).exits(3);
     assert_eq!(none.error()["code"], "run_not_found");
 }
