@@ -1,6 +1,6 @@
 //! What the user ran or accepted on this machine, project by project.
 //!
-//! Files of a checkout can name commands, and whoever may push to the repository can write them. What the user ran here is
+//! Files of a checkout can name commands, and anyone who may push to the repository can write them. What the user ran here is
 //! noted in a file in the user's state directory, so that flow can tell the user's own commands from those of others. If
 //! the file is lost or cannot be written, nothing fails: then everything counts as never accepted.
 
@@ -84,9 +84,9 @@ impl Thing {
         hex(&digest.finalize())
     }
 
-    fn entry(&self, at: Timestamp) -> Entry {
+    fn entry(&self, at: Timestamp) -> AcceptedEntry {
         let what = self.what.chars().take(SHOWN).collect();
-        Entry { kind: self.kind.as_str().to_owned(), what, digest: self.digest(), at }
+        AcceptedEntry { kind: self.kind.as_str().to_owned(), what, digest: self.digest(), at }
     }
 }
 
@@ -97,11 +97,11 @@ struct Accepted {
     /// The project's directory.
     project: String,
     /// Oldest first.
-    entries: Vec<Entry>,
+    entries: Vec<AcceptedEntry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct AcceptedEntry {
     kind: String,
     what: String,
     digest: String,
@@ -112,7 +112,8 @@ impl Accepted {
     /// What was accepted in `project`; nothing if that cannot be read.
     fn read(cx: &Context, project: &Project) -> Self {
         let root = root_of(cx, project);
-        let found = user_state(cx).and_then(|dir| read(&dir, &file_of(&root)));
+        let bytes = user_state(cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
+        let found = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         found.unwrap_or(Self { v: VERSION, project: root, entries: Vec::new() })
     }
 
@@ -147,6 +148,7 @@ fn add(cx: &Context, dir: &Dir, project: &Project, things: &[Thing]) -> Result<(
     let Taken::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
     // Read again: another process may have written since.
     let mut known = Accepted::read(cx, project);
+    // Another version of flow wrote the file, in a form that this one does not know: leave it alone.
     if known.v != VERSION {
         return Ok(());
     }
@@ -155,6 +157,7 @@ fn add(cx: &Context, dir: &Dir, project: &Project, things: &[Thing]) -> Result<(
             known.entries.push(thing.entry(cx.now()));
         }
     }
+    // The oldest entries stand first.
     let surplus = known.entries.len().saturating_sub(ENTRIES);
     known.entries.drain(..surplus);
     let name = file_of(&known.project);
@@ -181,11 +184,6 @@ fn sweep(dir: &Dir) -> Result<(), DiskError> {
         dir.remove(name)?;
     }
     Ok(())
-}
-
-fn read(dir: &Dir, name: &str) -> Option<Accepted> {
-    let bytes = dir.read(name, LONGEST).ok()??;
-    serde_json::from_slice(&bytes).ok()
 }
 
 /// The project's directory, the same by whatever links it is named.

@@ -38,7 +38,7 @@ pub enum Who {
 }
 
 impl Alternative {
-    /// A command that everybody may run.
+    /// A command that anyone may run.
     pub(crate) fn new(when: impl Into<String>, command: Suggestion) -> Self {
         Self { when: when.into(), command, by: None, never_run_here: None }
     }
@@ -75,15 +75,17 @@ impl Advice {
 
     /// The advice for a caller who has to name the project in commands.
     pub(super) fn in_project(self, project: Option<&str>) -> Self {
-        let way = |way: Alternative| Alternative { command: way.command.in_project(project), ..way };
-        Self {
-            command: self.command.map(|command| command.in_project(project)),
-            alternatives: self.alternatives.into_iter().map(way).collect(),
+        let command = self.command.map(|command| command.in_project(project));
+        let mut alternatives = Vec::new();
+        for way in self.alternatives {
+            alternatives.push(Alternative { command: way.command.in_project(project), ..way });
         }
+        Self { command, alternatives }
     }
 
-    fn or_each(self, ways: impl IntoIterator<Item = (String, Suggestion)>) -> Self {
-        ways.into_iter().fold(self, |advice, (when, command)| advice.or(when, command))
+    fn or_each(mut self, ways: impl IntoIterator<Item = (String, Suggestion)>) -> Self {
+        self.alternatives.extend(ways.into_iter().map(|(when, command)| Alternative::new(when, command)));
+        self
     }
 }
 
@@ -104,6 +106,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
                 _ => advice,
             }
         }
+        // One at a time: the verdict names the next one when this one is settled.
         (Action::Reconcile, _) => plan.in_doubt.first().map(|doubt| words.reconcile(doubt)).unwrap_or_default(),
         (Action::ResolveActivity, Some(phase)) => words.resolve(phase),
         (Action::ResolveBlocker, _) => advice
@@ -117,12 +120,12 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
             advice.or_each(open.map(|question| words.answer(question)))
         }
         (Action::RaiseLimit, _) => {
-            let raise = plan.limit.iter().map(|limit| {
+            let mut advice = advice;
+            if let Some(limit) = &plan.limit {
                 let raised = format!("{}={}", limit.name, limit.raised);
                 let command = Suggestion::flow("set").value(words.run).option("limit", raised);
-                ("a person lets the run go on".to_owned(), command)
-            });
-            let advice = advice.or_each(raise);
+                advice = advice.or("a person lets the run go on", command);
+            }
             advice.or("the run is not to go on", words.status("fail", Some("the limit is reached")))
         }
         (Action::TakeOver, _) => advice.or(
@@ -156,9 +159,10 @@ fn is_work(action: Action) -> bool {
 
 /// The note when a driver could continue, but the run does not store its command.
 pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
-    (is_unknown_driver(run) && is_work(next)).then_some(
-        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
-    )
+    if !is_unknown_driver(run) || !is_work(next) {
+        return None;
+    }
+    Some("it is not known by which commands the run is driven: those of the last driver do not fit into one line")
 }
 
 fn doctor(run: &RunId) -> Suggestion {
@@ -218,12 +222,12 @@ impl Words<'_> {
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
-        let advice = match implied.is_empty() {
-            true => Advice { command: Some(self.begin(phase)), alternatives: Vec::new() },
-            false => {
-                let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
-                Advice::default().or(when, self.begin(phase))
-            }
+        let advice = if implied.is_empty() {
+            Advice { command: Some(self.begin(phase)), alternatives: Vec::new() }
+        } else {
+            // `Advice::command` never marks anything as done, and this begin does.
+            let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
+            Advice::default().or(when, self.begin(phase))
         };
         let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
         if action != Action::StartPhase {
@@ -243,39 +247,42 @@ impl Words<'_> {
 
     /// A choice among several phases, or the end.
     fn choose(&self, here: Option<&StateName>, choices: &[StateName], machine: Option<&Machine>) -> Advice {
-        let described = |to: &StateName| machine.and_then(|machine| machine.state(to)?.description.clone());
-        let back = |to: &StateName| here.zip(machine).is_some_and(|(here, machine)| machine.leads_back(here, to));
-        let way = |to: &StateName| {
-            let what = described(to).map(|what| format!(" ({what})")).unwrap_or_default();
-            let when = if back(to) { "needs another round" } else { "is what comes next" };
-            (format!("`{to}` {when}{what}"), self.begin(to))
-        };
-        let advice = Advice::default().or_each(choices.iter().map(way));
-        let ends = machine.zip(here).is_none_or(|(machine, here)| machine.is_terminal(here))
-            && self.history.unsettled().is_empty();
+        let mut advice = Advice::default();
+        for to in choices {
+            let description = machine.and_then(|machine| machine.state(to)?.description.as_ref());
+            let what = description.map(|text| format!(" ({text})")).unwrap_or_default();
+            let is_back = matches!((here, machine), (Some(here), Some(machine)) if machine.leads_back(here, to));
+            let when = if is_back { "needs another round" } else { "is what comes next" };
+            advice = advice.or(format!("`{to}` {when}{what}"), self.begin(to));
+        }
+        // Without a workflow or before the first phase, nothing says that more has to follow.
+        let goes_on = matches!((here, machine), (Some(here), Some(machine)) if !machine.is_terminal(here));
+        let ends = !goes_on && self.history.unsettled().is_empty();
         if ends { advice.or("the run is at its end", self.status("complete", None)) } else { advice }
     }
 
     /// The possible outcomes of work that was begun.
     fn reconcile(&self, doubt: &InDoubt) -> Advice {
+        // A reported step has no number, and its id is only the step's name: it is settled by a report.
         let id = doubt.number.map(|_| doubt.id.as_str());
-        let ended = |status| self.outcome(doubt.phase.as_ref(), id, status);
-        let blocked = self.outcome_because(doubt.phase.as_ref(), id, ActivityStatus::Blocked, "what is needed");
+        let phase = doubt.phase.as_ref();
+        let blocked = self.outcome_because(phase, id, ActivityStatus::Blocked, "what is needed");
         Advice::default()
-            .or("it ended well", ended(ActivityStatus::Passed))
-            .or("it failed", ended(ActivityStatus::Failed))
+            .or("it ended well", self.outcome(phase, id, ActivityStatus::Passed))
+            .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
             .or("it cannot go on without a person", blocked)
     }
 
     /// The ways to continue work that is blocked.
     fn resolve(&self, phase: &StateName) -> Advice {
         let work = self.history.work(phase);
-        let id = work.latest.filter(|_| !self.reports() || !work.open.is_empty()).map(|latest| latest.id.as_str());
-        let ended = |status| self.outcome(Some(phase), id, status);
+        let is_reported = self.reports() && work.open.is_empty();
+        let id = if is_reported { None } else { work.latest.map(|latest| latest.id.as_str()) };
+        let phase = Some(phase);
         Advice::default()
-            .or("what it waited for is there, and the work goes on", ended(ActivityStatus::Running))
-            .or("what it waited for is there, and the work is done", ended(ActivityStatus::Passed))
-            .or("it failed", ended(ActivityStatus::Failed))
+            .or("what it waited for is there, and the work goes on", self.outcome(phase, id, ActivityStatus::Running))
+            .or("what it waited for is there, and the work is done", self.outcome(phase, id, ActivityStatus::Passed))
+            .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
     }
 
     /// Whether the run's steps are reported with `emit`; then later work is reported too.
@@ -293,6 +300,7 @@ impl Words<'_> {
 
     /// The command by which a person decides at a gate, on the run as it is shown.
     fn decision(&self, verb: &str) -> Suggestion {
+        // So the decision is refused if something is recorded between the reading and the command.
         let seen = self.history.state().document().state.last_seq;
         Suggestion::flow(verb).value(self.run).maybe("seen", seen)
     }
@@ -313,7 +321,7 @@ impl Words<'_> {
     /// A title for a further attempt under an id: with the content of an earlier one, the record would be a retry of that.
     fn another_attempt(&self, id: &str) -> Option<String> {
         let latest = self.history.attempts().iter().rfind(|attempt| attempt.id == id)?;
-        self.history.was_tried(id).then(|| format!("{id}, after {}", latest.number))
+        if self.history.was_tried(id) { Some(format!("{id}, after {}", latest.number)) } else { None }
     }
 
     /// As `outcome`, with a text for people.
@@ -339,8 +347,8 @@ impl Words<'_> {
     /// The id for a new record of work in a phase; none if the phase is reported instead.
     fn fresh_id(&self, phase: &StateName) -> Option<String> {
         // Reported runs continue with reports, unless the phase has an open activity that was recorded directly.
-        let is_recorded = !self.reports() || !self.history.work(phase).open.is_empty();
-        is_recorded.then(|| self.id_for(phase))
+        let is_reported = self.reports() && self.history.work(phase).open.is_empty();
+        if is_reported { None } else { Some(self.id_for(phase)) }
     }
 
     /// The command that sets the status of a phase as a whole.
@@ -350,11 +358,14 @@ impl Words<'_> {
 
     /// The steps that a report of the begin of `phase` completes: its direct predecessors that run or wait (rp1).
     fn completed_by_begin(&self, phase: &StateName, machine: Option<&Machine>) -> Vec<String> {
-        let Some(machine) = machine.filter(|_| self.reports()) else { return Vec::new() };
-        let steps = &self.history.state().document().state.steps;
-        let leads = |from: &StateName| from != phase && machine.next_of(from).contains(phase);
-        let open = steps.iter().filter(|(step, status)| status.is_open() && leads(step));
-        open.map(|(step, _)| format!("`{step}`")).collect()
+        let mut completed = Vec::new();
+        let Some(machine) = machine.filter(|_| self.reports()) else { return completed };
+        for (step, status) in self.history.state().document().state.steps.iter() {
+            if status.is_open() && step != phase && machine.next_of(step).contains(phase) {
+                completed.push(format!("`{step}`"));
+            }
+        }
+        completed
     }
 
     fn begin(&self, phase: &StateName) -> Suggestion {
@@ -367,12 +378,17 @@ impl Words<'_> {
         let mut open = self.history.work(phase).open;
         // Only a person decides at a gate.
         open.retain(|attempt| attempt.approval.is_none());
-        let again = open.last().filter(|open| open.status == ActivityStatus::Failed || open.status.is_completed());
-        let base = again.map(|open| open.id.clone());
-        let base = base.or_else(|| slug(phase.as_str(), 80)).unwrap_or_else(|| "activity".to_owned());
-        let taken = |id: &str| self.history.state().document().state.completed_activities.contains(id);
-        let more = (2..).map(|n| format!("{base}-{n}"));
-        std::iter::once(base.clone()).chain(more).find(|id| !taken(id)).unwrap_or(base)
+        let base = match open.last() {
+            Some(open) if open.status == ActivityStatus::Failed || open.status.is_completed() => open.id.clone(),
+            _ => slug(phase.as_str(), 80).unwrap_or_else(|| "activity".to_owned()),
+        };
+        let taken = &self.history.state().document().state.completed_activities;
+        let (mut id, mut n) = (base.clone(), 2);
+        while taken.contains(&id) {
+            id = format!("{base}-{n}");
+            n += 1;
+        }
+        id
     }
 
     /// The phases to return to for another round.
@@ -393,17 +409,17 @@ impl Words<'_> {
     }
 
     /// The alternatives for a phase that failed.
-    fn ways_out(&self, advice: Advice, machine: &Machine, here: &StateName) -> Advice {
-        let stands = self.history.state().document().state.positions().any(|place| place == here);
-        let back = if stands { self.rounds(machine, here) } else { Vec::new() };
-        // Only a person lets the run leave a gate, and not with a reason alone.
-        let leaves = stands && !self.reports() && self.history.gate(here).is_none();
-        let ahead = if leaves { machine.ahead_of(here) } else { Vec::new() };
-        let over = ahead.iter().map(|to| {
-            let command = self.begin(to).example("skip-reason", "why");
-            (format!("a person decides to go on to `{to}` without it"), command)
-        });
-        let advice = advice.or_each(back).or_each(over);
+    fn ways_out(&self, mut advice: Advice, machine: &Machine, here: &StateName) -> Advice {
+        if self.history.state().document().state.positions().any(|position| position == here) {
+            advice = advice.or_each(self.rounds(machine, here));
+            // Only a person lets the run leave a gate, and not with a reason alone.
+            if !self.reports() && self.history.gate(here).is_none() {
+                for to in machine.ahead_of(here) {
+                    let command = self.begin(&to).example("skip-reason", "why");
+                    advice = advice.or(format!("a person decides to go on to `{to}` without it"), command);
+                }
+            }
+        }
         advice.or("the run has failed", self.status("fail", Some("why")))
     }
 

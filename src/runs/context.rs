@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::disk::{Disk, DiskError, Errno, Operation, Os, Trust};
+use crate::disk::{Disk, DiskError, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{RunId, SessionId, Timestamp, quoted};
@@ -152,8 +152,9 @@ impl Context {
 
     /// The variable or process that shows that an agent began this process; `None` if nothing shows it.
     pub(crate) fn begun_by(&self) -> Option<String> {
-        let above = || Agent::above().map(|agent| agent.sign);
-        self.options.begun_by.clone().or_else(|| self.env.agent.clone()).or_else(above)
+        let known = self.options.begun_by.clone().or_else(|| self.env.agent.clone());
+        // The ancestors come last, because finding them costs the most.
+        known.or_else(|| Agent::above().map(|agent| agent.sign))
     }
 
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the
@@ -190,16 +191,15 @@ impl Context {
 
     /// The directory in which the search for a project begins.
     pub(crate) fn search_from(&self) -> Result<PathBuf> {
-        let cwd = self.env.cwd.clone();
-        match (&self.options.project, cwd) {
+        match (&self.options.project, &self.env.cwd) {
             (Some(dir), cwd) => {
                 // The search removes the last part of the path again and again, so the path must not contain dots and
                 // links.
-                let dir = cwd.map_or_else(|| dir.clone(), |cwd| cwd.join(dir));
-                let fault = |errno: Errno| Error::Input { origin: dir.display().to_string(), source: errno.into() };
-                self.disk.canonical(&dir).map_err(fault)
+                let dir = cwd.clone().unwrap_or_default().join(dir);
+                let found = self.disk.canonical(&dir);
+                found.map_err(|errno| Error::Input { origin: dir.display().to_string(), source: errno.into() })
             }
-            (None, Some(cwd)) => Ok(cwd),
+            (None, Some(cwd)) => Ok(cwd.clone()),
             (None, None) => Err(self.no_working_directory("name the project with -C")),
         }
     }
@@ -235,10 +235,11 @@ impl Context {
 
     /// The `.flow` directory that the environment names, if the caller does not name the project.
     fn named(&self) -> Result<Option<PathBuf>> {
-        let Some(given) = self.env.flow_dir.as_ref().filter(|_| self.options.project.is_none()) else {
+        let Some(given) = &self.env.flow_dir else { return Ok(None) };
+        if self.options.project.is_some() {
             return Ok(None);
-        };
-        let named = self.env.cwd.as_ref().map_or_else(|| given.clone(), |cwd| cwd.join(given));
+        }
+        let named = self.env.cwd.clone().unwrap_or_default().join(given);
         // Compare components, so that trailing slashes and dots are ignored.
         let named: PathBuf = named.components().collect();
         if named.file_name().is_none() {
@@ -259,26 +260,42 @@ impl Context {
         self.project_above(&self.search_from()?)
     }
 
+    /// As [`Self::project`]; `None` if there is no `.flow`.
+    pub(crate) fn project_if_any(&self) -> Result<Option<Project>> {
+        match self.project() {
+            Ok(project) => Ok(Some(project)),
+            Err(Error::NoProject { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The directory of `project`, or of the project that would be created.
+    pub(crate) fn root_of(&self, project: Option<&Project>) -> Result<PathBuf> {
+        match project {
+            Some(project) => Ok(project.root().to_owned()),
+            None => self.root_to_be(),
+        }
+    }
+
     /// Opens the `.flow` that the environment names. Only `init` creates it: if other commands did, a typing error
     /// would go unnoticed.
     fn open_named(&self, named: &Path) -> Result<Project> {
-        let project = Project::open_named(&*self.disk, named, self.trust()?).map(|project| self.own(project));
-        project.map_err(|error| match error {
-            StoreError::Disk(DiskError::NotFound { .. }) => Error::Usage(format!(
+        match Project::open_named(&*self.disk, named, self.trust()?) {
+            Ok(project) => Ok(self.own(project)),
+            Err(StoreError::Disk(DiskError::NotFound { .. })) => Err(Error::Usage(format!(
                 "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
                 named.display()
-            )),
-            error => error.into(),
-        })
+            ))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Opens the project whose `.flow` is in `start` or above.
     pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
-        let missing = || {
+        let Some(parent) = Project::find(&*self.disk, start, || self.git.top(start))? else {
             let around = self.project_around(start);
-            Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) }
+            return Err(Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) });
         };
-        let parent = Project::find(&*self.disk, start, || self.git.top(start))?.ok_or_else(missing)?;
         Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
     }
 
@@ -308,6 +325,7 @@ impl Context {
     /// [`Error::Usage`] when the environment names a directory that does not exist, and as [`Self::init_project`].
     pub(crate) fn project_or_init(&self) -> Result<Project> {
         if let Some(named) = self.named()? {
+            // Opened only to see that it is there: what follows would create it.
             drop(self.open_named(&named)?);
         }
         Ok(self.init_project()?.0)
@@ -327,8 +345,9 @@ impl Context {
         }
         let start = self.search_from()?;
         // A second `.flow` in a subdirectory would hide the runs of the first one.
-        let fault = |source| DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source };
-        let top = self.git.find_top(&start).map_err(fault).map_err(StoreError::from)?;
+        let top = self.git.find_top(&start).map_err(|source| {
+            StoreError::from(DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source })
+        })?;
         let parent = match Project::find(&*self.disk, &start, || top.clone())? {
             Some(found) => found,
             None => {
@@ -360,9 +379,11 @@ impl Context {
 
     /// The error that a sparse checkout leaves out `path`, relative to `root`.
     pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
-        // Only directories can be added in every mode of a sparse checkout.
-        let is_journal = path.ends_with(".md");
-        let dir = if is_journal { path.rsplit_once('/').map_or(path, |(dir, _)| dir) } else { path };
+        // Only directories can be added in every mode of a sparse checkout, and a journal is a file.
+        let dir = match path.rsplit_once('/') {
+            Some((dir, _)) if path.ends_with(".md") => dir,
+            _ => path,
+        };
         let is_there = self.env.cwd.as_deref() == Some(root);
         let place = if is_there { String::new() } else { format!(" -C {}", quoted(&root.to_string_lossy())) };
         Error::LeftOut { path: path.to_owned(), add: format!("git{place} sparse-checkout add {}", quoted(dir)) }
@@ -415,6 +436,7 @@ impl Context {
             Some(session) => Some(session),
             None => self.session()?,
         };
+        // The caller did not name this session, so a refusal has to say what it was taken for and why.
         let shown_by = if is_named || session.is_none() { None } else { self.begun_by() };
         let epoch = match epoch {
             Some(epoch) => Some(epoch),
@@ -452,30 +474,33 @@ impl Context {
         if self.env.is_of_a_person || self.env.session.is_some() {
             return None;
         }
-        let above = || if self.clock.is_fixed() { None } else { Agent::above() };
-        let agent = self.env.caller.clone().or_else(above)?;
+        let agent = match &self.env.caller {
+            Some(agent) => agent.clone(),
+            None if self.clock.is_fixed() => return None,
+            None => Agent::above()?,
+        };
         let process = agent.process()?;
         Some((agent, process))
     }
 
     /// Evidence by which others can later tell whether this caller is dead.
     pub(crate) fn holder(&self) -> Result<Option<Holder>> {
-        let pid = match self.options.holder_pid {
-            Some(pid) => Some(pid),
-            None => self.env.holder()?,
-        };
-        Ok(Holder::current(pid))
+        Ok(Holder::current(self.holder_pid()?))
+    }
+
+    /// The process that the caller or the environment names as the holder.
+    fn holder_pid(&self) -> Result<Option<u32>> {
+        match self.options.holder_pid {
+            Some(pid) => Ok(Some(pid)),
+            None => Ok(self.env.holder()?),
+        }
     }
 
     /// The processes whose life shows that work goes on which this caller begins without a session: the one that the caller
     /// or the environment names, or those that run this process. A fixed clock is that of a test, and what runs a test does
     /// not belong to it.
     pub(crate) fn workers(&self) -> Result<Vec<Holder>> {
-        let pid = match self.options.holder_pid {
-            Some(pid) => Some(pid),
-            None => self.env.holder()?,
-        };
-        if let Some(holder) = pid.and_then(Holder::running) {
+        if let Some(holder) = self.holder_pid()?.and_then(Holder::running) {
             return Ok(vec![holder]);
         }
         Ok(if self.clock.is_fixed() { Vec::new() } else { Holder::workers() })
@@ -502,16 +527,15 @@ impl Context {
     /// As [`Self::holder_for`], if that process is named by the caller, a hook or the agent. Otherwise it is only the
     /// nearest ancestor, which may be a hook that ends at once.
     pub(crate) fn sure_holder(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<String>> {
-        let bound = || session.and_then(|session| bound_process(project, session));
-        let sure = match self.holder_given_to_flow()? {
-            Some(pid) => Holder::current(Some(pid)),
-            None => match bound() {
-                Some(bound) => Some(bound),
-                None => match self.env.holder()? {
-                    Some(pid) => Holder::current(Some(pid)),
-                    None => self.unnamed_agent().map(|(_, process)| process),
-                },
-            },
+        // What the caller says comes before what a hook noted, and both before the agent's own variable.
+        let sure = if let Some(pid) = self.holder_given_to_flow()? {
+            Holder::current(Some(pid))
+        } else if let Some(bound) = session.and_then(|session| bound_process(project, session)) {
+            Some(bound)
+        } else if let Some(pid) = self.env.holder()? {
+            Holder::current(Some(pid))
+        } else {
+            self.unnamed_agent().map(|(_, process)| process)
         };
         Ok(sure.map(|holder| holder.to_string()))
     }

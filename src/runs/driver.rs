@@ -53,6 +53,7 @@ impl Driver {
 
 /// Whether a text is a driver command: people and other programs may edit `run.yaml`.
 pub(crate) fn is_driver(command: &str) -> bool {
+    // A control character could hide a part of the command from the person who reads it before it runs.
     command.starts_with(DRIVES) && command.len() <= DRIVER_BYTES && !command.chars().any(char::is_control)
 }
 

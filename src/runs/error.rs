@@ -62,7 +62,7 @@ pub enum Error {
         /// The variable or process that shows it.
         sign: String,
     },
-    /// A decision of a person was asked for where nobody can be asked.
+    /// A decision of a person was asked for where no one can be asked.
     #[error("a person decides at a terminal, and {what} is not one")]
     NoTerminal {
         /// The stream that is not a terminal.
@@ -103,7 +103,7 @@ pub enum Error {
         refusal: Refusal,
     },
     /// The name fits several runs.
-    #[error("{given} fits several runs: {}", some_of(.candidates))]
+    #[error("{given} fits several runs: {}", first_few(.candidates, 5))]
     AmbiguousRun {
         /// The name as given.
         given: String,
@@ -143,7 +143,7 @@ pub enum Error {
         unreadable: Vec<String>,
     },
     /// No run was named, and several may be meant.
-    #[error("several runs are open: {}", some_of(.candidates))]
+    #[error("several runs are open: {}", first_few(.candidates, 5))]
     SeveralRuns {
         /// These runs, newest first.
         candidates: Vec<RunId>,
@@ -301,14 +301,20 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The error that a rule forbids a command on `run`.
+    pub(crate) fn refused(run: &RunId, refusal: Refusal) -> Self {
+        Self::Refused { run: run.clone(), refusal }
+    }
+}
+
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The first few of several runs.
-fn some_of(runs: &[RunId]) -> String {
-    const SHOWN: usize = 5;
-    let more = runs.len().saturating_sub(SHOWN);
-    let shown: Vec<_> = runs.iter().take(SHOWN).map(RunId::as_str).collect();
+/// The first few of several things, and the number of the others.
+pub(super) fn first_few(all: &[impl ToString], few: usize) -> String {
+    let more = all.len().saturating_sub(few);
+    let shown: Vec<_> = all.iter().take(few).map(ToString::to_string).collect();
     let shown = shown.join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::codec::YamlFault;
 use crate::codec::violations::all;
 use crate::engine::{EditFault, Refusal};
-use crate::host::GitRef;
+
 use crate::model::{Explain, Help, Kind, Problem, RunId, StateName, Suggestion};
 use crate::runs::advice::reopen;
-use crate::runs::error::Error;
+use crate::runs::error::{Error, first_few};
 use crate::runs::path::quoted_path;
 use crate::runs::refused;
 
@@ -45,12 +45,9 @@ impl Explain for Error {
                 refusal_of(self, run, refusal, Some(older + flow("workflow adopt").value(run) + " moves it over"))
             }
             Self::NoProject { around, worktree, .. } => {
-                let there =
-                    |what: &str, root: &Path| format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root));
-                let around = around.as_ref().map(|root| there("the repository around this one", root));
-                let around = around.or_else(|| worktree.as_ref().map(|root| there("another worktree", root)));
-                let help =
-                    Help::from(around.unwrap_or_default()) + "start a run with " + flow("start").value("WORKFLOW");
+                let help = Help::from(other_project(around.as_deref(), worktree.as_deref()))
+                    + "start a run with "
+                    + flow("start").value("WORKFLOW");
                 new(Kind::NotFound, "no_project").help(help + ", or make an empty one with " + flow("init"))
             }
             Self::SecondRun { .. } | Self::TwinRun { .. } => which_run(self),
@@ -98,10 +95,21 @@ fn refusal_of(error: &Error, run: &RunId, refusal: &Refusal, more: Option<Help>)
     Problem::new(kind, code, error).help(help + between + more.unwrap_or_default())
 }
 
+/// How to name the project that is probably meant, as the beginning of a help.
+fn other_project(around: Option<&Path>, worktree: Option<&Path>) -> String {
+    let (what, root) = match (around, worktree) {
+        (Some(root), _) => ("the repository around this one", root),
+        (None, Some(root)) => ("another worktree", root),
+        (None, None) => return String::new(),
+    };
+    format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root))
+}
+
 /// The problem of what a caller gives.
 fn input(error: &Error) -> Problem {
     let invalid = Problem::new(Kind::Refused, "invalid_document", error);
     match error {
+        // An option needs no quotation marks of YAML.
         Error::InputYaml { error, .. } if error.fault == YamlFault::Apostrophe => {
             invalid.help("or give the text with --summary; nothing was recorded")
         }
@@ -182,7 +190,7 @@ fn moved(error: &Error) -> Problem {
             let rest = match places.as_slice() {
                 [] => Help::from("no branch here has the rest; `git reflog` may show it"),
                 places => {
-                    Help::from(format!("the rest is on {} (", named(places)))
+                    Help::from(format!("the rest is on {} (", first_few(places, 3)))
                         + flow("resume").value(run)
                         + " says how to get it)"
                 }
@@ -196,7 +204,7 @@ fn moved(error: &Error) -> Problem {
         Error::Elsewhere { places, .. } => {
             let there = match places.as_slice() {
                 [] => "they were removed, or another checkout has them".to_owned(),
-                places => format!("they are on {}", named(places)),
+                places => format!("they are on {}", first_few(places, 3)),
             };
             new(Kind::NotFound, "run_elsewhere")
                 .help(Help::from(there) + "; " + flow("list") + " shows the runs that are here")
@@ -207,17 +215,6 @@ fn moved(error: &Error) -> Problem {
         Error::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
             .help(flow("doctor").value(run).flag("repair") + " makes one history of both and keeps every record"),
         _ => new(Kind::Damaged, "run_conflict"),
-    }
-}
-
-/// The first few places, and the number of the others.
-fn named(places: &[GitRef]) -> String {
-    const SHOWN: usize = 3;
-    let shown: Vec<_> = places.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = places.len() - shown.len();
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

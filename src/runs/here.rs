@@ -18,8 +18,9 @@ pub(super) fn named_here(cx: &Context, project: &Project, file: &Path) -> String
 /// How a command that runs in `start` has to name the project; none if the search for a project from there finds it.
 pub(super) fn place_from(cx: &Context, project: &Project, start: &Path) -> Option<String> {
     let found = Project::find(&*cx.disk, start, || cx.git.top(start)).ok().flatten();
-    let finds = cx.env.flow_dir.is_some() || found.as_deref() == Some(project.root());
-    (!finds).then(|| path_argument(project.root()))
+    // `FLOW_DIR` names the project wherever the command runs.
+    let is_found = cx.env.flow_dir.is_some() || found.as_deref() == Some(project.root());
+    if is_found { None } else { Some(path_argument(project.root())) }
 }
 
 /// How the caller has to name the project in a command; none if the search from the working directory finds it.

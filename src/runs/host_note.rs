@@ -64,8 +64,10 @@ impl HostNote {
     /// The note about `session`; an empty one if there is none, or if it is about another session.
     pub(crate) fn of(project: &Project, host: AgentHost, session: &SessionId) -> Self {
         let name = format!("{}-{}{ENDS}", host.as_str(), digest(session.as_str().as_bytes()));
-        let kept = project.host_note(&name).and_then(|text| Self::read(&name, &text));
-        let kept = kept.filter(|note| note.session == session.as_str()).unwrap_or_default();
+        let kept = match project.host_note(&name).and_then(|text| Self::read(&name, &text)) {
+            Some(note) if note.session == session.as_str() => note,
+            _ => Self::default(),
+        };
         Self { name, session: session.to_string(), ..kept }
     }
 
@@ -90,11 +92,12 @@ impl HostNote {
     /// Claude Code has one session at a time in a process. A process of Codex may have several. If the end of the cleared
     /// one was not reported, as Codex 0.169.0 does not, it is known only if one session is left that could be it.
     pub(in crate::runs) fn predecessor(&self, project: &Project, host: AgentHost) -> Option<Self> {
-        let same = |note: &Self| note.process.is_some() && note.process == self.process && note.name != self.name;
-        let mut others: Vec<_> = notes(project).into_iter().filter(same).collect();
+        let mut others = notes(project);
+        others.retain(|note| note.process.is_some() && note.process == self.process && note.name != self.name);
         // One that another session has followed, or is to follow, is not the last: the clock may have been put back.
         let mut followed = Vec::new();
         for note in &others {
+            // A session that is resumed follows only itself.
             followed.extend(note.follows.clone().filter(|follows| *follows != note.session));
         }
         others.retain(|note| note.over != Some(Over::Followed) && !followed.contains(&note.session));
@@ -146,7 +149,8 @@ pub(in crate::runs) fn notes(project: &Project) -> Vec<HostNote> {
 
 fn notes_of(project: &Project, host: AgentHost) -> Vec<HostNote> {
     let mut names = project.host_note_names(ENDS);
-    names.retain(|name| name.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('-')));
+    let beginning = format!("{}-", host.as_str());
+    names.retain(|name| name.starts_with(&beginning));
     names.iter().filter_map(|name| HostNote::read(name, &project.host_note(name)?)).collect()
 }
 

@@ -1,11 +1,18 @@
 //! Messages and help for refusals.
 
+use std::fmt::Display;
+
 use crate::engine::{Elsewhere, Refusal, StepFault, Unanswered, Undone};
-use crate::model::{ActivityStatus, Help, Kind, RunId, StateName, StepStatus, Suggestion};
+use crate::model::{ActivityStatus, Help, Kind, RunId, StateName, Suggestion};
 use crate::runs::advice::{self, answer};
 
 fn names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The question whether a similar name was meant; empty without one.
+pub(super) fn did_you_mean(near: Option<impl Display>) -> String {
+    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }
 
 fn resume(run: &RunId) -> Suggestion {
@@ -143,7 +150,7 @@ fn needs_approval(run: &RunId) -> Help {
 fn phase_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
     match refusal {
         Refusal::UnknownPhase { known, suggestion, .. } => {
-            let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let meant = did_you_mean(suggestion.as_ref());
             (Kind::Refused, "unknown_phase", format!("{meant}The phases are {}", names(known)).into())
         }
         Refusal::PositionGone { phase, known, suggestion } => {
@@ -217,7 +224,7 @@ fn report_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) 
 }
 
 fn unknown_step(fault: &StepFault) -> Help {
-    let meant = fault.suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let meant = did_you_mean(fault.suggestion.as_ref());
     match &fault.current {
         Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", names(choices)).into(),
         _ => Help::from(meant) + Suggestion::flow("workflow show").value(&fault.workflow) + " shows the states",
@@ -236,17 +243,18 @@ fn next_steps(fault: &StepFault) -> String {
 
 /// The help for phases whose work is not done.
 fn not_done(run: &RunId, undone: &[Undone]) -> Help {
-    let begun = undone.iter().any(|one| matches!(one.status, StepStatus::Running | StepStatus::Waiting));
-    let tried = undone.iter().any(|one| one.latest.is_some());
-    let record = match (begun, tried) {
-        (true, _) => "record how it ended under the same --id",
-        (_, true) => "do it again and record it under the same --id, or give it up there with --status skipped",
-        (_, false) => "do it and record it",
-    };
-    let back: Vec<_> = undone.iter().flat_map(|one| one.back.iter().map(|to| format!("`{to}`"))).collect();
+    let back: Vec<_> = undone.iter().flat_map(|one| &one.back).map(|to| format!("`{to}`")).collect();
     let back = match back.as_slice() {
         [] => String::new(),
         back => format!(", go back to {} with --phase", back.join(" or ")),
+    };
+    // What was begun must not be done again before its end is known.
+    let record = if undone.iter().any(|one| one.status.is_open()) {
+        "record how it ended under the same --id"
+    } else if undone.iter().any(|one| one.latest.is_some()) {
+        "do it again and record it under the same --id, or give it up there with --status skipped"
+    } else {
+        "do it and record it"
     };
     let skip = "record-activity and complete pass over it with --skip-reason TEXT";
     Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
@@ -255,9 +263,11 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
 /// The help for an open question that keeps the run in its phase.
 fn unanswered(run: &RunId, open: &Unanswered) -> Help {
     let Unanswered { question, workflow, in_document } = open;
-    let way = match in_document {
-        true => Help::from("answer it as ") + resume(run) + " says",
-        false => Help::from("answer with ") + answer(run, workflow, question),
+    // The document is authoritative: an answer in the log would leave its question open.
+    let way = if *in_document {
+        Help::from("answer it as ") + resume(run) + " says"
+    } else {
+        Help::from("answer with ") + answer(run, workflow, question)
     };
     way + format!(", or say what came out of `{}` with --summary TEXT", question.step)
 }

@@ -1,6 +1,7 @@
 //! The directory in which flow keeps what only this user's machine knows: `flow` in the user's state directory. Never in a
 //! project: a cloned repository could bring it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,6 +43,7 @@ pub(crate) fn make_user_state(cx: &Context) -> Result<Dir, String> {
 /// used.
 pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf> {
     let home = cx.env.state_home.as_ref()?;
+    // The directory itself may be missing; the nearest one above it that exists tells where it would be.
     let there = home.ancestors().find_map(|dir| cx.disk.canonical(dir).ok())?;
     if there.starts_with(cx.disk.canonical(project).ok()?) {
         return None;
@@ -57,7 +59,7 @@ pub(super) fn git_state(cx: &Context, dir: &Path) -> Option<PathBuf> {
 fn make_in(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
     let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
     let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;
-    for name in home.strip_prefix(exists).into_iter().flat_map(Path::components) {
+    for name in home.strip_prefix(exists).unwrap_or(Path::new("")).components() {
         dir = dir.ensure_dir(&name.as_os_str().to_string_lossy())?.0;
     }
     Ok(dir.ensure_dir(NAME)?.0)
@@ -75,20 +77,26 @@ fn add_once(cx: &Context, dir: &Dir, what: &str) -> Result<(), DiskError> {
     // Several hooks of a session may begin at the same moment.
     let Taken::Ours(_lock) = FileLock::take(dir, LOG_LOCK, WAIT)? else { return Ok(()) };
     let text = dir.read_text(LOG, LOG_BYTES).ok().flatten().unwrap_or_default();
-    if text.lines().any(|line| line.split_once(' ').is_some_and(|(_, known)| known == what)) {
+    // Each line begins with its time.
+    if text.lines().any(|line| matches!(line.split_once(' '), Some((_, known)) if known == what)) {
         return Ok(());
     }
     append_bounded(dir, LOG, &format!("{} {what}\n", cx.now()), LOG_BYTES)
 }
 
-/// A note in the directory about a place of this machine: `<kind>-<digest of the place>.json`.
+/// A note in the directory about a place of this machine, or about a session: `<kind>-<digest of the subject>.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserNote(String);
 
 impl UserNote {
-    /// The note of this kind about `place`.
-    pub(crate) fn about(kind: &str, place: &Path) -> Self {
-        Self(format!("{kind}-{}.json", digest(place.as_os_str().as_encoded_bytes())))
+    /// The note of this kind about `subject`.
+    pub(crate) fn about(kind: &str, subject: impl AsRef<OsStr>) -> Self {
+        Self(format!("{kind}-{}.json", digest(subject.as_ref().as_encoded_bytes())))
+    }
+
+    /// Whether a file with this name is a note of this kind.
+    pub(super) fn is_name(kind: &str, name: &str) -> bool {
+        name.ends_with(".json") && name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('-'))
     }
 
     /// What it says; none if it is missing or cannot be read.
@@ -99,9 +107,16 @@ impl UserNote {
 
     /// Writes it. If that fails nothing happens: a note only helps.
     pub(crate) fn write(&self, cx: &Context, note: &impl Serialize) {
-        if let (Ok(dir), Ok(text)) = (make_user_state(cx), serde_json::to_string(note)) {
-            let _ = replace_unflushed(&dir, &self.0, &text);
+        if let Ok(dir) = make_user_state(cx) {
+            let _ = self.write_in(&dir, note);
         }
+    }
+
+    /// Writes it into the directory. Returns whether that worked.
+    pub(super) fn write_in(&self, dir: &Dir, note: &impl Serialize) -> bool {
+        let Ok(text) = serde_json::to_string(note) else { return false };
+        // Not flushed: what a power cut loses is asked for or found out again.
+        replace_unflushed(dir, &self.0, &text).is_ok()
     }
 
     /// Removes it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, CatalogError, Origin, definition_text};
+use crate::catalog::{Catalog, CatalogError, Found, Origin, definition_text};
 use crate::disk::read_named;
 use crate::machine::{
     Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, unsaid, write,
@@ -105,17 +105,19 @@ pub struct WorkflowConvertRequest {
 /// # Errors
 /// [`Error::Catalog`] when the project's definitions cannot be listed.
 pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
-    let project = project_if_any(cx)?;
+    let project = cx.project_if_any()?;
     let catalog = cx.catalog(project.as_ref());
-    let entries = catalog.list()?;
-    let workflows = entries.into_iter().map(|entry| WorkflowEntry {
-        id: entry.id,
-        notation: entry.notation,
-        origin: origin(&entry.origin),
-        description: entry.description,
-        error: entry.error,
-    });
-    Ok(WorkflowListReport { workflows: workflows.collect(), warnings: catalog.warnings() })
+    let mut workflows = Vec::new();
+    for entry in catalog.list()? {
+        workflows.push(WorkflowEntry {
+            id: entry.id,
+            notation: entry.notation,
+            origin: origin(&entry.origin),
+            description: entry.description,
+            error: entry.error,
+        });
+    }
+    Ok(WorkflowListReport { workflows, warnings: catalog.warnings() })
 }
 
 /// A workflow, and the text of its definition.
@@ -123,9 +125,9 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
 /// # Errors
 /// [`Error::Catalog`] when it is unknown or does not compile.
 pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String)> {
-    let project = project_if_any(cx)?;
-    let found = cx.catalog(project.as_ref()).find(name)?;
-    Ok((report(Some(&found.machine), found.machine.notation(), origin(&found.origin), found.diagnostics), found.text))
+    let project = cx.project_if_any()?;
+    let found = Definition::from(cx.catalog(project.as_ref()).find(name)?);
+    Ok((found.report(), found.text))
 }
 
 /// A workflow of the catalog, whether it compiles or not, with its machine if it does. `name` is never a file.
@@ -133,10 +135,9 @@ pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String
 /// # Errors
 /// [`Error::Catalog`] when no workflow has this name.
 pub fn workflow_named(cx: &Context, name: &str) -> Result<(WorkflowReport, Option<Machine>)> {
-    let project = project_if_any(cx)?;
+    let project = cx.project_if_any()?;
     let found = named(&cx.catalog(project.as_ref()), name)?;
-    let report = report(found.machine.as_ref(), found.notation, found.origin, found.diagnostics);
-    Ok((report, found.machine))
+    Ok((found.report(), found.machine))
 }
 
 /// Compiles a definition. Errors in it are in the report; the text is for rendering them.
@@ -145,8 +146,8 @@ pub fn workflow_named(cx: &Context, name: &str) -> Result<(WorkflowReport, Optio
 /// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when neither a file nor a workflow has
 /// this name.
 pub fn workflow_check(cx: &Context, request: &WorkflowRequest) -> Result<(WorkflowReport, String)> {
-    let Definition { machine, notation, origin, text, diagnostics } = definition(cx, &request.target, &request.types)?;
-    Ok((report(machine.as_ref(), notation, origin, diagnostics), text))
+    let definition = definition(cx, &request.target, &request.types)?;
+    Ok((definition.report(), definition.text))
 }
 
 /// Writes a file or a workflow in another notation.
@@ -161,7 +162,7 @@ pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Resul
     let unsaid = unsaid(definition.notation, &text, to);
     let machine = definition.machine()?;
     // It is in this notation already, and the original text says more than the machine. A Mermaid diagram may be inside
-    // another document, so it is written anew.
+    // another document, so it is written again.
     if machine.notation() == to && to != Notation::Mermaid {
         let (id, from) = (machine.id().clone(), machine.notation());
         return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
@@ -183,13 +184,15 @@ pub fn workflow_machine(cx: &Context, target: &str, types: &[String]) -> Result<
 /// The definition that `target` names: a file, or a workflow of the catalog.
 fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition> {
     let path = path_of(cx, target);
-    let project = project_if_any(cx)?;
+    let project = cx.project_if_any()?;
     let catalog = cx.catalog(project.as_ref());
+    // A file comes before a workflow of the same name.
     if cx.disk.is_file(&path) {
-        let text = match definition_text(Path::new(target), read_definition(cx, &path, target)?) {
+        let bytes = read_named(&*cx.disk, &path, limits::WORKFLOW_BYTES)
+            .map_err(|source| Error::Input { origin: target.to_owned(), source })?;
+        let text = match definition_text(Path::new(target), bytes) {
             Err(CatalogError::Invalid { text, diagnostics, .. }) => {
-                let (notation, origin) = (Form::of_file(target, &text).notation(), target.to_owned());
-                return Ok(Definition { machine: None, notation, origin, text, diagnostics });
+                return Ok(Definition::invalid(target.to_owned(), text, diagnostics));
             }
             text => text?,
         };
@@ -213,17 +216,9 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
 /// The definition of a workflow of the catalog.
 fn named(catalog: &Catalog, name: &str) -> Result<Definition> {
     match catalog.find(name) {
-        Ok(found) => Ok(Definition {
-            notation: found.machine.notation(),
-            origin: origin(&found.origin),
-            machine: Some(found.machine),
-            text: found.text,
-            diagnostics: found.diagnostics,
-        }),
+        Ok(found) => Ok(found.into()),
         Err(CatalogError::Invalid { path, text, diagnostics }) => {
-            let origin = path.display().to_string();
-            let notation = Form::of_file(&origin, &text).notation();
-            Ok(Definition { machine: None, notation, origin, text, diagnostics })
+            Ok(Definition::invalid(path.display().to_string(), text, diagnostics))
         }
         Err(error) => Err(error.into()),
     }
@@ -234,21 +229,8 @@ pub(crate) fn is_file(cx: &Context, target: &str) -> bool {
     cx.disk.is_file(&path_of(cx, target))
 }
 
-fn read_definition(cx: &Context, path: &Path, origin: &str) -> Result<Vec<u8>> {
-    let fault = |source| Error::Input { origin: origin.to_owned(), source };
-    read_named(&*cx.disk, path, limits::WORKFLOW_BYTES).map_err(fault)
-}
-
 fn path_of(cx: &Context, target: &str) -> PathBuf {
     cx.env.cwd.clone().unwrap_or_default().join(target)
-}
-
-fn project_if_any(cx: &Context) -> Result<Option<crate::store::Project>> {
-    match cx.project() {
-        Ok(project) => Ok(Some(project)),
-        Err(Error::NoProject { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Whether a definition with this name can only be a file.
@@ -265,7 +247,39 @@ struct Definition {
     diagnostics: Vec<Diagnostic>,
 }
 
+impl From<Found> for Definition {
+    fn from(found: Found) -> Self {
+        Self {
+            notation: found.machine.notation(),
+            origin: origin(&found.origin),
+            machine: Some(found.machine),
+            text: found.text,
+            diagnostics: found.diagnostics,
+        }
+    }
+}
+
 impl Definition {
+    /// One that does not compile.
+    fn invalid(origin: String, text: String, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { machine: None, notation: Form::of_file(&origin, &text).notation(), origin, text, diagnostics }
+    }
+
+    fn report(&self) -> WorkflowReport {
+        let machine = self.machine.as_ref();
+        WorkflowReport {
+            id: machine.map(Machine::id).cloned(),
+            notation: self.notation,
+            origin: self.origin.clone(),
+            states: machine.map(Machine::states).unwrap_or_default().to_vec(),
+            initial: machine.map(Machine::initial).unwrap_or_default().to_vec(),
+            terminal: machine.map(Machine::terminal).unwrap_or_default().to_vec(),
+            gates: machine.map(Machine::gates).unwrap_or_default().to_vec(),
+            transitions: machine.map(Machine::transitions).unwrap_or_default().to_vec(),
+            diagnostics: self.diagnostics.clone(),
+        }
+    }
+
     /// Its machine; an error if it does not compile.
     fn machine(self) -> Result<Machine> {
         let Self { machine, origin, text, diagnostics, .. } = self;
@@ -275,38 +289,22 @@ impl Definition {
 
 /// The id of the workflow in a file: the file's stem, or the directory of a `SKILL.md`.
 pub(crate) fn id_of_file(path: &Path) -> String {
-    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    let file = name(path);
+    let file = name_of(path);
     if file == "SKILL.md" {
-        return path.parent().map(name).unwrap_or_default();
+        return path.parent().map(name_of).unwrap_or_default().to_owned();
     }
-    let suffixes = [".workflow.yaml", ".graph.yaml"];
-    let stem = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix));
-    stem.or_else(|| file.rsplit_once('.').map(|(stem, _)| stem)).unwrap_or(&file).to_owned()
+    // These endings first: the last dot alone would leave `.workflow` in the id.
+    let stem = file.strip_suffix(".workflow.yaml").or_else(|| file.strip_suffix(".graph.yaml"));
+    stem.or_else(|| Some(file.rsplit_once('.')?.0)).unwrap_or(file).to_owned()
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Shipped => "shipped".to_owned(),
         Origin::Project(path) => path.display().to_string(),
-    }
-}
-
-fn report(
-    machine: Option<&Machine>,
-    notation: Notation,
-    origin: String,
-    diagnostics: Vec<Diagnostic>,
-) -> WorkflowReport {
-    WorkflowReport {
-        id: machine.map(|machine| machine.id().clone()),
-        notation,
-        origin,
-        states: machine.map(|machine| machine.states().to_vec()).unwrap_or_default(),
-        initial: machine.map(|machine| machine.initial().to_vec()).unwrap_or_default(),
-        terminal: machine.map(|machine| machine.terminal().to_vec()).unwrap_or_default(),
-        gates: machine.map(|machine| machine.gates().to_vec()).unwrap_or_default(),
-        transitions: machine.map(|machine| machine.transitions().to_vec()).unwrap_or_default(),
-        diagnostics,
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last
 
 /// The error for a run whose files are not in this checkout.
 pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &dyn StoredRun) -> Error {
+    // A sparse checkout leaves the files out although this very branch has them.
     if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;
     }
@@ -41,6 +42,7 @@ pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &dyn StoredRun
 /// The places where git has a version of a run's log with the event `seq`.
 pub(crate) fn places_with(cx: &Context, project: &Project, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let log = run.address(Document::Log).from(project.root());
+    // Every sealed line begins like this, so git can search for the event without reading it.
     cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
 }
 
@@ -55,15 +57,9 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
     let (when, command) = match place {
         GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
         GitRef::Branch(branch) if Some(branch.as_str()) == now => {
-            // `--staged` restores the files even if their removal was staged.
-            let run = quoted(run);
-            let command = format!("git restore --source=HEAD --staged --worktree -- {run}");
-            (format!("the rest is wanted as `{branch}` has it"), command)
+            (format!("the rest is wanted as `{branch}` has it"), restore("HEAD", run))
         }
-        GitRef::Commit(id) => {
-            let command = format!("git restore --source={id} --staged --worktree -- {}", quoted(run));
-            (format!("the rest is wanted as {place} has it"), command)
-        }
+        GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id, run)),
         GitRef::Branch(branch) => {
             (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
         }
@@ -73,4 +69,9 @@ fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
         }
     };
     Alternative::new(when, Suggestion::Shell(command))
+}
+
+/// `--staged` restores the files even if their removal was staged.
+fn restore(source: &str, run: &str) -> String {
+    format!("git restore --source={source} --staged --worktree -- {}", quoted(run))
 }

@@ -41,19 +41,22 @@ impl From<RunSummary> for ListedRun {
 
 /// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
 pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
-    let issue = text.parse::<Issue>().ok().map(|issue| issue.key(None));
-    let is_about = issue.is_some()
-        && (run.issue.as_ref().map(|issue| issue.key(None)) == issue || run.pr.map(|pr| pr.to_string()) == issue);
-    let named = run.issue.as_ref().map(Issue::to_string);
+    if let Ok(issue) = text.parse::<Issue>() {
+        let key = Some(issue.key(None));
+        if run.issue.as_ref().map(|issue| issue.key(None)) == key || run.pr.map(|pr| pr.to_string()) == key {
+            return true;
+        }
+    }
+    let issue = run.issue.as_ref().map(Issue::to_string);
     let texts = [
         Some(run.head.run_id.as_str()),
         Some(run.head.workflow.as_str()),
         run.head.phase.as_ref().map(StateName::as_str),
         run.goal.as_deref(),
         run.feature.as_deref(),
-        named.as_deref(),
+        issue.as_deref(),
         run.head.blocked_reason.as_deref(),
     ];
     let text = text.to_lowercase();
-    is_about || texts.into_iter().flatten().any(|said| said.to_lowercase().contains(&text))
+    texts.into_iter().flatten().any(|shown| shown.to_lowercase().contains(&text))
 }

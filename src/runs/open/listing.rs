@@ -12,19 +12,20 @@ use crate::store::{Presence, Project, StoredRun};
 
 /// The summary of a run that is over, if it follows from `run.yaml` alone; only such a summary may be cached.
 pub(crate) fn to_remember(cx: &Context, project: &Project, run: &dyn StoredRun) -> Option<RunSummary> {
-    for_listing(cx, project, run).ok().filter(Listed::is_over_by_text).map(|listed| listed.summary)
+    let listed = for_listing(cx, project, run).ok()?;
+    if listed.basis == Basis::Text { Some(listed.summary) } else { None }
 }
 
 /// A run as lists show it.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) summary: RunSummary,
-    from: From,
+    basis: Basis,
 }
 
 /// What the summary of a run follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum Basis {
     /// `run.yaml` alone: the run is over.
     Text,
     /// `run.yaml` and the log.
@@ -34,18 +35,13 @@ enum From {
 }
 
 impl Listed {
-    /// Whether the run is over, independently of its log.
-    pub(crate) fn is_over_by_text(&self) -> bool {
-        self.from == From::Text
-    }
-
     /// Whether the summary is the same as long as the run's files are; only such a summary may be cached. That of a run that
     /// is over has to follow from `run.yaml` alone.
     pub(crate) fn follows_from_files(&self) -> bool {
-        match self.from {
-            From::Text => true,
-            From::Files => !self.summary.head.status.is_terminal(),
-            From::More => false,
+        match self.basis {
+            Basis::Text => true,
+            Basis::Files => !self.summary.head.status.is_terminal(),
+            Basis::More => false,
         }
     }
 }
@@ -59,42 +55,43 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
         }
         return careful_summary(cx, project, run);
     };
-    let read = |text| match read_run(run.id(), Some(text)) {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => Err(refusal(cx, project, run, Fault::Empty)),
-        Err(fault) => Err(refusal(cx, project, run, fault)),
+    let text = match read_run(run.id(), Some(text)) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Err(refusal(cx, project, run, Fault::Empty)),
+        Err(fault) => return Err(refusal(cx, project, run, fault)),
     };
-    let text = read(text)?;
     let summary = RunSummary::from(text.document());
     if summary.head.status.is_terminal() {
-        return Ok(Listed { summary, from: From::Text });
+        return Ok(Listed { summary, basis: Basis::Text });
     }
-    // A run that another program made may be one that cannot be adopted. Where git or another program changed the log, its
-    // end alone does not show what else it holds.
-    let Some(shown) = summary.last_seq.filter(|_| !run.is_log_changed()) else {
+    // A run that another program made may be one that cannot be adopted.
+    let Some(shown) = summary.last_seq else { return careful_summary(cx, project, run) };
+    // Where git or another program changed the log, its end alone does not show what else it holds.
+    if run.is_log_changed() {
         return careful_summary(cx, project, run);
-    };
+    }
     if may_wait_for_a_person(&text.document().state) {
         return careful_summary(cx, project, run);
     }
     let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run) };
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
-        return Ok(Listed { summary, from: From::Files });
+        return Ok(Listed { summary, basis: Basis::Files });
     }
-    match reconcile_end(text, &end, Seq(0)).map(|found| found.run) {
-        Ok(Some(current)) if !may_wait_for_a_person(&current.state.document().state) => {
-            Ok(Listed { summary: current.state.document().into(), from: From::More })
-        }
-        // The file was edited, or does not match the log: read everything.
-        _ => careful_summary(cx, project, run),
+    if let Ok(found) = reconcile_end(text, &end, Seq(0))
+        && let Some(current) = found.run
+        && !may_wait_for_a_person(&current.state.document().state)
+    {
+        return Ok(Listed { summary: current.state.document().into(), basis: Basis::More });
     }
+    // The file was edited, or does not match the log: read everything.
+    careful_summary(cx, project, run)
 }
 
 /// The summary from everything that can be read.
 fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
     let view = for_deciding(cx, project, run)?;
     let summary = RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) };
-    Ok(Listed { summary, from: if view.follows_from_files { From::Files } else { From::More } })
+    Ok(Listed { summary, basis: if view.follows_from_files { Basis::Files } else { Basis::More } })
 }
 
 /// Which run it is and where it is. Tells what `run.yaml` alone does not show: that a merge joined two histories, and that a

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::model::{Issue, Remote, RunId, RunSummary};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::reading::{Runs, in_words, read_all};
+use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
 use crate::runs::user_state::git_state;
@@ -66,29 +66,30 @@ pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn St
 /// The run that was started last.
 pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
     let (runs, unreadable) = read_all(cx, project, |run| Some((run.head.created_at, run.head.run_id)))?;
-    let latest = runs.into_iter().max().map(|(_, id)| id);
-    latest.ok_or_else(|| Error::NoActiveRun { unreadable: in_words(&unreadable) })
+    match runs.into_iter().max() {
+        Some((_, id)) => Ok(id),
+        None => Err(Error::NoActiveRun { unreadable: reasons(&unreadable) }),
+    }
 }
 
 /// The run that is about an issue, or about the pull request of that number.
 fn run_about(cx: &Context, project: &Project, given: &str, issue: &Issue) -> Result<Option<RunId>> {
-    let keys = IssueKeys::of(cx, project);
+    let keys = IssueKeys::at(cx, project.root().to_owned());
     let key = keys.key(issue);
-    let is_about = |run: &RunSummary| {
-        let pr = run.pr.map(|pr| pr.to_string());
-        pr.as_ref() == Some(&key) || run.issue.as_ref().is_some_and(|other| keys.key(other) == key)
-    };
-    let runs = Runs::read_open(cx, project)?;
-    let mut found: Vec<RunId> = Vec::new();
-    for run in runs.open() {
-        if is_about(run) {
+    let mut found = Vec::new();
+    for run in Runs::read_open(cx, project)?.open() {
+        if keys.is_about(run, &key) {
             found.push(run.head.run_id.clone());
         }
     }
     if found.is_empty() {
-        // Only runs that are about something can be meant, and few are.
+        // Only runs that are about something can be meant, and few are. Several threads read them, which cannot share the keys.
         let (about, _) = read_all(cx, project, |run| (run.issue.is_some() || run.pr.is_some()).then_some(run))?;
-        found.extend(about.iter().filter(|run| is_about(run)).map(|run| run.head.run_id.clone()));
+        for run in about {
+            if keys.is_about(&run, &key) {
+                found.push(run.head.run_id);
+            }
+        }
     }
     only(given, found)
 }
@@ -96,15 +97,19 @@ fn run_about(cx: &Context, project: &Project, given: &str, issue: &Issue) -> Res
 /// The run whose id begins with `given`, or else ends with it behind a `-`.
 fn run_like(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
     let ids = project.runs().ids()?;
-    let begins = |id: &RunId| id.as_str().starts_with(given);
-    let mut fitting: Vec<RunId> = ids.iter().filter(|id| begins(id)).cloned().collect();
+    // Every id begins with an empty name, which names none of them.
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let (mut fitting, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| id.as_str().starts_with(given));
     let by_end = fitting.is_empty();
     if by_end {
         let end = format!("-{given}");
-        fitting.extend(ids.into_iter().filter(|id| id.as_str().ends_with(&end)));
+        fitting = others;
+        fitting.retain(|id| id.as_str().ends_with(&end));
     }
-    if given.is_empty() || fitting.len() < 2 {
-        return Ok(if given.is_empty() { None } else { fitting.pop() });
+    if fitting.len() < 2 {
+        return Ok(fitting.pop());
     }
     let runs = Runs::read_open(cx, project)?;
     let mut open = fitting.clone();
@@ -112,6 +117,7 @@ fn run_like(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> R
     open.retain(|id| {
         runs.open().any(|run| run.head.run_id == *id) || runs.unreadable.iter().any(|run| run.run_id == id.as_str())
     });
+    // A record in the wrong run stays there, so to write an end of an id must fit one run alone.
     let is_sure = purpose == Purpose::Read || !by_end;
     match open.as_slice() {
         [one] if is_sure => Ok(Some(one.clone())),
@@ -154,12 +160,7 @@ pub(crate) struct IssueKeys<'a> {
 }
 
 impl<'a> IssueKeys<'a> {
-    /// The keys of the issues of a project.
-    pub(crate) fn of(cx: &'a Context, project: &Project) -> Self {
-        Self::at(cx, project.root().to_owned())
-    }
-
-    /// As [`Self::of`], for the project that is or will be at `root`.
+    /// The keys of the issues of the project that is or will be at `root`.
     pub(crate) fn at(cx: &'a Context, root: PathBuf) -> Self {
         Self { cx, root, remote: OnceCell::new() }
     }
@@ -169,7 +170,12 @@ impl<'a> IssueKeys<'a> {
         if !issue.is_address() {
             return issue.key(None);
         }
-        let remote = || self.cx.git.remote(&self.root, || git_state(self.cx, &self.root));
-        issue.key(self.remote.get_or_init(remote).as_ref())
+        let remote = self.remote.get_or_init(|| self.cx.git.remote(&self.root, || git_state(self.cx, &self.root)));
+        issue.key(remote.as_ref())
+    }
+
+    /// Whether a run is about the issue with this key, or about the pull request of that number.
+    fn is_about(&self, run: &RunSummary, key: &str) -> bool {
+        run.pr.is_some_and(|pr| pr.to_string() == key) || run.issue.as_ref().is_some_and(|issue| self.key(issue) == key)
     }
 }

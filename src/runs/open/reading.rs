@@ -1,5 +1,6 @@
 //! Reads many runs: all of them, or those that are not over.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +16,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::noted_runs;
 use crate::runs::open::listing::{Listed, for_listing};
-use crate::store::{MaybeOpen, Project, StoredRun};
+use crate::store::{Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -72,36 +73,18 @@ fn read_within<T: Send>(
     ids: &[RunId],
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<Read<T>> {
-    let read = &|ids: &[RunId]| -> Result<Read<T>> {
-        let mut all = Read { picked: Vec::new(), unreadable: Vec::new(), passed_over: 0 };
-        for (nth, some) in ids.chunks(RUNS_AT_ONCE).enumerate() {
-            // The first ones are read in any case: among them are those that the caller's session holds.
-            if nth > 0 && budget.is_spent() {
-                all.passed_over = ids.len() - nth * RUNS_AT_ONCE;
-                break;
-            }
-            project.runs().each(some, &mut |id, run| {
-                match run.map_err(Error::from).and_then(|run| read(&*run)) {
-                    Ok(taken) => all.picked.extend(taken),
-                    // The files are on another branch, so the run is not listed here.
-                    Err(Error::Elsewhere { .. }) => {}
-                    Err(error) => {
-                        all.unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() });
-                    }
-                }
-            })?;
-        }
-        Ok(all)
-    };
     let useful = ids.len() / RUNS_A_THREAD;
     let threads = if useful < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(useful) };
-    // Dealt one by one, so that each thread begins with the first ones.
-    let dealt = &|nth: usize| ids.iter().skip(nth).step_by(threads).cloned().collect::<Vec<_>>();
     let mut processors = Processors::default();
+    let read = &read;
     let mut all = thread::scope(|scope| {
-        let others = (1..threads).map(|nth| scope.spawn(move || read(&dealt(nth))));
-        let others: Vec<_> = others.inspect(|_| processors.leave()).collect();
-        let mut all = if threads == 1 { read(ids)? } else { read(&dealt(0))? };
+        let mut others = Vec::new();
+        for nth in 1..threads {
+            others.push(scope.spawn(move || read_in_turn(budget, project, &every_nth(ids, nth, threads), read)));
+            processors.leave();
+        }
+        let own = if threads == 1 { Cow::Borrowed(ids) } else { Cow::Owned(every_nth(ids, 0, threads)) };
+        let mut all = read_in_turn(budget, project, &own, read)?;
         for other in others {
             let more = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
             all.picked.extend(more.picked);
@@ -110,7 +93,39 @@ fn read_within<T: Send>(
         }
         Ok::<_, Error>(all)
     })?;
+    // The threads end in any order.
     all.unreadable.sort_by(|a, b| a.run_id.cmp(&b.run_id));
+    Ok(all)
+}
+
+/// The ids for one of several threads. They are dealt one by one, so that each thread begins with the first ones.
+fn every_nth(ids: &[RunId], first: usize, threads: usize) -> Vec<RunId> {
+    ids.iter().skip(first).step_by(threads).cloned().collect()
+}
+
+/// As [`read_within`], in one thread.
+fn read_in_turn<T>(
+    budget: &Budget,
+    project: &Project,
+    ids: &[RunId],
+    read: &impl Fn(&dyn StoredRun) -> Result<Option<T>>,
+) -> Result<Read<T>> {
+    let mut all = Read { picked: Vec::new(), unreadable: Vec::new(), passed_over: 0 };
+    for (nth, some) in ids.chunks(RUNS_AT_ONCE).enumerate() {
+        // The first ones are read in any case: among them are those that the caller's session holds.
+        if nth > 0 && budget.is_spent() {
+            all.passed_over = ids.len() - nth * RUNS_AT_ONCE;
+            break;
+        }
+        project.runs().each(some, &mut |id, run| {
+            match run.map_err(Error::from).and_then(|run| read(&*run)) {
+                Ok(taken) => all.picked.extend(taken),
+                // The files are on another branch, so the run is not listed here.
+                Err(Error::Elsewhere { .. }) => {}
+                Err(error) => all.unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
+            }
+        })?;
+    }
     Ok(all)
 }
 
@@ -128,51 +143,40 @@ pub(crate) struct Runs {
 impl Runs {
     /// All runs that are not over, and possibly some others.
     pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
-        let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
-        let worth = found.is_much();
-        Self::read(cx, project, found, worth)
+        Self::read(cx, project, false)
     }
 
     /// As [`Self::read_open`], for commands that write: updates the store's cache even for few runs.
     pub(crate) fn read_open_and_remember(cx: &Context, project: &Project) -> Result<Self> {
-        let found = project.runs().maybe_open(cx.outside(project).as_deref())?;
-        let worth = found.is_news() || found.is_much();
-        Self::read(cx, project, found, worth)
+        Self::read(cx, project, true)
     }
 
-    fn read(cx: &Context, project: &Project, mut found: MaybeOpen, remember: bool) -> Result<Self> {
+    fn read(cx: &Context, project: &Project, remembers_few: bool) -> Result<Self> {
+        // The stamps are taken before the runs are read: a list that is older than its stamps would hide a change.
+        let mut found = project.runs().maybe_open(cx.outside(project).as_deref())?;
+        // To read few runs costs less than to write a file, and a command that only reads should leave no file behind then.
+        let remember = found.is_much() || remembers_few && found.is_news();
+        let Read { picked, unreadable, passed_over } = read_listed(cx, project, found.ids.clone())?;
+        let mut summaries = if remember { found.known.clone() } else { std::mem::take(&mut found.known) };
         let mut to_cache = HashMap::new();
-        let mut runs = Self::read_of(cx, project, found.ids.clone(), |listed| {
+        for listed in picked {
             if remember && listed.follows_from_files() {
                 to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
             }
-        })?;
-        let known = if remember { found.known.clone() } else { std::mem::take(&mut found.known) };
-        runs.summaries.extend(known);
-        newest_first(&mut runs.summaries);
+            summaries.push(listed.summary);
+        }
+        newest_first(&mut summaries);
         if remember {
             project.runs().remember(found, &|id| to_cache.get(id).cloned());
         }
-        Ok(runs)
-    }
-
-    /// Reads these runs. `look` gets each one.
-    fn read_of(cx: &Context, project: &Project, ids: Vec<RunId>, look: impl FnMut(&Listed)) -> Result<Self> {
-        let budget = &cx.options.budget;
-        let ids = if budget.is_whole() { ids } else { most_wanted_first(cx, project, ids) };
-        let Read { picked, unreadable, passed_over } =
-            read_within(budget, project, &ids, |run| for_listing(cx, project, run).map(Some))?;
-        picked.iter().for_each(look);
-        let mut summaries: Vec<_> = picked.into_iter().map(|listed| listed.summary).collect();
-        newest_first(&mut summaries);
         Ok(Self { summaries, unreadable, passed_over })
     }
 
     /// Reads a run again that has changed since these were read.
     pub(super) fn read_again(&mut self, cx: &Context, project: &Project, id: &RunId) -> Result<()> {
-        let again = Self::read_of(cx, project, vec![id.clone()], |_| {})?;
+        let again = read_listed(cx, project, vec![id.clone()])?;
         self.summaries.retain(|run| run.head.run_id != *id);
-        self.summaries.extend(again.summaries);
+        self.summaries.extend(again.picked.into_iter().map(|listed| listed.summary));
         newest_first(&mut self.summaries);
         self.unreadable.extend(again.unreadable);
         Ok(())
@@ -182,6 +186,12 @@ impl Runs {
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
     }
+}
+
+fn read_listed(cx: &Context, project: &Project, ids: Vec<RunId>) -> Result<Read<Listed>> {
+    let budget = &cx.options.budget;
+    let ids = if budget.is_whole() { ids } else { most_wanted_first(cx, project, ids) };
+    read_within(budget, project, &ids, |run| for_listing(cx, project, run).map(Some))
 }
 
 fn newest_first(runs: &mut [RunSummary]) {
@@ -201,8 +211,12 @@ fn most_wanted_first(cx: &Context, project: &Project, mut ids: Vec<RunId>) -> Ve
 
 /// How many runs were not looked at, in words; `None` if all were.
 pub(crate) fn passed_over_in_words(passed_over: usize) -> Option<String> {
-    let runs = if passed_over == 1 { "run was" } else { "runs were" };
-    (passed_over > 0).then(|| format!("{passed_over} {runs} not looked at within 0.5 s; `flow list` shows them"))
+    let runs = match passed_over {
+        0 => return None,
+        1 => "run was",
+        _ => "runs were",
+    };
+    Some(format!("{passed_over} {runs} not looked at within 0.5 s; `flow list` shows them"))
 }
 
 /// A run that cannot be read.
@@ -214,7 +228,8 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-pub(super) fn in_words(unreadable: &[Unreadable]) -> Vec<String> {
+/// Which runs cannot be read, and why, for an error.
+pub(super) fn reasons(unreadable: &[Unreadable]) -> Vec<String> {
     unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect()
 }
 

@@ -61,7 +61,11 @@ pub(in crate::runs) fn recap_with(
         None => {
             let log = log()?;
             let is_whole = log.skipped.is_empty() && log.gaps().is_empty() && log.doubles().is_empty();
-            Recap::of(log.events()).filter(|_| is_whole && joined(&log).is_none())?
+            // A fold does not tell what a damaged or joined log lacks, and a recap of it would go on hiding that.
+            if !is_whole || joined(&log).is_some() {
+                return None;
+            }
+            Recap::of(log.events())?
         }
     };
     events.iter().try_for_each(|event| recap.take(event))?;
@@ -98,8 +102,13 @@ pub(in crate::runs) fn pinned_by_recap(project: &Project, run: &dyn StoredRun) -
 
 /// The fold of the log from the recap `text`, with the log's end from there; `None` if that does not count.
 fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>> {
-    let Some(mut recap) = Recap::read(text).filter(|_| !run.is_log_changed()) else { return Ok(None) };
+    let Some(mut recap) = Recap::read(text) else { return Ok(None) };
+    // The recap tells of a past that git or another program may have changed.
+    if run.is_log_changed() {
+        return Ok(None);
+    }
     let Some(end) = run.end(recap.seq())?.filter(|end| end.ordered && !end.has_others) else { return Ok(None) };
+    // A recap that the log does not name is stale, torn or another program's.
     let named = end.at.as_ref().filter(|at| at.seq == recap.seq()).and_then(|at| at.recap.as_ref());
     if named.is_none_or(|named| *named != Recap::digest_of(text)) {
         return Ok(None);
@@ -117,7 +126,11 @@ pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn Sto
     // Read the log after run.yaml, so that it is never behind it.
     let Some((recap, end)) = caught_up(&kept, run)? else { return Ok(None) };
     let from = end.at.as_ref().map(|at| at.seq);
-    let Some(shown) = text.document().state.last_seq.filter(|&shown| Some(shown) >= from) else { return Ok(None) };
+    let Some(shown) = text.document().state.last_seq else { return Ok(None) };
+    // A `run.yaml` from before the recap was put back: what happened since is not in it.
+    if Some(shown) < from {
+        return Ok(None);
+    }
     let Ok(found) = reconcile_end(text, &end.after(shown), noted) else { return Ok(None) };
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let mut notes = Vec::new();

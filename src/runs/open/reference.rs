@@ -62,16 +62,16 @@ pub(in crate::runs) fn named(
     if place.as_os_str().is_empty() || !is_inside(&place) {
         return if is_path(reference) { Named::Outside } else { Named::Text };
     }
-    match at(cx, &project.root().join(&place)) {
-        Presence::There { bytes } => Named::InProject { bytes },
-        Presence::Missing if is_path(reference) => Named::Missing,
-        Presence::Missing | Presence::Unknown => Named::Text,
+    match path_state(cx, &project.root().join(&place)) {
+        PathState::There { bytes } => Named::InProject { bytes },
+        PathState::Missing if is_path(reference) => Named::Missing,
+        PathState::Missing | PathState::Unknown => Named::Text,
     }
 }
 
 /// Whether something is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runs) enum Presence {
+pub(in crate::runs) enum PathState {
     /// Yes; a file has a length.
     There {
         bytes: Option<u64>,
@@ -82,12 +82,12 @@ pub(in crate::runs) enum Presence {
 }
 
 /// Whether something is at `path`. It is only looked at, so links are followed.
-pub(in crate::runs) fn at(cx: &Context, path: &Path) -> Presence {
+pub(in crate::runs) fn path_state(cx: &Context, path: &Path) -> PathState {
     match cx.disk.look(path, Links::Follow) {
-        Ok(stat) => Presence::There { bytes: (stat.kind == FileType::RegularFile).then_some(stat.len) },
+        Ok(stat) => PathState::There { bytes: (stat.kind == FileType::RegularFile).then_some(stat.len) },
         Err(errno) => match io::Error::from(errno).kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => Presence::Missing,
-            _ => Presence::Unknown,
+            ErrorKind::NotFound | ErrorKind::NotADirectory => PathState::Missing,
+            _ => PathState::Unknown,
         },
     }
 }
@@ -100,16 +100,18 @@ pub(in crate::runs) fn is_web(text: &str) -> bool {
 /// `docs/plan.md` and `test.log:12` are paths; `ci/17`, `v1.2`, `acme/widgets#42` and `main` could be anything.
 pub(in crate::runs) fn is_path(reference: &str) -> bool {
     let place = without_line(reference);
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+~=,%".contains(c);
-    if !place.chars().all(is_plain) {
+    if !place.chars().all(|c| c.is_alphanumeric() || "/._-+~=,%".contains(c)) {
         return false;
     }
-    let begins = ["/", "./", "../"].iter().any(|beginning| place.starts_with(beginning));
+    if place.starts_with('/') || place.starts_with("./") || place.starts_with("../") {
+        return true;
+    }
     let name = place.rsplit('/').next().unwrap_or(place);
-    begins || name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && is_ending(ending))
+    matches!(name.rsplit_once('.'), Some((stem, ending)) if !stem.is_empty() && is_ending(ending))
 }
 
 fn is_ending(ending: &str) -> bool {
+    // It begins with a letter, so that a version such as `v1.2` is not a path.
     ending.len() <= ENDING
         && ending.starts_with(|first: char| first.is_ascii_alphabetic())
         && ending.bytes().all(|letter| letter.is_ascii_alphanumeric())

@@ -32,6 +32,19 @@ impl<'a> SameWork<'a> {
         self.pr = self.pr.filter(|pr| before.pr != Some(*pr));
         self
     }
+
+    /// What `other` is about as well, such as `issue 42`. `key` is that of the issue here.
+    fn shared_with(&self, other: &RunSummary, keys: &IssueKeys<'_>, key: Option<&str>) -> Option<String> {
+        if let (Some(key), Some(issue)) = (key, &other.issue)
+            && keys.key(issue) == key
+        {
+            return Some(format!("issue {key}"));
+        }
+        // Runs of two workflows may be about one pull request, for example its review and its merge.
+        let pr = self.pr?;
+        let is_same = other.pr == Some(pr) && other.head.workflow.as_str() == self.workflow;
+        if is_same { Some(format!("pull request {pr}")) } else { None }
+    }
 }
 
 /// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that
@@ -46,24 +59,23 @@ pub(crate) fn refuse_second_run(
         return Ok(());
     }
     let runs = Runs::read_open(cx, project)?;
-    let keys = IssueKeys::of(cx, project);
+    let keys = IssueKeys::at(cx, project.root().to_owned());
     let key = work.issue.as_ref().map(|issue| keys.key(issue));
-    let same_issue = |other: &RunSummary| key.is_some() && other.issue.as_ref().map(|issue| keys.key(issue)) == key;
-    let word = work.issue.as_ref().filter(|issue| !issue.is_address()).map(|issue| issue.to_string());
-    let word = word.or_else(|| work.pr.map(|pr| pr.to_string())).unwrap_or_default();
+    let word = match (&work.issue, work.pr) {
+        (Some(issue), _) if !issue.is_address() => issue.to_string(),
+        (_, Some(pr)) => pr.to_string(),
+        // Other runs may name the issue by its number, so no text is in all of them.
+        _ => String::new(),
+    };
     refuse_left_out_run(cx, project, run, &word, |other| {
-        let other = RunSummary::from(other);
-        same_issue(&other) || work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow
+        work.shared_with(&RunSummary::from(other), &keys, key.as_deref()).is_some()
     })?;
-    let same_pr =
-        |other: &RunSummary| work.pr.is_some() && other.pr == work.pr && other.head.workflow.as_str() == work.workflow;
-    for other in runs.open().filter(|other| Some(&other.head.run_id) != run) {
-        let about = match (same_issue(other), same_pr(other)) {
-            (true, _) => format!("issue {}", key.as_deref().unwrap_or_default()),
-            (_, true) => format!("pull request {}", work.pr.unwrap_or_default()),
-            _ => continue,
-        };
-        return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
+    for other in runs.open() {
+        if Some(&other.head.run_id) != run
+            && let Some(about) = work.shared_with(other, &keys, key.as_deref())
+        {
+            return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
+        }
     }
     Ok(())
 }

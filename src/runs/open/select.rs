@@ -5,7 +5,7 @@ use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
-use crate::runs::open::reading::{Runs, in_words, is_own};
+use crate::runs::open::reading::{Runs, is_own, reasons};
 use crate::store::{Project, StoredRun};
 
 /// The run that a reading command is about.
@@ -42,7 +42,7 @@ impl<'a> Candidates<'a> {
             return Self { runs: own, of: " of this session".to_owned() };
         }
         if let Some(head) = head {
-            let here: Vec<_> = runs.open().filter(|run| run.branch.as_ref().is_some_and(|at| head.is_at(at))).collect();
+            let here: Vec<_> = runs.open().filter(|run| matches!(&run.branch, Some(at) if head.is_at(at))).collect();
             if !here.is_empty() {
                 return Self { runs: here, of: format!(" of branch {}", head.name().unwrap_or_default()) };
             }
@@ -54,15 +54,15 @@ impl<'a> Candidates<'a> {
     fn only(&self, runs: &Runs) -> Result<&'a RunSummary> {
         match self.runs.as_slice() {
             [only] => Ok(only),
-            [] => Err(Error::NoActiveRun { unreadable: in_words(&runs.unreadable) }),
+            [] => Err(Error::NoActiveRun { unreadable: reasons(&runs.unreadable) }),
             several => {
                 Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.head.run_id.clone()).collect() })
             }
         }
     }
 
-    /// The newest: an active run before a blocked one, one that nobody else holds before one that is held, and then the
-    /// one that changed last.
+    /// The newest: an active run before a blocked one, one that no other session holds before one that is held, and then
+    /// the one that changed last.
     fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
         let run = *self.runs.iter().max_by_key(|run| {
             let is_free = run.session.is_none() || is_own(run, session);
@@ -147,8 +147,9 @@ fn meant_in(cx: &Context, project: &Project, named: Option<&str>, session: Optio
         let (run_id, is_sure) = (run.head.run_id.clone(), doubt.is_none());
         return Ok(MeantRun { run_id, is_sure, why: doubt.or_else(|| Some("the open run".to_owned())) });
     }
+    // One of these may be open, and then the latest run is not the one that is meant.
     if !runs.unreadable.is_empty() {
-        return Err(Error::NoActiveRun { unreadable: in_words(&runs.unreadable) });
+        return Err(Error::NoActiveRun { unreadable: reasons(&runs.unreadable) });
     }
     let run_id = latest_run(cx, project)?;
     Ok(MeantRun { run_id, is_sure: false, why: Some("no run is open; this one is the latest".to_owned()) })
@@ -178,6 +179,7 @@ pub(crate) fn select_run_to_write(
     let runs = Runs::read_open_and_remember(cx, project)?;
     let head = cx.git.head(project.root());
     let run = Candidates::among(&runs, session, head.as_ref()).only(&runs)?;
+    // What the session holds is meant in any case.
     match runs.unreadable.first() {
         Some(unreadable) if !is_own(run, session) => {
             let unreadable = unreadable.run_id.clone();

@@ -53,7 +53,9 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     with_earlier(&mut history, run, &log)?;
     follows_from_files &= is_own(&log);
     // A run of another program is adopted by the next writer, with the gates of its workflow.
-    if let Some(machine) = machine.as_ref().filter(|_| log.events().next().is_none()) {
+    if let Some(machine) = &machine
+        && log.events().next().is_none()
+    {
         history.foresee_gates(machine);
     }
     Ok(View {
@@ -86,27 +88,33 @@ fn is_own(log: &LogScan) -> bool {
 fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attempt>> {
     let mut attempts = Vec::new();
     for (number, name) in run.activity_names()? {
-        let known = history.attempts().iter().any(|attempt| attempt.number == number);
-        let text = if known { None } else { run.activity(&name).ok().flatten() };
-        let activity = text
-            .filter(|text| text.len() <= limits::ACTIVITY_BYTES)
-            .and_then(|text| crate::codec::parse_value(&text).ok())
-            .and_then(|value| Activity::new(value.as_object()?.clone()).ok());
-        if let Some(activity) = activity {
-            attempts.push(Attempt {
-                number,
-                id: activity.id().to_string(),
-                phase: activity.phase(),
-                status: activity.status(),
-                exit_code: activity.exit_code(),
-                summary: activity.summary().or(activity.name()).map(str::to_owned),
-                evidence: activity.evidence().map(str::to_owned).collect(),
-                settles: Vec::new(),
-                approval: None,
-                at: None,
-                seq: None,
-            });
+        // The log comes before the file: people may have edited that.
+        if history.attempts().iter().any(|attempt| attempt.number == number) {
+            continue;
         }
+        let Some(activity) = activity_of(run, &name) else { continue };
+        attempts.push(Attempt {
+            number,
+            id: activity.id().to_string(),
+            phase: activity.phase(),
+            status: activity.status(),
+            exit_code: activity.exit_code(),
+            summary: activity.summary().or(activity.name()).map(str::to_owned),
+            evidence: activity.evidence().map(str::to_owned).collect(),
+            settles: Vec::new(),
+            approval: None,
+            at: None,
+            seq: None,
+        });
     }
     Ok(attempts)
+}
+
+/// The activity in a file; `None` if it is not one.
+fn activity_of(run: &dyn StoredRun, name: &str) -> Option<Activity> {
+    let text = run.activity(name).ok()??;
+    if text.len() > limits::ACTIVITY_BYTES {
+        return None;
+    }
+    Activity::new(crate::codec::parse_value(&text).ok()?.as_object()?.clone()).ok()
 }

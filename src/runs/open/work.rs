@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::model::RunId;
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::open::reading::Runs;
 use crate::store::Project;
 
@@ -37,10 +37,7 @@ impl OpenWork {
     /// # Errors
     /// When the project cannot be used.
     pub(crate) fn find(cx: &Context) -> Result<Option<Self>> {
-        match Self::read(cx) {
-            Err(Error::NoProject { .. }) => Ok(None),
-            work => work.map(Some),
-        }
+        cx.project_if_any()?.map(|project| Self::of(cx, project)).transpose()
     }
 
     /// Reads a run again, which this process may have changed.

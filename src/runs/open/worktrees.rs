@@ -31,24 +31,22 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     if cx.env.flow_dir.is_some() && cx.options.project.is_none() {
         return Vec::new();
     }
-    let root = match cx.project() {
-        Ok(project) => project.root().to_owned(),
-        Err(_) => match cx.root_to_be() {
-            Ok(root) => root,
-            Err(_) => return Vec::new(),
-        },
-    };
+    let Ok(root) = cx.root_of(cx.project().ok().as_ref()) else { return Vec::new() };
     let Some(top) = cx.git.top(&root) else { return Vec::new() };
     let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
-    // Collecting the components drops an empty last part.
-    let roots = cx.git.other_worktrees(&root).into_iter().map(|top| top.join(&below).components().collect());
-    roots
-        .filter(|root: &PathBuf| cx.disk.is_dir(&Project::path_in(root)))
-        .map(|root| (root.clone(), cx.in_project(&root)))
-        .collect()
+    let mut others = Vec::new();
+    for top in cx.git.other_worktrees(&root) {
+        // Collecting the components drops an empty last part.
+        let root: PathBuf = top.join(&below).components().collect();
+        if cx.disk.is_dir(&Project::path_in(&root)) {
+            let there = cx.in_project(&root);
+            others.push((root, there));
+        }
+    }
+    others
 }
 
-/// How many runs of another worktree are named where nobody asked for them.
+/// How many runs of another worktree are named without being asked for.
 pub(crate) const RUNS_NAMED: usize = 5;
 
 /// How many runs to name of each other worktree: all that are asked for, else a few.
@@ -79,17 +77,23 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
 fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Option<String>)> {
     let project = cx.project()?;
     let runs = Runs::read_open(cx, &project)?;
-    let unreadable = runs.unreadable.first().map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
-    let missing = unreadable.or_else(|| passed_over_in_words(runs.passed_over));
+    let missing = match runs.unreadable.first() {
+        Some(run) => Some(format!("{} cannot be read: {}", run.run_id, run.reason)),
+        None => passed_over_in_words(runs.passed_over),
+    };
     Ok((runs.open().cloned().map(ListedRun::from).collect(), missing))
 }
 
 /// Another worktree that has the run `id`.
 pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
     let id = RunId::new(id).ok()?;
-    let has = |cx: &Context| {
-        let run = cx.project().and_then(|project| Ok(project.runs().open(&id)?));
-        run.is_ok_and(|run| run.presence() != Presence::Away)
-    };
-    in_other_worktrees(cx).into_iter().find(|(_, cx)| has(cx)).map(|(path, _)| path)
+    for (path, cx) in in_other_worktrees(cx) {
+        if let Ok(project) = cx.project()
+            && let Ok(run) = project.runs().open(&id)
+            && run.presence() != Presence::Away
+        {
+            return Some(path);
+        }
+    }
+    None
 }

@@ -5,22 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::digest;
-use crate::disk::replace_unflushed;
 use crate::model::{SessionId, Timestamp};
 use crate::runs::context::Context;
-use crate::runs::user_state::{make_user_state, user_state};
+use crate::runs::user_state::{UserNote, make_user_state};
 
-const BEGINS: &str = "session-";
-const ENDS: &str = ".json";
-/// Largest note, in bytes.
-const NOTE_BYTES: usize = 8 << 10;
+/// The kind of these notes.
+const KIND: &str = "session";
 /// After how long a note is forgotten, in milliseconds: 30 days.
 const KEPT: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// A note in the user's state directory: `session-<digest of the session>.json`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct SessionNote {
     session: String,
     /// The project; none where the session called a hook without one.
     #[serde(default)]
@@ -48,13 +44,15 @@ impl Context {
     #[must_use]
     pub fn in_project_of_session(self) -> (Self, Option<PathBuf>) {
         let is_named = self.options.project.is_some() || self.env.flow_dir.is_some();
-        let Some(session) = self.named_session().filter(|_| !is_named && self.finds_no_project()) else {
-            return (self, None);
-        };
-        match noted_project(&self, &session) {
-            Some(project) if self.in_project(&project).project().is_ok() => (self.in_project(&project), Some(project)),
-            _ => (self, None),
+        if !is_named
+            && let Some(session) = self.named_session()
+            && self.finds_no_project()
+            && let Some(project) = noted_project(&self, &session)
+            && self.in_project(&project).project().is_ok()
+        {
+            return (self.in_project(&project), Some(project));
         }
+        (self, None)
     }
 }
 
@@ -78,15 +76,17 @@ fn keep(cx: &Context, session: &SessionId, project: Option<&Path>) -> bool {
     let Ok(dir) = make_user_state(cx) else { return false };
     let now = cx.now();
     for name in dir.names().unwrap_or_default() {
-        let is_note = name.starts_with(BEGINS) && name.ends_with(ENDS);
-        let changed = || dir.look(&name).ok().and_then(|stat| Timestamp::of_unix(stat.changed.0));
-        if is_note && changed().is_some_and(|changed| changed.milliseconds_until(now) > KEPT) {
+        if UserNote::is_name(KIND, &name)
+            && let Ok(stat) = dir.look(&name)
+            && let Some(changed) = Timestamp::of_unix(stat.changed.0)
+            && changed.milliseconds_until(now) > KEPT
+        {
+            // Nothing else removes these notes: a host does not say that a session will never be resumed.
             let _ = dir.remove(&name);
         }
     }
-    let note = Note { session: session.to_string(), project: project.map(Path::to_owned) };
-    let text = serde_json::to_string(&note).unwrap_or_default();
-    replace_unflushed(&dir, &name_of(session), &text).is_ok()
+    let note = SessionNote { session: session.to_string(), project: project.map(Path::to_owned) };
+    UserNote::about(KIND, session.as_str()).write_in(&dir, &note)
 }
 
 /// The project that was noted for the session.
@@ -94,11 +94,7 @@ pub(crate) fn noted_project(cx: &Context, session: &SessionId) -> Option<PathBuf
     note_of(cx, session)?.project.filter(|project| project.is_absolute())
 }
 
-fn note_of(cx: &Context, session: &SessionId) -> Option<Note> {
-    let text = user_state(cx)?.read_text(&name_of(session), NOTE_BYTES).ok()??;
-    serde_json::from_str(&text).ok().filter(|note: &Note| note.session == session.as_str())
-}
-
-fn name_of(session: &SessionId) -> String {
-    format!("{BEGINS}{}{ENDS}", digest(session.as_str().as_bytes()))
+fn note_of(cx: &Context, session: &SessionId) -> Option<SessionNote> {
+    let note: SessionNote = UserNote::about(KIND, session.as_str()).read(cx)?;
+    if note.session == session.as_str() { Some(note) } else { None }
 }

@@ -51,13 +51,13 @@ pub struct WorkflowAdoptReport {
 /// The definition that the run is to follow.
 fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
     let Some(from) = from else {
-        let found = cx.catalog(Some(project)).find(run.workflow.as_str()).map_err(|error| match error {
-            CatalogError::Unknown { .. } => {
-                Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() }
+        return match cx.catalog(Some(project)).find(run.workflow.as_str()) {
+            Ok(found) => Ok(found.machine),
+            Err(CatalogError::Unknown { .. }) => {
+                Err(Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() })
             }
-            error => error.into(),
-        });
-        return Ok(found?.machine);
+            Err(error) => Err(error.into()),
+        };
     };
     let machine = workflow_machine(cx, from, &[])?;
     if *machine.id() != run.workflow {
@@ -87,6 +87,7 @@ pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAd
             if let EventKind::WorkflowAdopted(adopted) = &kind {
                 differences.clone_from(&adopted.differences);
             }
+            // The claim comes first in the log: it gives the caller the right to the change.
             tx.replace_dead_holder()?;
             tx.append(kind, None)?;
             tx.commit()?;

@@ -95,12 +95,12 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let run = select_run_to_write(cx, &project, run, None)?;
     let view = for_reading(cx, &project, &*run)?;
     let state = view.history.state();
-    let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
     let machine = view.machine.as_ref();
     if state.status().is_terminal() && held_by(state, machine).is_empty() {
-        return Err(refused(Refusal::Terminal { status: state.status() }));
+        return Err(Error::refused(run.id(), Refusal::Terminal { status: state.status() }));
     }
-    let phase = gate_to_decide(state, machine, Some(&view.history)).map_err(refused)?;
+    let phase =
+        gate_to_decide(state, machine, Some(&view.history)).map_err(|refusal| Error::refused(run.id(), refusal))?;
     let mut records: Vec<Attempt> = view.history.attempts().to_vec();
     records.retain(|attempt| attempt.phase.as_ref() == Some(&phase));
     records.drain(..records.len().saturating_sub(RECORDS));
@@ -111,6 +111,7 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
         description: machine.and_then(|machine| machine.state(&phase)?.description.clone()),
         status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
         records,
+        // The log may be ahead of run.yaml, and the other way round if it lost its end.
         last_seq: state.document().state.last_seq.unwrap_or_default().max(view.log.last_seq()),
         phase,
     })
@@ -128,11 +129,15 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     // A person acts for themselves, whatever session the environment names.
     let caller = Caller::default();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), None)?;
-    let asked = serde_json::json!([request.approves, request.reason]).to_string();
-    let asked = request.id.as_ref().map(|_| TextDigest(digest(asked.as_bytes())));
+    // Only a request with an id can be a retry, so only that is compared with a later one.
+    let asked = request.id.as_ref().map(|_| {
+        let content = serde_json::json!([request.approves, request.reason]).to_string();
+        TextDigest(digest(content.as_bytes()))
+    });
     let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
     let approval = Approval { by, how: request.how, seen: request.seen };
     transact(cx, &project, &*run, caller, now, |tx| {
+        // First of all: a retry has seen an older event than its own first try has written.
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
             return Ok(report_of(tx, seq, &record, true));
         }
@@ -143,7 +148,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
             reason: request.reason.clone(),
             approval: approval.clone(),
             request: asked.clone(),
-            number: tx.next_number(&id)?,
+            number: tx.next_number(None, &id)?,
             now,
         };
         let Decision::Commit(kind) = tx.decide(Command::Decide(Box::new(decision)))? else {
@@ -164,8 +169,8 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
     if seen > last {
         return tx.refuse_moved_on(Some(seen));
     }
-    let newer = tx.run.end(seen)?.map(|end| end.newer).unwrap_or_default();
-    for event in newer {
+    let Some(end) = tx.run.end(seen)? else { return Ok(()) };
+    for event in end.newer {
         if !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_)) {
             return Err(tx.refused(Refusal::MovedOn { seen, last }));
         }

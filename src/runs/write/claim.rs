@@ -69,6 +69,7 @@ pub(crate) fn presence(cx: &Context, project: &Project, held: Option<&Hold>, cal
         return Ok(Presence::Free);
     }
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
+    // Looked up last: it reads the processes above this one.
     if caller.session.is_none() && evidence.is_some() && cx.holder()? == evidence {
         return Ok(Presence::Free);
     }

@@ -14,9 +14,12 @@ const WAIT: Duration = Duration::from_secs(2);
 
 /// Why a path cannot be a journal. The path may come from a cloned `run.yaml`, so it must not lead to other files.
 pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
-    let below = |name: &str| journal.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
-    if below(".git") || below(".flow") {
-        return Some("a journal cannot be inside .git or .flow");
+    for part in journal.components() {
+        let part = part.as_os_str();
+        // Some file systems take `.GIT` for `.git`.
+        if part.eq_ignore_ascii_case(".git") || part.eq_ignore_ascii_case(".flow") {
+            return Some("a journal cannot be inside .git or .flow");
+        }
     }
     if !journal.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
         return Some("a journal is a Markdown file and ends in .md");
@@ -71,28 +74,27 @@ fn append(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp, on
     if let Err(left_out) = cx.refuse_left_out(project.root(), &path) {
         return Some(format!("the journal {path} was not updated: {}", left_out.one_line()));
     }
-    let mut edit = |text: Option<&str>| match text {
-        Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),
-        text => append_artifact(text, &head, &artifact),
-    };
     let place = DocumentPlace {
         disk: &*cx.disk,
         root: project.root(),
         relative: &relative,
         limit: limits::JOURNAL_BYTES,
+        // The original scripts take this lock, too.
         guard: Guard::LockFile,
         wait: WAIT,
         copy_of: None,
         digest,
     };
-    let written = update_document(&place, &mut edit);
-    written.err().map(|error| {
-        let mut sentence = format!("the journal {} was not updated: {error}", relative.display());
-        let mut cause = std::error::Error::source(&error);
-        while let Some(next) = cause {
-            sentence.push_str(&format!(": {next}"));
-            cause = next.source();
-        }
-        sentence
-    })
+    let written = update_document(&place, &mut |text| match text {
+        Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),
+        text => append_artifact(text, &head, &artifact),
+    });
+    let error = written.err()?;
+    let mut sentence = format!("the journal {} was not updated: {error}", relative.display());
+    let mut cause = std::error::Error::source(&error);
+    while let Some(next) = cause {
+        sentence.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    Some(sentence)
 }

@@ -104,21 +104,27 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let view = for_deciding(cx, &project, &*run)?;
     let state = view.history.state();
+    let machine = view.machine.as_ref();
     let over = state.status().is_terminal();
-    let choices = match &view.machine {
-        Some(machine) if !over => Choices::of(machine, state.phase()),
-        _ => Choices::default(),
-    };
-    let is_terminal = |machine: &Machine| state.phase().is_some_and(|phase| machine.is_terminal(phase));
+    let choices = if over { Choices::default() } else { choices_from(machine, state.phase()) };
+    let mut notes = view.notes;
+    if over {
+        notes.push(format!("the run is {}", state.status()));
+    }
     Ok(NextStatesReport {
         run_id: run.id().clone(),
         workflow: state.document().workflow.clone(),
         state: state.phase().cloned(),
-        terminal: view.machine.as_ref().is_some_and(is_terminal),
+        terminal: matches!((machine, state.phase()), (Some(machine), Some(phase)) if machine.is_terminal(phase)),
         schema: choices.schema(),
         choices,
-        notes: view.notes.into_iter().chain(over.then(|| format!("the run is {}", state.status()))).collect(),
+        notes,
     })
+}
+
+/// The states that can follow `from`; none without a workflow.
+fn choices_from(machine: Option<&Machine>, from: Option<&StateName>) -> Choices {
+    machine.map(|machine| Choices::of(machine, from)).unwrap_or_default()
 }
 
 /// Moves a run to a state that can follow. The state that it leaves is completed and recorded.
@@ -135,30 +141,27 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let view = for_reading(cx, &project, &*run)?;
-    let state = view.history.state();
+    let (state, machine) = (view.history.state(), view.machine.as_ref());
     // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
-    let before = request.id.as_ref().and_then(|id| view.log.events().find(|event| event.id == *id));
-    let before = before.and_then(went_to);
+    let before = request.id.as_ref().and_then(|id| went_to(view.log.events().find(|event| event.id == *id)?));
     let from = state.phase().cloned();
-    let choices = view.machine.as_ref().map(|machine| Choices::of(machine, from.as_ref())).unwrap_or_default();
     let to = match before {
         Some(to) => to,
         None if state.status().is_terminal() => {
-            let refusal = Refusal::Terminal { status: state.status() };
-            return Err(Error::Refused { run: run.id().clone(), refusal });
+            return Err(Error::refused(run.id(), Refusal::Terminal { status: state.status() }));
         }
-        None => {
-            let to = destination(request, &choices, &view.history, view.machine.as_ref());
-            to.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?
-        }
+        None => destination(request, &choices_from(machine, from.as_ref()), &view.history, machine)
+            .map_err(|refusal| Error::refused(run.id(), refusal))?,
     };
     let mut reports = Vec::new();
     if let (Some(from), Some(summary)) = (&from, &request.summary) {
-        // Who says what came out of a state answers what it asked.
-        let asked = state.document().state.questions.iter();
-        let asked = asked.filter(|question| question.step == *from && !question.is_of_interview());
-        reports.extend(asked.map(|question| answer_to(question, summary)));
+        // Who says what came out of a state answers what it asked. An interview is answered in its document.
+        for question in &state.document().state.questions {
+            if question.step == *from && !question.is_of_interview() {
+                reports.push(answer_to(question, summary));
+            }
+        }
     }
     if let Some(from) = &from
         && (request.summary.is_some() || completes_by_leaving(&view, from, &to))
@@ -166,8 +169,9 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
     }
     reports.push(status(&to, StepStatus::Running, None));
-    let declared = view.machine.as_ref().and_then(|machine| machine.state(&to));
-    if declared.is_some_and(|state| state.kind.as_deref() == Some("terminal")) {
+    if let Some(declared) = machine.and_then(|machine| machine.state(&to))
+        && declared.kind.as_deref() == Some("terminal")
+    {
         // A terminal state has no work of its own, so it is completed at once.
         reports.push(status(&to, StepStatus::Completed, None));
     }
@@ -176,13 +180,12 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         run: run.id().to_string(),
         reports,
         id: request.id.clone(),
-        seen: None,
-        name: None,
         session: request.session.clone(),
         epoch: request.epoch,
+        ..EmitRequest::default()
     };
     let data = emit_by(cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
-    let following = view.machine.as_ref().filter(|_| data.run_status != "completed");
+    let is_over = data.run_status == "completed";
     Ok(AdvanceReport {
         run_id: data.run_id,
         from,
@@ -191,7 +194,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         run_status: data.run_status,
         seq: data.seq,
         activities: data.activities,
-        next: following.map(|machine| Choices::of(machine, Some(&to))).unwrap_or_default(),
+        next: if is_over { Choices::default() } else { choices_from(machine, Some(&to)) },
         repeated: data.repeated,
         warnings: data.warnings,
     })
@@ -209,10 +212,8 @@ fn status(step: &StateName, status: StepStatus, message: Option<&String>) -> Rep
 /// Whether leaving the state is all that says it is done: nothing was reported or recorded in a state of a graph or diagram,
 /// and the run does not go back from it.
 fn completes_by_leaving(view: &View, from: &StateName, to: &StateName) -> bool {
-    let Some(machine) = view.machine.as_ref().filter(|machine| !machine.is_phases()) else {
-        return false;
-    };
-    view.history.work(from).is_untouched() && !machine.leads_back(from, to)
+    let Some(machine) = &view.machine else { return false };
+    !machine.is_phases() && view.history.work(from).is_untouched() && !machine.leads_back(from, to)
 }
 
 fn answer_to(question: &Question, summary: &str) -> ReportRequest {

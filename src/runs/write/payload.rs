@@ -40,13 +40,13 @@ impl ReportRequest {
         unit: Option<String>,
         data: Option<&str>,
     ) -> Result<Self> {
-        let parse = |text: &str| {
-            parse_json(text).map_err(|error| match error.is_data() {
-                true => Error::Usage(format!("--data: {error}")),
-                false => bad_json("--data", text),
-            })
-        };
-        Ok(Self { kind, step, unit, data: data.map(parse).transpose()? })
+        let Some(text) = data else { return Ok(Self { kind, step, unit, data: None }) };
+        match parse_json(text) {
+            Ok(data) => Ok(Self { kind, step, unit, data: Some(data) }),
+            // It is JSON, but holds more than flow reads.
+            Err(error) if error.is_data() => Err(Error::Usage(format!("--data: {error}"))),
+            Err(_) => Err(bad_json("--data", text)),
+        }
     }
 
     /// The report as one line, by which a retry is compared with the original.
@@ -84,8 +84,10 @@ impl ReportRequest {
 
     fn kind(&self) -> Result<ReportType> {
         let Some(given) = &self.kind else { return usage("--type is required".to_owned()) };
-        let known = || ReportType::ALL.map(ReportType::as_str).join(", ");
-        given.parse().or_else(|()| usage(format!("Invalid event type: '{given}'. Must be one of: {}", known())))
+        given.parse().or_else(|()| {
+            let known = ReportType::ALL.map(ReportType::as_str).join(", ");
+            usage(format!("Invalid event type: '{given}'. Must be one of: {known}"))
+        })
     }
 }
 
@@ -94,27 +96,29 @@ impl ReportRequest {
 /// # Errors
 /// [`Error::Usage`] when the text is neither, has an unknown field, or is empty.
 pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
-    let broken = |error: &serde_json::Error| {
-        let message =
-            format!("the batch is neither a JSON array of events nor one line of JSON for each event: {error}");
-        Error::Usage(message)
+    let parsed = match parse_json(text) {
+        Ok(Value::Array(events)) => Ok(events),
+        // As an array it is broken; read line by line, the error would be about its first line.
+        Err(error) if text.trim_start().starts_with('[') => Err(error),
+        _ => parse_json_values(text),
     };
-    let events = match parse_json(text) {
-        Ok(Value::Array(events)) => events,
-        Err(error) if text.trim_start().starts_with('[') => return Err(broken(&error)),
-        _ => parse_json_values(text).map_err(|error| broken(&error))?,
-    };
+    let events = parsed.map_err(|error| {
+        Error::Usage(format!(
+            "the batch is neither a JSON array of events nor one line of JSON for each event: {error}"
+        ))
+    })?;
     if events.is_empty() {
         return usage("the batch holds no event".to_owned());
     }
-    let report = |(nth, event): (usize, Value)| match event {
-        Value::Object(_) => serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string())),
-        other => Err(in_batch(
-            nth,
-            &format!("{} is not an object with `type`, `step`, `unit` and `data`", short(&other.to_string())),
-        )),
-    };
-    events.into_iter().enumerate().map(report).collect()
+    let mut reports = Vec::new();
+    for (nth, event) in events.into_iter().enumerate() {
+        if !event.is_object() {
+            let shown = short(&event.to_string());
+            return Err(in_batch(nth, &format!("{shown} is not an object with `type`, `step`, `unit` and `data`")));
+        }
+        reports.push(serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string()))?);
+    }
+    Ok(reports)
 }
 
 /// An error in event number `nth` of a batch, counted from 0.
@@ -129,10 +133,14 @@ fn usage<T>(message: String) -> Result<T> {
 fn bad_json(what: &str, text: &str) -> Error {
     let message = format!("{what} must be valid JSON. Received: {}", short(text));
     // A shell takes away quotation marks that are not in quotes themselves.
-    let why = match text.contains('"') {
-        false if text.contains('\'') => "JSON has double quotation marks around keys and texts; ",
-        false if text.contains(':') => "the quotation marks around keys and texts are missing; ",
-        _ => "",
+    let why = if text.contains('"') {
+        ""
+    } else if text.contains('\'') {
+        "JSON has double quotation marks around keys and texts; "
+    } else if text.contains(':') {
+        "the quotation marks around keys and texts are missing; "
+    } else {
+        ""
     };
     Error::NotJson { message, help: format!("{why}write it in single quotes: {what} '{{\"status\":\"running\"}}'") }
 }
@@ -172,22 +180,27 @@ fn status(data: &Map<String, Value>) -> Result<()> {
 
 fn texts(kind: ReportType, data: &Map<String, Value>, needed: &[&str]) -> Result<()> {
     for name in needed {
-        if data.get(*name).and_then(Value::as_str).is_none_or(str::is_empty) {
+        if text_in(data, name).is_none_or(str::is_empty) {
             return usage(format!("{} events require a '{name}' field with text in --data", kind.as_str()));
         }
     }
     Ok(())
 }
 
+fn text_in<'d>(data: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
+    data.get(name)?.as_str()
+}
+
 /// Checks an artifact: a file in the project, a file elsewhere by its absolute path, or a link.
 fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Result<()> {
     let kind = ReportType::ArtifactRegistered;
-    let text = |name: &str| data.get(name).and_then(Value::as_str);
-    if text("locationKind") == Some("url") || text("type") == Some("link") || data.contains_key("url") {
+    let is_link = text_in(data, "locationKind") == Some("url") || text_in(data, "type") == Some("link");
+    if is_link || data.contains_key("url") {
         texts(kind, data, &["url", "label", "relationship"])?;
-        let url = text("url").unwrap_or_default();
+        let url = text_in(data, "url").unwrap_or_default();
         let web = ["http://", "https://"].iter().any(|head| url.len() > head.len() && url.starts_with(head));
         let one_line = !url.chars().any(|c| c.is_control() || c.is_whitespace());
+        // Pages show it as a link, so it must not be `javascript:` or the like.
         if !web || !one_line {
             return usage(format!("the link {url:?} is not an http or https address"));
         }
@@ -197,7 +210,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
     if data.get("subflow").is_some_and(|subflow| !subflow.is_boolean()) {
         return usage("'subflow' in --data must be true or false".to_owned());
     }
-    let path = text("path").unwrap_or_default().to_owned();
+    let path = text_in(data, "path").unwrap_or_default().to_owned();
     if path.contains('\0') {
         return usage(format!("the artifact path {path:?} has a NUL character, which no path can have"));
     }
@@ -206,7 +219,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
             "{path:?} is an address, not a path; register it with 'url', 'label' and 'relationship'"
         ));
     }
-    match text("storageRoot").unwrap_or("project") {
+    match text_in(data, "storageRoot").unwrap_or("project") {
         "absolute" if Path::new(&path).is_absolute() => Ok(()),
         "absolute" => usage(format!("Artifact path {path:?} must be absolute with storageRoot \"absolute\".")),
         // The original has a separate work directory; here it is the project.
@@ -239,10 +252,13 @@ fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
             Component::Normal(name) => whole.push(name),
         }
     }
-    let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?.to_owned();
+    let relative = whole.strip_prefix(&root).ok()?;
+    if relative.as_os_str().is_empty() {
+        return None;
+    }
     // A dangling link still leads somewhere, so it counts as existing.
     let existing = whole.ancestors().find(|ancestor| disk.look(ancestor, Links::Refuse).is_ok())?;
-    disk.canonical(existing).is_ok_and(|existing| existing.starts_with(&root)).then_some(relative)
+    disk.canonical(existing).ok()?.starts_with(&root).then_some(relative.to_owned())
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub(in crate::runs) fn append_and_warn(
     if reports.is_empty() && tx.state.document().state.questions.is_empty() {
         return tx.append(kind, key);
     }
+    // The event may close the questions that it leaves without an answer.
     let before = tx.state.clone();
     let seq = tx.append(kind, key)?;
     tx.warnings.extend(unanswered(&before, &tx.state, reports));
@@ -31,21 +32,25 @@ pub(in crate::runs) fn unanswered(before: &RunState, after: &RunState, reports: 
     let mut passed = Vec::new();
     let mut warnings = Vec::new();
     for report in reports {
-        let replaced = open.iter().filter(|question| replaces(report, question));
-        warnings
-            .extend(replaced.map(|question| format!("{}, and got no answer: {}", asked(question), question.prompt)));
+        for question in &open {
+            if replaces(report, question) {
+                let (step, unit) = (&question.step, unit(question));
+                warnings.push(format!("`{step}`{unit} asked before, and got no answer: {}", question.prompt));
+            }
+        }
+        // Only then: the new question takes the place of the old one.
         ask_or_answer(&mut open, report);
-        let about = open.iter().filter(|question| goes_on(report) && concerns(report, question));
-        passed.extend(about.cloned());
+        for question in &open {
+            if goes_on(report) && concerns(report, question) {
+                passed.push(question.clone());
+            }
+        }
     }
-    if after.status().is_terminal() && !before.status().is_terminal() {
-        let status = after.status();
-        let closed = open.iter().map(|question| format!("the run is {status}, and {}", no_answer(question)));
-        warnings.extend(closed);
-        return warnings;
-    }
+    let ended = after.status().is_terminal() && !before.status().is_terminal();
     for question in &open {
-        if passed.contains(question) || is_left(question, before, after) {
+        if ended {
+            warnings.push(format!("the run is {}, and {}", after.status(), no_answer(question)));
+        } else if passed.contains(question) || is_left(question, before, after) {
             warnings.push(format!("the work goes on, and {}", no_answer(question)));
         }
     }
@@ -65,11 +70,6 @@ fn is_left(question: &Question, before: &RunState, after: &RunState) -> bool {
         return before.iter().any(|here| !after.contains(here));
     }
     before.contains(&&question.step) && !after.contains(&&question.step)
-}
-
-/// Who asked.
-fn asked(question: &Question) -> String {
-    format!("`{}`{} asked before", question.step, unit(question))
 }
 
 fn no_answer(question: &Question) -> String {

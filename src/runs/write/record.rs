@@ -114,6 +114,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
     let now = cx.now();
     let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref())?;
+    // Before the defaults: a retry comes at another time and must have the same digest.
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
@@ -130,14 +131,14 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
             let before = recorded_before(tx, &id)?;
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
             let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
-            match verdict.map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })? {
+            match verdict.map_err(|refusal| Error::refused(run.id(), refusal))? {
                 Retry::Same(at) => return recorded_already(tx, before[at].0, &before[at].1),
                 Retry::Another => {}
             }
         }
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
-        record.number = tx.next_number(&id)?;
+        record.number = tx.next_number(None, &id)?;
         match tx.decide(Command::Record(Box::new(record)))? {
             Decision::Commit(kind) => {
                 let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
@@ -146,6 +147,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                     tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
                 }
                 check_size(&recorded)?;
+                // A record is work, so from here on its session holds the run.
                 tx.claim_for_work()?;
                 append_and_warn(tx, kind, key, &[])?;
                 let seq = tx.commit()?;
@@ -186,10 +188,11 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
 
 /// The ids that the document says its work settles.
 fn settles_of(document: &Map<String, Value>) -> Result<Vec<ActivityId>> {
-    let listed = document.get("metadata").and_then(|metadata| metadata.get("settles")).and_then(Value::as_array);
     let mut settles = Vec::new();
-    for id in listed.into_iter().flatten() {
-        settles.push(ActivityId::new(id.as_str().unwrap_or_default())?);
+    if let Some(Value::Array(listed)) = document.get("metadata").and_then(|metadata| metadata.get("settles")) {
+        for id in listed {
+            settles.push(ActivityId::new(id.as_str().unwrap_or_default())?);
+        }
     }
     Ok(settles)
 }
@@ -200,27 +203,33 @@ fn text_of(document: &Map<String, Value>, section: &str, key: &str) -> Option<St
 
 /// Writes the single fields of the request over the document.
 fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
-    let mut set = |section: &str, key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
-            if let Some(section) = section.as_object_mut() {
-                section.insert(key.to_owned(), value);
-            }
-        }
-    };
-    let list = |items: &[String]| (!items.is_empty()).then(|| json!(items));
-    set("metadata", "id", request.id.as_ref().map(|id| id.as_str().into()));
-    set("metadata", "phase", request.phase.as_ref().map(|phase| phase.as_str().into()));
-    set("metadata", "settles", list(&request.settles.iter().map(ToString::to_string).collect::<Vec<_>>()));
-    set("activity", "type", request.kind.map(|kind| kind.as_str().into()));
-    set("activity", "name", request.name.clone().map(Value::from));
-    set("activity", "status", request.status.map(|status| status.as_str().into()));
-    set("activity", "started_at", request.started_at.clone().map(Value::from));
-    set("outputs", "evidence_refs", list(&request.evidence));
-    set("outputs", "files_changed", list(&request.files));
-    set("outputs", "command_exit_code", request.exit_code.map(Value::from));
-    set("result", "summary", request.summary.clone().map(Value::from));
-    set("result", "confidence", request.confidence.map(|level| level.as_str().into()));
+    let settles: Vec<_> = request.settles.iter().map(ToString::to_string).collect();
+    set(document, "metadata", "id", request.id.as_ref().map(ActivityId::as_str));
+    set(document, "metadata", "phase", request.phase.as_ref().map(StateName::as_str));
+    set(document, "metadata", "settles", list(&settles));
+    set(document, "activity", "type", request.kind.map(ActivityType::as_str));
+    set(document, "activity", "name", request.name.as_deref());
+    set(document, "activity", "status", request.status.map(ActivityStatus::as_str));
+    set(document, "activity", "started_at", request.started_at.as_deref());
+    set(document, "outputs", "evidence_refs", list(&request.evidence));
+    set(document, "outputs", "files_changed", list(&request.files));
+    set(document, "outputs", "command_exit_code", request.exit_code);
+    set(document, "result", "summary", request.summary.as_deref());
+    set(document, "result", "confidence", request.confidence.map(Confidence::as_str));
+}
+
+/// Sets a field in a section of the document, if there is a value.
+fn set(document: &mut Map<String, Value>, section: &str, key: &str, value: Option<impl Into<Value>>) {
+    let Some(value) = value else { return };
+    let section = document.entry(section).or_insert_with(|| Value::Object(Map::new()));
+    if let Some(section) = section.as_object_mut() {
+        section.insert(key.to_owned(), value.into());
+    }
+}
+
+/// The items; none if the caller gives none, so that those of the document stay.
+fn list(items: &[String]) -> Option<Value> {
+    if items.is_empty() { None } else { Some(json!(items)) }
 }
 
 /// The request without defaults: the same bytes on every retry.
@@ -242,38 +251,34 @@ fn fill_defaults(
     now: Timestamp,
     from_file: bool,
 ) {
-    let phase = text_of(document, "metadata", "phase");
-    let mut fill = |section, key, value: Value| fill(document, section, key, value);
-    fill("metadata", "run_id", run_id.into());
-    if !from_file {
-        let named = request.name.as_deref().and_then(|name| slug(name, 80));
-        let id = named.or_else(|| phase.as_deref().and_then(|phase| slug(phase, 80)));
-        fill("metadata", "id", id.unwrap_or_else(|| "activity".to_owned()).into());
-        fill("activity", "type", ActivityType::Task.as_str().into());
-        let status = request.status.unwrap_or_else(|| ActivityStatus::by_exit_code(request.exit_code));
-        fill("activity", "status", status.as_str().into());
-        if status.is_settled() {
-            fill("activity", "completed_at", now.to_string().into());
-        } else {
-            fill("activity", "started_at", now.to_string().into());
-        }
+    fill(document, "metadata", "run_id", run_id);
+    // The schema has made sure that a file has the rest.
+    if from_file {
+        return;
     }
+    let phase = text_of(document, "metadata", "phase");
+    let named = request.name.as_deref().and_then(|name| slug(name, 80));
+    let id = named.or_else(|| slug(&phase?, 80)).unwrap_or_else(|| "activity".to_owned());
+    fill(document, "metadata", "id", id);
+    fill(document, "activity", "type", ActivityType::Task.as_str());
+    let status = request.status.unwrap_or_else(|| ActivityStatus::by_exit_code(request.exit_code));
+    fill(document, "activity", "status", status.as_str());
+    let when = if status.is_settled() { "completed_at" } else { "started_at" };
+    fill(document, "activity", when, now.to_string());
 }
 
 /// Validates the document again, with everything that flow added. A document made only from the request's fields is
 /// valid by their types; validating it would cost a quarter of a record's time.
 fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
-    let violations = || validate(DocumentKind::Activity, &Value::Object(document.clone()), None);
     let Some(source) = &request.source else {
-        debug_assert_eq!(violations(), [], "{document:?}");
+        debug_assert_eq!(validate(DocumentKind::Activity, &json!(document), None), [], "{document:?}");
         return Ok(());
     };
-    match violations() {
-        none if none.is_empty() => Ok(()),
-        violations => {
-            Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations })
-        }
+    let violations = validate(DocumentKind::Activity, &json!(document), None);
+    if violations.is_empty() {
+        return Ok(());
     }
+    Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations })
 }
 
 fn check_size(recorded: &ActivityRecorded) -> Result<()> {
@@ -324,8 +329,11 @@ fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, Ac
     }
     let mut found = Vec::new();
     for event in tx.events_naming(id.as_str())? {
-        let of_id = event.kind.records().iter().filter(|record| record.id() == *id);
-        found.extend(of_id.map(|record| (event.seq, record.clone())));
+        for record in event.kind.records() {
+            if record.id() == *id {
+                found.push((event.seq, record.clone()));
+            }
+        }
     }
     Ok(found)
 }
@@ -347,7 +355,9 @@ fn refuse_contradiction(activity: &Activity, request: &RecordRequest) -> std::re
 /// Warnings about what cannot be true in a document that someone else wrote. It is recorded as it stands.
 fn doubts(activity: &Activity, request: &RecordRequest) -> Vec<String> {
     let mut doubts = Vec::new();
-    if let Some(exit_code) = contradiction(activity).filter(|_| is_of_document(request)) {
+    if let Some(exit_code) = contradiction(activity)
+        && is_of_document(request)
+    {
         let status = activity.status();
         doubts.push(format!("the document contradicts itself: its status is {status}, and its exit code {exit_code}"));
     }

@@ -77,10 +77,10 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     let now = cx.now();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     transact(cx, &project, &*run, caller, now, |tx| {
-        refuse_other_session(&tx.state, &tx.caller)
-            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let wanted = request.wanted(tx.state.document());
         if !request.another && !tx.state.status().is_terminal() {
+            // Only what is new: a run that shares its work already may be changed in other ways.
             let news = SameWork::of(&wanted).without(&SameWork::of(tx.state.document()));
             refuse_second_run(cx, &project, Some(run.id()), &news)?;
         }
@@ -103,8 +103,10 @@ impl SetRequest {
     fn wanted(&self, before: &RunDocument) -> RunDocument {
         let mut wanted = before.clone();
         let texts = [("branch", &self.branch), ("repo", &self.repo), ("feature", &self.feature)];
-        for (key, text) in texts.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?))) {
-            wanted.context.insert(key.to_owned(), text.as_str().into());
+        for (key, text) in texts {
+            if let Some(text) = text {
+                wanted.context.insert(key.to_owned(), text.as_str().into());
+            }
         }
         if let Some(issue) = &self.issue {
             wanted.context.insert("issue".to_owned(), issue.to_value());
@@ -113,6 +115,7 @@ impl SetRequest {
             wanted.context.insert("pr".to_owned(), pr.into());
         }
         for (name, limit) in &self.limits {
+            // FlowRun's template writes a limit that does not apply as null.
             wanted.limits.insert(name.clone(), limit.map_or(Value::Null, Value::from));
         }
         wanted.goal = self.goal.clone().or(wanted.goal);
@@ -135,8 +138,7 @@ pub(crate) fn change_context(
     let run = open_run_exactly(&project, run.as_str())?;
     let caller = cx.caller(Some(session.clone()), Some(epoch))?;
     transact(cx, &project, &*run, caller, cx.now(), |tx| {
-        refuse_other_session(&tx.state, &tx.caller)
-            .map_err(|refusal| Error::Refused { run: run.id().clone(), refusal })?;
+        refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let mut wanted = tx.state.document().clone();
         change(&mut wanted.context);
         change_facts(tx, &wanted).map(drop)
@@ -158,14 +160,17 @@ fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> 
 /// Appends the event with the facts of `wanted` that differ from those of `before`.
 fn append_facts(tx: &mut Transaction<'_>, wanted: &RunDocument, before: &RunDocument) -> Result<()> {
     let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(error))?;
-    let differs = |old: &Map<String, Value>, new: &Map<String, Value>| (old != new).then(|| new.clone());
     let changes = RunChanges {
-        goal: (before.goal != wanted.goal).then(|| wanted.goal.clone()),
-        context: differs(&before.context, &wanted.context),
-        limits: differs(&before.limits, &wanted.limits),
+        goal: if_changed(&before.goal, &wanted.goal),
+        context: if_changed(&before.context, &wanted.context),
+        limits: if_changed(&before.limits, &wanted.limits),
         ..RunChanges::default()
     };
     let session = tx.caller.session.clone();
     let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
     tx.append_over(&text, EventKind::RunEdited(Box::new(edit)), None).map(drop)
+}
+
+fn if_changed<T: PartialEq + Clone>(before: &T, wanted: &T) -> Option<T> {
+    if before == wanted { None } else { Some(wanted.clone()) }
 }

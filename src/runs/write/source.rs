@@ -26,15 +26,15 @@ const OF_SHELLS: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc"];
 /// A FIFO could block the command forever, unless a shell created it (`<(…)`).
 fn read_file(cx: &Context, path: &Path) -> io::Result<Vec<u8>> {
     let path = cx.env.cwd.clone().unwrap_or_default().join(path);
-    let odd = |what| Err(io::Error::new(ErrorKind::InvalidInput, what));
     match cx.disk.look(&path, Links::Follow)?.kind {
         FileType::RegularFile => read_named(&*cx.disk, &path, limits::ACTIVITY_BYTES)
             .map_err(|error| if error.kind() == ErrorKind::FileTooLarge { too_large() } else { error }),
-        FileType::Directory => odd("it is a directory"),
+        FileType::Directory => Err(unfit("it is a directory")),
         FileType::Fifo if !OF_SHELLS.iter().any(|place| path.starts_with(place)) => {
-            odd("it is a FIFO; use `-` and a redirection")
+            Err(unfit("it is a FIFO; use `-` and a redirection"))
         }
-        FileType::Socket | FileType::BlockDevice => odd("it is not a file"),
+        FileType::Socket | FileType::BlockDevice => Err(unfit("it is not a file")),
+        // Not opened without links: `/dev/fd/63` is one.
         _ => read_bounded(open_stream(&path)?),
     }
 }
@@ -51,18 +51,22 @@ impl Source {
     }
 
     fn of(origin: String, bytes: Vec<u8>) -> Result<Self> {
-        let not_text = |_| io::Error::new(ErrorKind::InvalidData, "not UTF-8 text");
-        match String::from_utf8(bytes).map_err(not_text) {
+        match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { origin, text }),
-            Err(source) => Err(Error::Input { origin, source }),
+            Err(_) => Err(Error::Input { origin, source: io::Error::new(ErrorKind::InvalidData, "not UTF-8 text") }),
         }
     }
 }
 
 fn read_bounded(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte more than is allowed shows that there is more, without reading it.
     from.take(limits::ACTIVITY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limits::ACTIVITY_BYTES { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn unfit(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, why)
 }
 
 fn too_large() -> io::Error {

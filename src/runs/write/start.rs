@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::{RunText, digest};
 use crate::engine::RunState;
+use crate::host::GitFacts;
 use crate::machine::Machine;
 use crate::model::{
     Event, EventKind, Issue, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp,
@@ -16,6 +17,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
+use crate::runs::refused::did_you_mean;
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::token::token_of_new_run;
@@ -108,15 +110,18 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let machine = catalog.find(&request.workflow)?.machine;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
-    let root = existing.as_ref().map_or_else(|| cx.root_to_be(), |project| Ok(project.root().to_owned()))?;
+    let root = cx.root_of(existing.as_ref())?;
     if let Some(id) = &request.id {
         cx.refuse_left_out(&root, &format!(".flow/runs/{id}"))?;
     }
     let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;
-    if let Some(why) = request.journal.as_ref().and_then(|journal| journal::refuse_path(journal.as_ref())) {
+    if let Some(journal) = &request.journal
+        && let Some(why) = journal::refuse_path(journal.as_ref())
+    {
         return Err(Error::Usage(format!("--journal: {why}")));
     }
+    // Only now: a refused start leaves no `.flow` behind.
     let project = cx.project_or_init()?;
     if let Some(id) = &request.id {
         refuse_same_but_for_case(&project, id)?;
@@ -140,6 +145,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         machine: machine.to_value(),
     };
     let (run, document) = create_run(cx, &project, &started, request, now)?;
+    // After the run, so that others need not wait for the journal.
     let mut warnings = catalog.warnings();
     warnings.extend(journal::note(cx, &project, &document, now));
     Ok(StartReport {
@@ -210,21 +216,20 @@ pub(crate) fn context_of(
     key: Option<&str>,
 ) -> Map<String, Value> {
     let known = request.repo.is_some() && request.branch.is_some();
-    let facts = if known { None } else { Some(cx.git.facts(project.root(), || git_state(cx, project.root()))) };
-    let git = |pick: fn(crate::host::GitFacts) -> Option<String>| facts.clone().and_then(pick);
-    let repo = request.repo.clone().or_else(|| git(|facts| facts.repo));
-    let branch = request.branch.clone().or_else(|| git(|facts| facts.branch));
+    // To ask git takes longer than all the rest of a start.
+    let facts =
+        if known { GitFacts::default() } else { cx.git.facts(project.root(), || git_state(cx, project.root())) };
+    let repo = request.repo.clone().or(facts.repo);
+    let branch = request.branch.clone().or(facts.branch);
     let mut context = Map::new();
     context.insert("repo".into(), repo.unwrap_or_default().into());
     context.insert("branch".into(), branch.unwrap_or_default().into());
     context.insert("issue".into(), request.issue.as_ref().map_or(Value::Null, Issue::to_value));
     context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
-    let journal = request.journal.clone();
-    let journal = journal.or_else(|| key.map(journal::of_issue));
-    if let Some(journal) = journal {
+    if let Some(journal) = request.journal.clone().or_else(|| key.map(journal::of_issue)) {
         context.insert("journal".into(), journal.into());
     }
-    if let Some(head) = git(|facts| facts.head) {
+    if let Some(head) = facts.head {
         context.insert("head".into(), head.into());
     }
     context
@@ -238,7 +243,7 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
         return Ok(phase.clone());
     }
     let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
-    let meant = machine.suggest(phase.as_str()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let meant = did_you_mean(machine.suggest(phase.as_str()));
     Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
 }
 
@@ -252,25 +257,28 @@ fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> R
     if let Some(id) = &request.id {
         return Ok(id.to_string());
     }
-    let end = match (&request.slug, issue, request.pr, &request.goal) {
-        (Some(given), ..) => slug(given, SLUG_BYTES)
-            .ok_or_else(|| Error::Usage(format!("--slug {given:?} has no letter or digit that a run id may hold")))?,
-        (None, Some(key), ..) => format!("issue-{}", issue_file_part(key)),
-        (None, None, Some(pr), _) => {
-            format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
-        }
-        (None, None, None, Some(goal)) => slug(goal, SLUG_BYTES).unwrap_or_else(|| "goal".to_owned()),
-        (None, None, None, None) => slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned()),
+    let end = if let Some(given) = &request.slug {
+        slug(given, SLUG_BYTES)
+            .ok_or_else(|| Error::Usage(format!("--slug {given:?} has no letter or digit that a run id may hold")))?
+    } else if let Some(key) = issue {
+        format!("issue-{}", issue_file_part(key))
+    } else if let Some(pr) = request.pr {
+        // The name of a workflow about pull requests says so already.
+        format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
+    } else if let Some(goal) = &request.goal {
+        slug(goal, SLUG_BYTES).unwrap_or_else(|| "goal".to_owned())
+    } else {
+        slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned())
     };
     Ok(format!("{}-{end}", now.compact()))
 }
 
 /// Refuses an id that differs from another only in case: on some file systems both would share a directory.
 pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
-    let twin =
-        project.runs().ids()?.into_iter().find(|other| other != id && other.as_str().eq_ignore_ascii_case(id.as_str()));
-    match twin {
-        Some(twin) => Err(Error::TwinRun { id: id.clone(), twin: twin.to_string() }),
-        None => Ok(()),
+    for other in project.runs().ids()? {
+        if other != *id && other.as_str().eq_ignore_ascii_case(id.as_str()) {
+            return Err(Error::TwinRun { id: id.clone(), twin: other.to_string() });
+        }
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Refusal, Trail};
-use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange};
+use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;
@@ -96,13 +96,10 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         return Err(none_to_reopen(cx, &project)?);
     }
     let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let lock_wait = cx.lock_wait().unwrap_or_default();
-    let reopening = |when| {
-        if reopens {
-            project.runs().remember_reopening(&cx.write_request(now, lock_wait), run.id(), when);
-        }
-    };
-    reopening(Reopening::Begins);
+    // A list of open runs, which others may have cached, does not have the run: it is named beside it before and after.
+    if reopens {
+        remember_reopening(cx, &project, run.id(), now, Reopening::Begins);
+    }
     let changed = transact(cx, &project, &*run, caller, now, |tx| {
         if is_repeated(tx, request)? {
             return Ok((report_of(tx, false), tx.state.document().clone()));
@@ -116,6 +113,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
                 if matches!(kind, EventKind::RunCompleted(_)) {
                     warn_of_early_end(tx)?;
                 }
+                // Anyone may cancel a run, and need not hold it for that.
                 if request.verb != StatusVerb::Cancel {
                     tx.replace_dead_holder()?;
                 }
@@ -127,19 +125,27 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         };
         Ok((report_of(tx, changed), tx.state.document().clone()))
     });
-    reopening(Reopening::Ended);
+    if reopens {
+        remember_reopening(cx, &project, run.id(), now, Reopening::Ended);
+    }
     let (mut report, document) = changed?;
-    let ended = report.changed && report.status.is_terminal();
-    if ended {
+    if report.changed && report.status.is_terminal() {
         remember_end(cx, &project, run.id());
-        let told = cx.observers.iter().flat_map(|observer| observer.run_ended(cx, &project, run.id()));
-        report.warnings.extend(told);
+        for observer in &cx.observers {
+            report.warnings.extend(observer.run_ended(cx, &project, run.id()));
+        }
     }
     if report.changed {
         // After the transaction, so that others need not wait for it.
         report.warnings.extend(journal::note(cx, &project, &document, now));
     }
     Ok(report)
+}
+
+/// Tells those who list the open runs that a run is being reopened, or was.
+fn remember_reopening(cx: &Context, project: &Project, run: &RunId, now: Timestamp, when: Reopening) {
+    let wait = cx.lock_wait().unwrap_or_default();
+    project.runs().remember_reopening(&cx.write_request(now, wait), run, when);
 }
 
 /// The error that no run was named to reopen, with the one that ended last.
@@ -211,8 +217,9 @@ impl StatusRequest {
 
 /// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
 pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId) {
-    let read = || project.runs().open(run).ok().and_then(|run| to_remember(cx, project, &*run));
-    if !project.runs().remember_end(run, cx.outside(project).as_deref(), &read) {
+    let read = &|| to_remember(cx, project, &*project.runs().open(run).ok()?);
+    if !project.runs().remember_end(run, cx.outside(project).as_deref(), read) {
+        // Nothing was cached that could be kept up to date.
         let _ = Runs::read_open_and_remember(cx, project);
     }
 }

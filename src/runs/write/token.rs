@@ -6,17 +6,17 @@ use crate::engine::{Caller, Refusal, Report, refuse_other_session};
 use crate::host::Holder;
 use crate::model::{EventKind, StateName, Timestamp, hex};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::write::transaction::Transaction;
 
 /// A token, and its digest for the log.
 #[derive(Debug, Clone)]
-pub(in crate::runs) struct Token {
+pub(in crate::runs) struct RunToken {
     pub(in crate::runs) text: String,
     pub(in crate::runs) digest: String,
 }
 
-impl Token {
+impl RunToken {
     fn new(text: String) -> Self {
         let digest = format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())));
         Self { text, digest }
@@ -25,39 +25,50 @@ impl Token {
 
 /// The token of a new run: `FLOW_RUN_TOKEN`, or a new one. None if no session holds the run, because then everyone may
 /// report.
-pub(in crate::runs) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) -> Result<Option<Token>> {
+pub(in crate::runs) fn token_of_new_run(cx: &Context, caller: &Caller, now: Timestamp) -> Result<Option<RunToken>> {
     if caller.session.is_none() {
         return Ok(None);
     }
-    let given = cx.env.token()?;
-    Ok(Some(Token::new(given.unwrap_or_else(|| format!("{}{}", cx.ids.next(now), cx.ids.next(now))))))
+    let text = match cx.env.token()? {
+        Some(given) => given,
+        // Each id has random bits; two have enough to be a secret.
+        None => format!("{}{}", cx.ids.next(now), cx.ids.next(now)),
+    };
+    Ok(Some(RunToken::new(text)))
 }
 
 /// Refuses reports of a session that does not hold the run. Reports on units are accepted from processes that the
 /// holder started, and from processes with the run's token, because sub-agents often have sessions of their own.
-pub(in crate::runs) fn refuse_reports(
-    tx: &Transaction<'_>,
-    reports: &[Report],
-) -> Result<std::result::Result<(), Refusal>> {
-    let refused = match refuse_other_session(&tx.state, &tx.caller) {
-        Err(Refusal::Held { session, .. }) => Refusal::HeldFromReports { session },
-        other => return Ok(other),
+pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) -> Result<()> {
+    let refusal = match refuse_other_session(&tx.state, &tx.caller) {
+        Ok(()) => return Ok(()),
+        Err(Refusal::Held { session, .. }) => {
+            if reports.iter().all(is_of_unit) && is_of_holder(tx)? {
+                return Ok(());
+            }
+            Refusal::HeldFromReports { session }
+        }
+        Err(refusal) => refusal,
     };
-    let of_unit = |report: &Report| {
-        report.unit.is_some() || report.step.as_ref().is_some_and(|step| StateName::agent(step).is_some())
-    };
-    if !reports.iter().all(of_unit) {
-        return Ok(Err(refused));
-    }
-    let first = tx.first_event()?;
-    let digest = match first.as_ref().map(|event| &event.kind) {
-        Some(EventKind::RunStarted(started)) => started.token.clone(),
+    Err(Error::refused(tx.run.id(), refusal))
+}
+
+/// Whether a report is about a unit or a sub-agent, and not about a step of the run itself.
+fn is_of_unit(report: &Report) -> bool {
+    report.unit.is_some() || report.step.as_ref().and_then(StateName::agent).is_some()
+}
+
+/// Whether the holder of the run gave this process the run's token, or started it.
+fn is_of_holder(tx: &Transaction<'_>) -> Result<bool> {
+    let known = match tx.run.first_event()?.map(|event| event.kind) {
+        Some(EventKind::RunStarted(started)) => started.token,
         _ => None,
     };
-    let token = tx.cx.env.token()?.map(|text| Token::new(text).digest);
-    let has_token = token.is_some() && token == digest;
-    if has_token || tx.holder_evidence()?.is_some_and(|holder| Holder::ancestors().contains(&holder)) {
-        return Ok(Ok(()));
+    // The log has the digest alone: the files of a run may be read by others.
+    if let Some(given) = tx.cx.env.token()?
+        && Some(RunToken::new(given).digest) == known
+    {
+        return Ok(true);
     }
-    Ok(Err(refused))
+    Ok(tx.holder_evidence()?.is_some_and(|holder| Holder::ancestors().contains(&holder)))
 }

@@ -49,7 +49,8 @@ pub(crate) struct Transaction<'a> {
     pub(crate) state: RunState,
     pub(crate) warnings: Vec<String>,
     pub(in crate::runs) run: &'a dyn StoredRun,
-    workflow: Workflow,
+    /// The workflow of the run, once it was read; none if the run has no usable one.
+    workflow: OnceCell<Option<Rc<Machine>>>,
     /// What others are about to publish.
     behind: Option<Behind>,
     /// Events that are not committed yet.
@@ -65,21 +66,6 @@ struct Behind {
     since: Seq,
     old: RunText,
     newer: Vec<Event>,
-}
-
-/// The workflow of a run.
-enum Workflow {
-    /// Not read yet.
-    Unread,
-    Known(Rc<Machine>),
-    /// The run has no usable workflow.
-    Unknown,
-}
-
-impl From<Option<Machine>> for Workflow {
-    fn from(machine: Option<Machine>) -> Self {
-        machine.map_or(Self::Unknown, |machine| Self::Known(Rc::new(machine)))
-    }
 }
 
 /// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
@@ -110,15 +96,21 @@ pub(crate) fn transact_as<T>(
     let (mut tries, started) = (0, Instant::now());
     loop {
         let may_wait = started.elapsed() < request.wait;
-        let begun = Transaction::begin(cx, project, run, &caller, request, may_wait);
-        match begun.and_then(|tx| tx.map(|mut tx| tx.run_to_its_end(&mut act)).transpose()) {
-            Ok(Some(done)) => return Ok(done),
-            Ok(None) => thread::sleep(Duration::from_millis(1)),
+        // The transaction is dropped before any sleep, and with it the lock for which others wait.
+        let done = match Transaction::begin(cx, project, run, &caller, request, may_wait) {
+            Ok(Some(mut tx)) => tx.run_to_its_end(&mut act),
+            Ok(None) => {
+                thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            Err(error) => Err(error),
+        };
+        match done {
             Err(Error::Store(StoreError::Conflict { .. })) if tries < TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(u64::from(tries)));
             }
-            Err(error) => return Err(error),
+            done => return done,
         }
     }
 }
@@ -159,7 +151,7 @@ impl<'a> Transaction<'a> {
         }
         project.keep_out_of_git(request)?;
         let mut writer = run.begin(request)?;
-        let found = judge(&mut *writer, run)?;
+        let found = reconcile_for_writing(&mut *writer, run)?;
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
             return Err(refusal(cx, project, run, fault.clone()));
         }
@@ -169,7 +161,7 @@ impl<'a> Transaction<'a> {
         let is_foreign = found.repairs.contains(&Repair::AdoptRun);
         let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
-        let (caller, workflow) = (caller.clone(), Workflow::Unread);
+        let (caller, workflow) = (caller.clone(), OnceCell::new());
         let (behind, pending, next_text) = (None, Vec::new(), None);
         let mut tx =
             Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
@@ -195,45 +187,38 @@ impl<'a> Transaction<'a> {
         Ok(Some(tx))
     }
 
-    /// The first event of the log.
-    pub(crate) fn first_event(&self) -> Result<Option<Event>> {
-        Ok(self.run.first_event()?)
-    }
-
     /// The workflow that the run pins. It is read on first use, because most records stay in their phase and do not
     /// need it.
     pub(crate) fn machine(&mut self) -> Result<Option<Rc<Machine>>> {
-        if matches!(self.workflow, Workflow::Unread) {
-            let first = match self.state.document().state.workflow_seq {
-                None => self.run.first_event()?,
-                // The run has adopted another definition since its first event.
-                Some(_) => None,
-            };
-            let pinned = match first {
-                Some(first) if is_free(&first) => {
-                    self.workflow = Workflow::Unknown;
-                    return Ok(None);
-                }
-                Some(first) => machine_of(&first, &mut self.warnings),
-                // The first line may be lost; then a repair of the log has pinned the workflow.
-                None => match pinned_by_recap(self.project, self.run) {
-                    Some(machine) => Some(machine),
-                    None => pinned(self.writer.log()?.events(), &mut self.warnings),
-                },
-            };
-            // No pinned definition can be found; the current one is a better approximation than none.
-            let today = || catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings);
-            self.workflow = pinned.or_else(today).into();
+        if self.workflow.get().is_none() {
+            let machine = self.read_machine()?;
+            self.workflow = OnceCell::from(machine.map(Rc::new));
         }
         Ok(self.known_machine())
     }
 
+    fn read_machine(&mut self) -> Result<Option<Machine>> {
+        let first = match self.state.document().state.workflow_seq {
+            None => self.run.first_event()?,
+            // The run has adopted another definition since its first event.
+            Some(_) => None,
+        };
+        let pinned = match first {
+            Some(first) if is_free(&first) => return Ok(None),
+            Some(first) => machine_of(&first, &mut self.warnings),
+            // The first line may be lost; then a repair of the log has pinned the workflow.
+            None => match pinned_by_recap(self.project, self.run) {
+                Some(machine) => Some(machine),
+                None => pinned(self.writer.log()?.events(), &mut self.warnings),
+            },
+        };
+        // No pinned definition can be found; the current one is a better approximation than none.
+        Ok(pinned.or_else(|| catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings)))
+    }
+
     /// The pinned workflow, if it was read already.
     pub(crate) fn known_machine(&self) -> Option<Rc<Machine>> {
-        match &self.workflow {
-            Workflow::Known(machine) => Some(Rc::clone(machine)),
-            Workflow::Unread | Workflow::Unknown => None,
-        }
+        self.workflow.get().cloned().flatten()
     }
 
     /// The history of the run, as far as questions about its present go: from its recap, if it has one, otherwise from the
@@ -270,9 +255,9 @@ impl<'a> Transaction<'a> {
     /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
     pub(crate) fn refuse_moved_on(&self, seen: Option<Seq>) -> Result<()> {
         let last = self.state.document().state.last_seq.unwrap_or_default().max(self.writer.end().last);
-        match seen.filter(|&seen| seen != last) {
-            Some(seen) => Err(self.refused(Refusal::MovedOn { seen, last })),
-            None => Ok(()),
+        match seen {
+            Some(seen) if seen != last => Err(self.refused(Refusal::MovedOn { seen, last })),
+            _ => Ok(()),
         }
     }
 
@@ -294,11 +279,14 @@ impl<'a> Transaction<'a> {
     /// error says so.
     pub(crate) fn refused(&self, refusal: Refusal) -> Error {
         let run = self.state.id().clone();
-        let today = || self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str()).ok();
-        let pinned = self.known_machine().filter(|_| refusal.rests_on_workflow());
-        let changed =
-            pinned.is_some_and(|pinned| today().is_some_and(|today| !pinned.differences(&today.machine).is_empty()));
-        if changed { Error::RefusedByOlder { run, refusal } } else { Error::Refused { run, refusal } }
+        if refusal.rests_on_workflow()
+            && let Some(pinned) = self.known_machine()
+            && let Ok(today) = self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str())
+            && !pinned.differences(&today.machine).is_empty()
+        {
+            return Error::RefusedByOlder { run, refusal };
+        }
+        Error::Refused { run, refusal }
     }
 
     fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
@@ -325,9 +313,10 @@ impl<'a> Transaction<'a> {
             }
             Repair::RollForward { since, old, text } => {
                 let newer = self.writer.end().newer.clone();
-                let mut merge = |saved: &str| merge_save(saved, since, &newer);
                 let files = ActivityFile::of_all(&newer);
-                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut merge)?)
+                // An editor may save the file while it is rolled forward.
+                let merge = &mut |saved: &str| merge_save(saved, since, &newer);
+                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, merge)?)
             }
             Repair::AdoptRun => self.adopt_run(),
             Repair::AdoptEdit { log, changes } => {
@@ -347,10 +336,11 @@ impl<'a> Transaction<'a> {
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
         let known = catalog_machine(self.cx, self.project, &document, &mut self.warnings);
         if known.is_some() {
+            // That the run pins no workflow is not true any longer behind the event below.
             self.warnings.pop();
         }
         let machine = known.as_ref().map(Machine::to_value);
-        self.workflow = known.into();
+        self.workflow = OnceCell::from(known.map(Rc::new));
         let text = self.text.text().to_owned();
         self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
         self.commit()?;
@@ -382,8 +372,7 @@ impl<'a> Transaction<'a> {
         };
         let mut event = Event { seq, id, at: self.now, kind, run: None, recap: None };
         self.state.apply(&event);
-        let fault = |error| self.unusable(error);
-        let text = base.with_state(&self.state.document().state).map_err(fault)?;
+        let text = base.with_state(&self.state.document().state).map_err(|error| self.unusable(error))?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         self.pending.push(event);
         self.next_text = Some(text);
@@ -404,9 +393,9 @@ impl<'a> Transaction<'a> {
             None => (&[][..], &self.text, self.text.document().state.last_seq),
         };
         let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text() };
-        let mut merge = |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
+        let merge = &mut |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
         let grown = text.text().len();
-        let committed = self.writer.commit(&batch, &mut merge)?;
+        let committed = self.writer.commit(&batch, merge)?;
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);
             // Said once, although several commits may make up one command.
@@ -437,13 +426,8 @@ impl<'a> Transaction<'a> {
         self.run.address(Document::Activity(&name)).from(self.project.root())
     }
 
-    /// The next number whose file name is free.
-    pub(crate) fn next_number(&self, id: &ActivityId) -> Result<Number> {
-        self.next_number_after(None, id)
-    }
-
-    /// As [`Self::next_number`], after a number that is given in the same commit.
-    pub(crate) fn next_number_after(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
+    /// The next number whose file name is free. `last` is one that the same commit gives already.
+    pub(crate) fn next_number(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
         let last = last.unwrap_or_default().max(self.writer.noted().1);
         let mut number = self.state.document().state.last_number.max(last).next();
         while !self.writer.is_free(&number.file_name(id))? {
@@ -454,11 +438,13 @@ impl<'a> Transaction<'a> {
 }
 
 /// Reconciles a run for writing, from the end of its log if that is sufficient.
-fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> {
+fn reconcile_for_writing(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> {
     let noted = writer.noted().0;
     let mut file = read_run(run.id(), writer.text()?);
     if let Ok(Some(text)) = file {
-        if let Some(shown) = text.document().state.last_seq.filter(|&shown| shown < writer.end().last) {
+        if let Some(shown) = text.document().state.last_seq
+            && shown < writer.end().last
+        {
             writer.read_end(shown)?;
         }
         // The log has another length than the last writer left: its end alone does not show what someone else changed.
@@ -475,12 +461,15 @@ fn judge(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> 
 
 /// Warnings about the state in which the run was found.
 fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
-    let is_rebuilt = found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }));
-    let rebuilt = is_rebuilt.then(|| "run.yaml was missing; it is rebuilt from the log".to_owned());
-    let shown = found.faults.iter().find_map(Fault::beyond_the_log);
-    let ends_early = shown
-        .map(|shown| format!("the log ends at event {last}, but run.yaml shows event {shown}; counting goes on there"));
-    rebuilt.into_iter().chain(ends_early).collect()
+    let mut warnings = Vec::new();
+    if found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. })) {
+        warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
+    }
+    if let Some(shown) = found.faults.iter().find_map(Fault::beyond_the_log) {
+        let ends = format!("the log ends at event {last}, but run.yaml shows event {shown}; counting goes on there");
+        warnings.push(ends);
+    }
+    warnings
 }
 
 /// The log of the run in a transaction, read on first use.
@@ -499,12 +488,13 @@ impl LogTrail<'_, '_> {
 
 impl Trail for LogTrail<'_, '_> {
     fn history(&self) -> Option<&History> {
-        let read = || {
-            self.tx.history().unwrap_or_else(|error| {
+        let history = self.history.get_or_init(|| match self.tx.history() {
+            Ok(history) => history,
+            Err(error) => {
                 *self.fault.borrow_mut() = Some(error);
                 None
-            })
-        };
-        self.history.get_or_init(read).as_ref()
+            }
+        });
+        history.as_ref()
     }
 }

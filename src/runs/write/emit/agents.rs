@@ -1,7 +1,5 @@
 //! Steps of sub-agents, as the agents' own definitions have them.
 
-use std::path::Path;
-
 use crate::catalog::{Catalog, Found, Origin};
 use crate::engine::{Refusal, Report, StepFault};
 use crate::machine::Notation;
@@ -9,23 +7,29 @@ use crate::model::StateName;
 
 /// Refuses a step of an agent whose definition is found and lacks it. Other agents' steps are not checked.
 pub(in crate::runs) fn check_steps(catalog: &Catalog, reports: &[Report]) -> Result<(), Refusal> {
-    for step in reports.iter().flat_map(|report| report.step.clone().into_iter().chain(report.parent_of_agent())) {
-        let Some((agent, state)) = step.as_str().split_once(':') else { continue };
-        let Ok(Found { machine, .. }) = catalog.find(agent) else { continue };
-        if StateName::new(state).is_ok_and(|state| machine.contains(&state)) {
-            continue;
+    for report in reports {
+        for step in report.step.iter().cloned().chain(report.parent_of_agent()) {
+            check_step(catalog, step)?;
         }
-        let near = machine.suggest(state).and_then(|near| StateName::new(format!("{agent}:{near}")).ok());
-        return Err(Refusal::UnknownStep(Box::new(StepFault {
-            workflow: machine.id().clone(),
-            known: machine.states().iter().map(|state| state.name.clone()).collect(),
-            current: None,
-            suggestion: near,
-            over: false,
-            step,
-        })));
     }
     Ok(())
+}
+
+fn check_step(catalog: &Catalog, step: StateName) -> Result<(), Refusal> {
+    let Some((agent, state)) = step.as_str().split_once(':') else { return Ok(()) };
+    let Ok(Found { machine, .. }) = catalog.find(agent) else { return Ok(()) };
+    if StateName::new(state).is_ok_and(|state| machine.contains(&state)) {
+        return Ok(());
+    }
+    let near = machine.suggest(state).and_then(|near| StateName::new(format!("{agent}:{near}")).ok());
+    Err(Refusal::UnknownStep(Box::new(StepFault {
+        workflow: machine.id().clone(),
+        known: machine.states().iter().map(|state| state.name.clone()).collect(),
+        current: None,
+        suggestion: near,
+        over: false,
+        step,
+    })))
 }
 
 /// Adds to a refusal of a step without an agent which agent has it. Skills report on a page with both, and their texts
@@ -50,21 +54,16 @@ fn step_of_agent(catalog: &Catalog, state: &StateName) -> Option<StateName> {
         let Ok(found) = catalog.find(&entry.id) else { continue };
         let named = format!("{}:{state}", entry.id);
         // The definition of a skill has the same form. An agent's is where agents are, or says how its steps are named.
-        let is_agent = is_among_agents(&found.origin) || found.text.contains(&named);
+        let is_agent = found.text.contains(&named)
+            || matches!(&found.origin, Origin::Project(path) if path.parent().is_some_and(|dir| dir.ends_with("agents")));
         if !is_agent || !found.machine.contains(state) {
             continue;
         }
+        // Several agents have it, so neither can be the one that is meant for sure.
         if step.is_some() {
             return None;
         }
         step = StateName::new(named).ok();
     }
     step
-}
-
-fn is_among_agents(origin: &Origin) -> bool {
-    match origin {
-        Origin::Shipped => false,
-        Origin::Project(path) => path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "agents"),
-    }
 }

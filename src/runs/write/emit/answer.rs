@@ -1,11 +1,11 @@
 //! The report of `emit`.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::LazyCell;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{History, PhaseWork, Report, RunState, Undone, progress};
+use crate::engine::{History, RunState, Undone, progress};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Emitted, EventId, Number, ReportType, RunId, Seq, StateName, StepReport, StepStatus, Suggestion,
@@ -18,7 +18,7 @@ use crate::runs::write::transaction::Transaction;
 use crate::store::{Document, Project, StoredRun};
 
 /// The state of a run after the reports.
-pub(in crate::runs) struct Outcome<'a> {
+pub(in crate::runs) struct EmitOutcome<'a> {
     pub(in crate::runs) run: &'a dyn StoredRun,
     pub(in crate::runs) state: &'a RunState,
     /// The run's workflow, if it is known.
@@ -112,46 +112,51 @@ pub struct EmittedReport {
 }
 
 /// Builds the report. Reads the history of the run with `log`, if nothing else tells how the work of sub-agents is.
-pub(in crate::runs) fn answer(
+pub(in crate::runs) fn report_of(
     cx: &Context,
     project: &Project,
     asked: &CheckedRequest<'_>,
-    outcome: Outcome<'_>,
+    outcome: EmitOutcome<'_>,
     log: impl FnOnce() -> Option<History>,
 ) -> EmitReport {
     let emitted = outcome.emitted;
-    let history = OnceCell::new();
-    let log = RefCell::new(Some(log));
-    let history = || history.get_or_init(|| log.take().and_then(|log| log()));
-    let children = || history().as_ref().map(History::children).unwrap_or_default();
-    let progress = progress(outcome.state, children);
+    // The log may be long, and most reports need nothing of it.
+    let history = LazyCell::new(log);
+    let progress = progress(outcome.state, || history.as_ref().map(History::children).unwrap_or_default());
     let results = results(emitted);
-    let path = |name: &str| outcome.run.address(Document::Activity(name)).from(project.root());
-    let activities = emitted.records.iter().map(|record| EmittedActivity {
-        number: record.number,
-        activity: record.id().to_string(),
-        path: path(&record.number.file_name(&record.id())),
-        status: record.activity.status(),
-    });
+    let mut activities = Vec::new();
+    for record in &emitted.records {
+        let name = record.number.file_name(&record.id());
+        activities.push(EmittedActivity {
+            number: record.number,
+            activity: record.id().to_string(),
+            path: outcome.run.address(Document::Activity(&name)).from(project.root()),
+            status: record.activity.status(),
+        });
+    }
     let kind = match results.as_slice() {
         [only] => only.kind.clone(),
         _ => "batch".to_owned(),
     };
     let mut warnings = outcome.warnings;
     if emitted.ends {
-        let left = outcome.state.document().state.running_steps();
-        warnings.extend(left.map(|step| format!("the run is completed, and `{step}` was never reported as done")));
-        let open = history().as_ref().map(History::open_workers).unwrap_or_default();
+        for step in outcome.state.document().state.running_steps() {
+            warnings.push(format!("the run is completed, and `{step}` was never reported as done"));
+        }
+        let open = history.as_ref().map(History::open_workers).unwrap_or_default();
         if !open.is_empty() {
             warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
         }
     }
-    if let Some(machine) = outcome.machine.filter(|_| !outcome.repeated) {
-        let place = || place_of_caller(cx, project);
-        warnings.extend(entered_beside(outcome.state, machine, emitted, place));
+    if let Some(machine) = outcome.machine
+        && !outcome.repeated
+    {
+        warnings.extend(entered_beside(outcome.state, machine, emitted, || place_of_caller(cx, project)));
         warnings.extend(kept_open(outcome.state, machine, emitted));
-        if may_leave_undone(outcome.state, emitted) {
-            warnings.extend(history().as_ref().map(|history| left_undone(history, emitted)).unwrap_or_default());
+        if may_leave_undone(outcome.state, emitted)
+            && let Some(history) = history.as_ref()
+        {
+            warnings.extend(left_undone(history, emitted));
         }
     }
     EmitReport {
@@ -168,7 +173,7 @@ pub(in crate::runs) fn answer(
             created: outcome.created,
             run_token: outcome.token,
             repeated: outcome.repeated,
-            activities: activities.collect(),
+            activities,
             results,
             warnings,
         },
@@ -184,13 +189,17 @@ fn entered_beside(
     place: impl Fn() -> Option<String>,
 ) -> Vec<String> {
     let run = state.document();
-    let follows = |from: &StateName, to: &StateName| machine.successors(from).any(|way| way.to == *to);
     let mut warnings = Vec::new();
-    for report in emitted.reports.iter().filter(|report| !report.auto) {
+    for report in &emitted.reports {
         let (Some((step, _)), Some(from)) = (report.own_step(), &report.from) else { continue };
-        let open = |other: &&StateName| *other != step && run.state.steps.get(other).is_some_and(|now| !now.is_done());
-        let beside = run.state.positions().filter(open).filter(|other| follows(from, other));
-        warnings.extend(beside.map(|other| {
+        if report.auto {
+            continue;
+        }
+        for other in run.state.positions() {
+            let is_open = run.state.steps.get(other).is_some_and(|status| !status.is_done());
+            if other == step || !is_open || !machine.successors(from).any(|way| way.to == *other) {
+                continue;
+            }
             let settle = Suggestion::flow("emit")
                 .option("workflow", &run.workflow)
                 .option("run-id", &run.id)
@@ -198,40 +207,43 @@ fn entered_beside(
                 .option("step", other)
                 .option("data", r#"{"status":"skipped"}"#)
                 .in_project(place().as_deref());
-            format!(
+            warnings.push(format!(
                 "`{step}` was entered beside `{other}`, which is not done. When only one of them is meant, settle the \
                  other: {settle}"
-            )
-        }));
+            ));
+        }
     }
     warnings
 }
 
 /// The states that the reports left, except those that are current again.
-fn left<'e>(state: &RunState, emitted: &'e Emitted) -> impl Iterator<Item = &'e StateName> {
-    let here: Vec<_> = state.document().state.positions().cloned().collect();
-    emitted.reports.iter().filter_map(|report| report.from.as_ref()).filter(move |from| !here.contains(from))
+fn left<'e>(state: &RunState, emitted: &'e Emitted) -> Vec<&'e StateName> {
+    let mut left: Vec<_> = emitted.reports.iter().filter_map(|report| report.from.as_ref()).collect();
+    left.retain(|from| !state.document().state.positions().any(|here| here == *from));
+    left
 }
 
 /// Whether the log is needed to tell if the work is done in a state that the reports left, or in which they ended the
 /// run.
 fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
     let steps = &state.document().state.steps;
-    emitted.ends || left(state, emitted).any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
+    emitted.ends || left(state, emitted).iter().any(|from| !steps.get(from).is_some_and(StepStatus::is_done))
 }
 
 /// Warnings about states whose work is not done, but which the reports left or in which they ended the run. Reports may
 /// do that (rp1), but not silently.
 fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
-    let in_words = |phase: &StateName, work: &PhaseWork<'_>| Undone::new(None, phase, work).to_string();
-    let gone: Vec<_> = left(history.state(), emitted).map(|from| (from, history.work(from))).collect();
-    let undone = gone.iter().filter(|(_, work)| !work.is_done());
-    let mut warnings: Vec<_> =
-        undone.map(|(from, work)| format!("the run goes on, and {}", in_words(from, work))).collect();
+    let mut warnings = Vec::new();
+    for from in left(history.state(), emitted) {
+        let work = history.work(from);
+        if !work.is_done() {
+            warnings.push(format!("the run goes on, and {}", Undone::new(None, from, &work)));
+        }
+    }
     if emitted.ends {
-        let open = history.unsettled();
-        warnings
-            .extend(open.iter().map(|(phase, work)| format!("the run is completed, and {}", in_words(phase, work))));
+        for (phase, work) in history.unsettled() {
+            warnings.push(format!("the run is completed, and {}", Undone::new(None, phase, &work)));
+        }
     }
     warnings
 }
@@ -239,28 +251,30 @@ fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
 /// Why the run is still open although its last step was reported as completed.
 fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
     let run = &state.document().state;
-    let ends = |report: &&StepReport| {
-        report.own_step().is_some_and(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step))
-    };
-    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(|report| ends(&report)) {
+    let is_end = |report: &StepReport| matches!(report.own_step(), Some((step, StepStatus::Completed)) if machine.is_terminal(step));
+    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(is_end) {
         return None;
     }
-    let ended = |step: &&StateName| machine.is_terminal(step) && run.steps.get(step).is_some_and(StepStatus::is_done);
-    let open: Vec<_> = run
-        .positions()
-        .filter(|step| !ended(step))
-        .map(|step| format!("`{step}` ({})", run.steps.get(step).unwrap_or(StepStatus::NotStarted)))
-        .collect();
-    (!open.is_empty()).then(|| format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
+    let mut open = Vec::new();
+    for step in run.positions() {
+        let status = run.steps.get(step).unwrap_or(StepStatus::NotStarted);
+        if !machine.is_terminal(step) || !status.is_done() {
+            open.push(format!("`{step}` ({status})"));
+        }
+    }
+    if open.is_empty() {
+        return None;
+    }
+    Some(format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
 }
 
 /// The result of reports that change nothing. They are not logged, so the result refers to the last event of the run.
 pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
-    let repeated = |report: &Report| StepReport { id: last.clone(), ..report.clone().at(asked.now) };
+    let reports = asked.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().at(asked.now) });
     Emitted {
-        reports: asked.reports.iter().map(repeated).collect(),
+        reports: reports.collect(),
         phase: None,
         beside: Vec::new(),
         records: Vec::new(),
@@ -277,6 +291,7 @@ fn results(emitted: &Emitted) -> Vec<EmittedReport> {
     let mut results = Vec::new();
     let mut completed = Vec::new();
     for report in &emitted.reports {
+        // It stands before the report of the caller's that caused it.
         if report.auto {
             completed.extend(report.step.clone());
             continue;

@@ -18,7 +18,7 @@ use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly};
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
-use crate::runs::write::emit::answer::{EmitReport, Outcome, answer, nothing_new};
+use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
 use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
 use crate::runs::write::journal;
 use crate::runs::write::payload::{ReportRequest, in_batch};
@@ -53,33 +53,21 @@ pub(crate) struct Reporter<'a> {
 /// As [`emit`], for a verb of flow.
 pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'_>) -> Result<EmitReport> {
     let now = cx.clock.now();
-    let project = match cx.project() {
-        Ok(project) => Some(project),
-        Err(Error::NoProject { .. }) => None,
-        Err(error) => return Err(error),
+    let project = cx.project_if_any()?;
+    let root = cx.root_of(project.as_ref())?;
+    let run = match (&project, RunId::new(request.run.as_str())) {
+        // A report may begin a run under any id, so only what is not an id is another name of a run.
+        (Some(project), Err(_)) => open_run(cx, project, &request.run, Purpose::Write)?.id().clone(),
+        (_, id) => id?,
     };
-    let root = match &project {
-        Some(project) => project.root().to_owned(),
-        None => cx.root_to_be()?,
-    };
-    // A report may begin a run under any id, so only what is not an id is another name of a run.
-    let named = match &project {
-        Some(project) if RunId::new(request.run.as_str()).is_err() => {
-            Some(open_run(cx, project, &request.run, Purpose::Write)?.id().clone())
-        }
-        _ => None,
-    };
-    let asked = ask(cx, request, named, &root, reporter, now)?;
-    let found = match &project {
-        Some(project) => find(project, &asked.run)?,
-        None => None,
-    };
-    if found.is_none() {
-        cx.refuse_left_out(&root, &format!(".flow/runs/{}", asked.run))?;
-    }
-    if let (Some(project), Some(run)) = (&project, found) {
+    let asked = ask(cx, request, run, &root, reporter, now)?;
+    if let Some(project) = &project
+        && let Some(run) = find(project, &asked.run)?
+    {
         return emit_into(cx, project, &*run, &asked);
     }
+    // A run that a sparse checkout leaves out is not here, and must not begin a second time.
+    cx.refuse_left_out(&root, &format!(".flow/runs/{}", asked.run))?;
     match begin_with(cx, project.as_ref(), &asked, reporter.definition) {
         // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
@@ -94,48 +82,56 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
 fn ask<'a>(
     cx: &Context,
     request: &'a EmitRequest,
-    named: Option<RunId>,
+    run: RunId,
     root: &Path,
     reporter: &Reporter<'_>,
     now: Timestamp,
 ) -> Result<CheckedRequest<'a>> {
-    let run = named.map_or_else(|| RunId::new(request.run.as_str()), Ok)?;
     let id = request.id.clone().unwrap_or_else(|| cx.ids.next(now));
     let single = request.reports.len() == 1;
-    let report = |(nth, report): (usize, &ReportRequest)| {
+    let mut reports = Vec::new();
+    for (nth, report) in request.reports.iter().enumerate() {
+        // A single report has the id of its event; in a batch each one needs an id of its own.
         let id = if single { id.clone() } else { cx.ids.next(now) };
-        report.check(&*cx.disk, id, root).map_err(|error| match error {
-            Error::Usage(what) if !single => in_batch(nth, &what),
-            error => error,
-        })
+        match report.check(&*cx.disk, id, root) {
+            Ok(report) => reports.push(report),
+            Err(Error::Usage(what)) if !single => return Err(in_batch(nth, &what)),
+            Err(error) => return Err(error),
+        }
+    }
+    // Only a request with an id can be a retry, so only that is compared with a later one.
+    let digest = match (&request.id, reporter.basis) {
+        (None, _) => None,
+        (Some(_), Some(basis)) => Some(basis.clone()),
+        (Some(_), None) => {
+            let lines: Vec<_> = request.reports.iter().map(ReportRequest::canonical).collect();
+            Some(TextDigest(digest(lines.join("\n").as_bytes())))
+        }
     };
-    let reports = request.reports.iter().enumerate().map(report).collect::<Result<Vec<_>>>()?;
-    let canonical = || request.reports.iter().map(ReportRequest::canonical).collect::<Vec<_>>().join("\n");
-    let of_reports = || TextDigest(digest(canonical().as_bytes()));
-    let digest = request.id.as_ref().map(|_| reporter.basis.cloned().unwrap_or_else(of_reports));
     Ok(CheckedRequest { request, run, id, reports, digest, now, answers_documents: reporter.answers_documents })
 }
 
 /// Records reports in an existing run.
 fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
-    let refused = |refusal| Error::Refused { run: run.id().clone(), refusal };
     let (mut report, ended) = transact(cx, project, run, caller, asked.now, |tx| {
         let follows = &tx.state.document().workflow;
         if follows.as_str() != asked.request.workflow {
             let (follows, named) = (follows.clone(), asked.request.workflow.clone());
-            return Err(refused(Refusal::OtherWorkflow { follows, named }));
+            return Err(Error::refused(run.id(), Refusal::OtherWorkflow { follows, named }));
         }
+        // Before all other rules: the first try has changed what they judge.
         if let Some((seq, emitted)) = already_reported(tx, asked)? {
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
         tx.refuse_moved_on(asked.request.seen)?;
-        refuse_reports(tx, &asked.reports)?.map_err(refused)?;
-        check_steps(&cx.catalog(Some(project)), &asked.reports).map_err(refused)?;
+        refuse_reports(tx, &asked.reports)?;
+        check_steps(&cx.catalog(Some(project)), &asked.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
         let trail = tx.trail();
         let mut supply = Numbers { cx, now: asked.now, tx: Some(tx), last: None, fault: None };
         let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit(), &trail, &mut supply);
+        // A decision that could not read what it asked for does not count.
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
@@ -153,7 +149,8 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         let seq = append_and_warn(tx, kind, Some(asked.id.as_str()), &emitted.reports)?;
         note_feature(tx, asked)?;
         tx.commit()?;
-        Ok((outcome(tx, asked, seq, &emitted, false), emitted.ends.then(|| tx.state.document().clone())))
+        let report = outcome(tx, asked, seq, &emitted, false);
+        Ok((report, if emitted.ends { Some(tx.state.document().clone()) } else { None }))
     })?;
     // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
@@ -185,7 +182,7 @@ fn outcome(
         _ => asked.id.clone(),
     };
     let machine = tx.known_machine();
-    let outcome = Outcome {
+    let outcome = EmitOutcome {
         run: tx.run,
         state: &tx.state,
         machine: machine.as_deref(),
@@ -197,16 +194,17 @@ fn outcome(
         repeated,
         warnings: tx.warnings.clone(),
     };
-    answer(tx.cx, tx.project, asked, outcome, || tx.history().ok()?)
+    report_of(tx.cx, tx.project, asked, outcome, || tx.history().ok()?)
 }
 
 /// Notes the feature that the reports name in the run's context, so that `list` finds the run by it.
 fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<()> {
+    let Some(feature) = feature(&asked.reports) else { return Ok(()) };
     let before = tx.state.document();
-    let known = before.context.get(FEATURE).is_some_and(|feature| !feature.is_null());
-    let Some(feature) = feature(&asked.reports).filter(|_| !known && !before.state.status.is_terminal()) else {
+    let is_known = before.context.get(FEATURE).is_some_and(|known| !known.is_null());
+    if is_known || before.state.status.is_terminal() {
         return Ok(());
-    };
+    }
     let mut wanted = before.clone();
     wanted.context.insert(FEATURE.to_owned(), feature.into());
     match tx.next_text().with_facts(&wanted) {
@@ -216,6 +214,7 @@ fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
             let edit = RunEdited { changes, by_command: true, session, text: text.text().to_owned() };
             tx.append_over(&text, EventKind::RunEdited(Box::new(edit)), None)?;
         }
+        // The reports count without it: only `list` finds the run less easily.
         Err(error) => tx.warnings.push(format!("the feature is not noted in run.yaml: it {error}")),
     }
     Ok(())
@@ -227,10 +226,7 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     let Some(event) = tx.earlier(id)? else { return Ok(None) };
     match &event.kind {
         EventKind::Emitted(emitted) if emitted.request == asked.digest => Ok(Some((event.seq, (**emitted).clone()))),
-        _ => {
-            let refusal = Refusal::KeyReused { id: id.to_string(), seq: event.seq };
-            Err(Error::Refused { run: asked.run.clone(), refusal })
-        }
+        _ => Err(Error::refused(&asked.run, Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
     }
 }
 
@@ -273,20 +269,17 @@ fn begin_with(
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
     };
-    let begin = |started: RunStarted, id: EventId| {
-        let kind = EventKind::RunStarted(Box::new(started));
-        Event { seq: Seq(1), id, at: asked.now, kind, run: None, recap: None }
-    };
     let first_id = cx.ids.next(asked.now);
-    let start = begin(started.clone(), first_id.clone());
+    let start = started_event(started.clone(), first_id.clone(), asked.now);
     // Each report of the first batch is judged by the history that those before it make.
     let begun_run = History::fold([&start]).expect("BUG: a start begins no run");
-    let decision = decide_first(cx, project, asked, &begun_run, machine.as_ref(), &caller);
-    let decision = decision.map_err(|refusal| Error::Refused { run: asked.run.clone(), refusal })?;
+    let decision = decide_first(cx, project, asked, &begun_run, machine.as_ref(), &caller)
+        .map_err(|refusal| Error::refused(&asked.run, refusal))?;
     let Decision::Commit(mut kind) = decision else { unreachable!("BUG: a new run has reports") };
     note_workers(cx, &caller, &mut kind)?;
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
     let emitted = (**emitted).clone();
+    // Only now: a refused request leaves no `.flow` behind.
     let project = cx.project_or_init()?;
     refuse_same_but_for_case(&project, &asked.run)?;
     started.context = context_of(cx, &project, &StartRequest::default(), None);
@@ -298,9 +291,10 @@ fn begin_with(
         None => None,
     };
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None, recap: None };
-    let (new, after) = begun(begin(started, first_id), second)?;
+    let (new, after) = begun(started_event(started, first_id, asked.now), second)?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
+    // Taken once: a run that reports begin has no other id to try.
     let mut new = Some(new);
     let outside = cx.outside(&project);
     let request = cx.write_request(asked.now, cx.lock_wait()?);
@@ -308,7 +302,7 @@ fn begin_with(
     if emitted.ends {
         remember_end(cx, &project, run.id());
     }
-    let outcome = Outcome {
+    let outcome = EmitOutcome {
         run: &*run,
         state: &after,
         machine: machine.as_ref(),
@@ -320,7 +314,11 @@ fn begin_with(
         repeated: false,
         warnings,
     };
-    Ok(answer(cx, &project, asked, outcome, || history))
+    Ok(report_of(cx, &project, asked, outcome, || history))
+}
+
+fn started_event(started: RunStarted, id: EventId, at: Timestamp) -> Event {
+    Event { seq: Seq(1), id, at, kind: EventKind::RunStarted(Box::new(started)), run: None, recap: None }
 }
 
 /// Decides on the first reports of a run, which does not exist yet.
@@ -345,8 +343,9 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let text = RunText::create(state.document());
     first.run = Some(TextDigest(digest(text.text().as_bytes())));
     state.apply(&second);
-    let fault = |error| Error::RunFile { at: Address::new("run.yaml"), error };
-    let text = text.with_state(&state.document().state).map_err(fault)?;
+    let text = text
+        .with_state(&state.document().state)
+        .map_err(|error| Error::RunFile { at: Address::new("run.yaml"), error })?;
     second.run = Some(TextDigest(digest(text.text().as_bytes())));
     let new = NewRun { id: state.id().clone(), text: text.text().to_owned(), events: vec![first, second] };
     Ok((new, state))
@@ -356,8 +355,8 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
 const FEATURE: &str = "feature";
 
 fn feature(reports: &[Report]) -> Option<&str> {
-    let named = reports.iter().find_map(|report| report.data.get(FEATURE)?.as_str());
-    named.filter(|feature| !feature.is_empty() && feature.len() <= FEATURE_BYTES)
+    let named = reports.iter().find_map(|report| report.data.get(FEATURE)?.as_str())?;
+    if named.is_empty() || named.len() > FEATURE_BYTES { None } else { Some(named) }
 }
 
 /// The longest name of a feature that is stored, in bytes.
@@ -388,7 +387,8 @@ impl Supply for Numbers<'_, '_> {
 
     fn number(&mut self, id: &ActivityId) -> Number {
         let number = match self.tx {
-            Some(tx) => tx.next_number_after(self.last, id).unwrap_or_else(|error| {
+            // The engine asks for numbers without errors, so the error is kept for the caller.
+            Some(tx) => tx.next_number(self.last, id).unwrap_or_else(|error| {
                 self.fault = Some(error);
                 Number(0)
             }),

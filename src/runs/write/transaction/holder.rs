@@ -10,11 +10,12 @@ use crate::runs::host_note::is_dead;
 impl Transaction<'_> {
     /// The caller, with what is known about the run's holder. Cheap unless another session holds the run.
     pub(super) fn caller_beside_holder(&self) -> Result<Caller> {
-        let (held, caller) = (&self.state.document().state.session, self.caller.clone());
-        let Some(held) = held.as_ref().filter(|_| caller.session.is_some()) else { return Ok(caller) };
-        if caller.session.as_ref() == Some(held) {
+        let caller = self.caller.clone();
+        let Some(held) = &self.state.document().state.session else { return Ok(caller) };
+        if caller.session.is_none() || caller.session.as_ref() == Some(held) {
             return Ok(caller);
         }
+        // The process of the holder stands in the log alone.
         let holder = self.holder_evidence()?;
         Ok(Caller { holder_dead: is_dead(self.project, held, holder.as_ref()), ..caller })
     }
@@ -36,7 +37,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// As [`Self::replace_dead_holder`], and also if no session holds the run: whoever works on it holds it.
+    /// As [`Self::replace_dead_holder`], and also if no session holds the run: the session that works on it holds it.
     pub(crate) fn claim_for_work(&mut self) -> Result<()> {
         if self.state.document().state.session.is_none()
             && let Some(claim) = self.claim()?
