@@ -111,7 +111,9 @@ struct AcceptedEntry {
 impl Accepted {
     /// What was accepted in `project`; nothing if that cannot be read.
     fn read(cx: &Context, project: &Project) -> Self {
-        let root = root_of(cx, project);
+        // The directory is the same by whatever links it is named.
+        let root = cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+        let root = root.to_string_lossy().into_owned();
         let bytes = user_state(cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
         let found = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         found.unwrap_or(Self { v: VERSION, project: root, entries: Vec::new() })
@@ -184,12 +186,6 @@ fn sweep(dir: &Dir) -> Result<(), DiskError> {
         dir.remove(name)?;
     }
     Ok(())
-}
-
-/// The project's directory, the same by whatever links it is named.
-fn root_of(cx: &Context, project: &Project) -> String {
-    let root = cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
-    root.to_string_lossy().into_owned()
 }
 
 fn file_of(root: &str) -> String {

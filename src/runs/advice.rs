@@ -159,10 +159,9 @@ fn is_work(action: Action) -> bool {
 
 /// The note when a driver could continue, but the run does not store its command.
 pub(super) fn unknown_driver(run: &RunDocument, next: Action) -> Option<&'static str> {
-    if !is_unknown_driver(run) || !is_work(next) {
-        return None;
-    }
-    Some("it is not known by which commands the run is driven: those of the last driver do not fit into one line")
+    (is_unknown_driver(run) && is_work(next)).then_some(
+        "it is not known by which commands the run is driven: those of the last driver do not fit into one line",
+    )
 }
 
 fn doctor(run: &RunId) -> Suggestion {

@@ -39,6 +39,7 @@ impl Budget {
         match self {
             Self::Whole => false,
             Self::Until(end) => Instant::now() >= *end,
+            // At zero it stays there, so it is spent from then on.
             Self::Times(left) => {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
             }

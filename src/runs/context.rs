@@ -313,6 +313,7 @@ impl Context {
 
     /// The project of the repository that contains the repository of `start`.
     fn project_around(&self, start: &Path) -> Option<PathBuf> {
+        // The parent directory of a submodule belongs to the repository around it.
         let outside = self.git.top(start)?.parent()?.to_owned();
         let top = self.git.top(&outside)?;
         Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
@@ -436,7 +437,7 @@ impl Context {
             Some(session) => Some(session),
             None => self.session()?,
         };
-        // The caller did not name this session, so a refusal has to say what it was taken for and why.
+        // A session that the caller did not name may surprise it, so a refusal says what shows another agent.
         let shown_by = if is_named || session.is_none() { None } else { self.begun_by() };
         let epoch = match epoch {
             Some(epoch) => Some(epoch),
@@ -508,11 +509,8 @@ impl Context {
 
     /// The process that the caller or `FLOW_HOLDER_PID` names as the holder.
     pub(crate) fn holder_given_to_flow(&self) -> Result<Option<u32>> {
-        match self.options.holder_pid {
-            Some(pid) => Ok(Some(pid)),
-            None if self.env.names_holder() => Ok(self.env.holder()?),
-            None => Ok(None),
-        }
+        let is_given = self.options.holder_pid.is_some() || self.env.names_holder();
+        if is_given { self.holder_pid() } else { Ok(None) }
     }
 
     /// As [`Self::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has

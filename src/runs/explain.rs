@@ -188,6 +188,7 @@ fn moved(error: &Error) -> Problem {
     match error {
         Error::Rewound { run, places, .. } => {
             let rest = match places.as_slice() {
+                // What was reset or deleted is in no branch, and git still knows it for some weeks.
                 [] => Help::from("no branch here has the rest; `git reflog` may show it"),
                 places => {
                     Help::from(format!("the rest is on {} (", first_few(places, 3)))

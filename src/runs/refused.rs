@@ -111,8 +111,7 @@ fn work_refused(run: &RunId, refusal: &Refusal) -> (Kind, &'static str, Help) {
             (Kind::Refused, "nothing_to_settle", help.into())
         }
         Refusal::SettlesUndone { .. } => {
-            let help = "record it as passed or skipped, or leave --settles away";
-            (Kind::Refused, "nothing_to_settle", help.into())
+            (Kind::Refused, "nothing_to_settle", "record it as passed or skipped, or leave --settles away".into())
         }
         Refusal::InDoubt { .. } => {
             let help = "record how it ended with the same --id and --status passed or failed; a step with flow emit";

@@ -206,6 +206,7 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
             diagnostics: checked.diagnostics,
         });
     }
+    // A mistyped path is not looked up as the name of a workflow.
     if names_a_file(target) {
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::Input { origin: target.to_owned(), source });

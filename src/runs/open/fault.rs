@@ -19,6 +19,7 @@ pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, faul
         Fault::Edit { fault, place } => Error::Edit { at, place, fault },
         Fault::Rewound { last, noted } => rewound(cx, project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
+        // Git does not know flow's own files, so they keep the directory of a run that it removed.
         Fault::Empty if run.presence() == Presence::Away => elsewhere(cx, project, run),
         Fault::Empty | Fault::Unread | Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => {
             Error::EmptyRun { at: run.address(Document::Run) }

@@ -126,11 +126,8 @@ pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn Sto
     // Read the log after run.yaml, so that it is never behind it.
     let Some((recap, end)) = caught_up(&kept, run)? else { return Ok(None) };
     let from = end.at.as_ref().map(|at| at.seq);
-    let Some(shown) = text.document().state.last_seq else { return Ok(None) };
     // A `run.yaml` from before the recap was put back: what happened since is not in it.
-    if Some(shown) < from {
-        return Ok(None);
-    }
+    let Some(shown) = text.document().state.last_seq.filter(|&shown| Some(shown) >= from) else { return Ok(None) };
     let Ok(found) = reconcile_end(text, &end.after(shown), noted) else { return Ok(None) };
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let mut notes = Vec::new();

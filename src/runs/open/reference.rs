@@ -45,6 +45,7 @@ pub(in crate::runs) fn named(
     let plain = plain.strip_prefix(&own).unwrap_or(plain);
     let inside = plain.strip_prefix(DIRECTORY);
     let name = inside.unwrap_or(plain);
+    // FlowRun refers to a record by its id, without the ending of its file.
     for known in [name.to_owned(), format!("{name}{RECORD}")] {
         if let Some(&bytes) = files.get(&known) {
             return Named::Evidence { name: known, bytes: Some(bytes) };

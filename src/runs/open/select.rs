@@ -98,6 +98,7 @@ pub(crate) fn named_run(
     }
     let Some(given) = cx.env.run_name()? else { return Ok(None) };
     match open_run(cx, project, &given, purpose) {
+        // The caller did not type this name, so the error says where it comes from.
         Err(error @ Error::NoSuchRun { .. }) => Err(Error::NoSuchRunInEnvironment { why: error.one_line() }),
         found => found.map(Some),
     }

@@ -13,6 +13,7 @@ const RUN_FILES: &str = ".flow/runs/*/run.yaml";
 pub(super) fn left_out_run(cx: &Context, project: &Project, given: &str) -> Option<Error> {
     let end = format!("-{given}");
     for file in cx.git.left_out(project.root(), RUN_FILES) {
+        // `.flow/runs/<id>/run.yaml`
         let id = file.split('/').nth_back(1).unwrap_or_default();
         if id == given || !given.is_empty() && (id.starts_with(given) || id.ends_with(&end)) {
             return Some(cx.left_out(project.root(), &format!(".flow/runs/{id}")));

@@ -53,9 +53,8 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     with_earlier(&mut history, run, &log)?;
     follows_from_files &= is_own(&log);
     // A run of another program is adopted by the next writer, with the gates of its workflow.
-    if let Some(machine) = &machine
-        && log.events().next().is_none()
-    {
+    let is_foreign = log.events().next().is_none();
+    if is_foreign && let Some(machine) = &machine {
         history.foresee_gates(machine);
     }
     Ok(View {

@@ -90,6 +90,7 @@ pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
     for (path, cx) in in_other_worktrees(cx) {
         if let Ok(project) = cx.project()
             && let Ok(run) = project.runs().open(&id)
+            // That worktree may have flow's own files of the run only.
             && run.presence() != Presence::Away
         {
             return Some(path);

@@ -130,10 +130,8 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     let caller = Caller::default();
     let run = select_run_to_write(cx, &project, request.run.as_deref(), None)?;
     // Only a request with an id can be a retry, so only that is compared with a later one.
-    let asked = request.id.as_ref().map(|_| {
-        let content = serde_json::json!([request.approves, request.reason]).to_string();
-        TextDigest(digest(content.as_bytes()))
-    });
+    let content = serde_json::json!([request.approves, request.reason]).to_string();
+    let asked = request.id.as_ref().map(|_| TextDigest(digest(content.as_bytes())));
     let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
     let approval = Approval { by, how: request.how, seen: request.seen };
     transact(cx, &project, &*run, caller, now, |tx| {

@@ -23,6 +23,7 @@ pub(in crate::runs) fn note_workers(cx: &Context, caller: &Caller, kind: &mut Ev
         {
             emitted.by = workers(cx)?;
         }
+        // Only work that goes on can be in doubt later.
         _ => {}
     }
     Ok(())

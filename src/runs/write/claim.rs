@@ -76,5 +76,6 @@ pub(crate) fn presence(cx: &Context, project: &Project, held: Option<&Hold>, cal
     if is_dead(project, &hold.session, evidence.as_ref()) {
         return Ok(Presence::HolderDead);
     }
+    // In doubt it counts as alive: two sessions in one run are worse than one question to a person.
     Ok(Presence::HeldByOther)
 }

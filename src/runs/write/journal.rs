@@ -66,6 +66,7 @@ fn append(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp, on
             ("status".to_owned(), coerce(run.state.status.as_str())),
         ],
     };
+    // It may be named by its absolute path in the project.
     let relative = journal.strip_prefix(project.root()).unwrap_or(&journal).to_owned();
     if let Some(why) = refuse_path(&relative) {
         return Some(format!("the journal {} was not updated: {why}", relative.display()));

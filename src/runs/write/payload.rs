@@ -43,7 +43,7 @@ impl ReportRequest {
         let Some(text) = data else { return Ok(Self { kind, step, unit, data: None }) };
         match parse_json(text) {
             Ok(data) => Ok(Self { kind, step, unit, data: Some(data) }),
-            // It is JSON, but holds more than flow reads.
+            // It is JSON, but a key stands twice in it.
             Err(error) if error.is_data() => Err(Error::Usage(format!("--data: {error}"))),
             Err(_) => Err(bad_json("--data", text)),
         }
@@ -84,10 +84,8 @@ impl ReportRequest {
 
     fn kind(&self) -> Result<ReportType> {
         let Some(given) = &self.kind else { return usage("--type is required".to_owned()) };
-        given.parse().or_else(|()| {
-            let known = ReportType::ALL.map(ReportType::as_str).join(", ");
-            usage(format!("Invalid event type: '{given}'. Must be one of: {known}"))
-        })
+        let known = ReportType::ALL.map(ReportType::as_str).join(", ");
+        given.parse().or_else(|()| usage(format!("Invalid event type: '{given}'. Must be one of: {known}")))
     }
 }
 
@@ -133,11 +131,10 @@ fn usage<T>(message: String) -> Result<T> {
 fn bad_json(what: &str, text: &str) -> Error {
     let message = format!("{what} must be valid JSON. Received: {}", short(text));
     // A shell takes away quotation marks that are not in quotes themselves.
-    let why = if text.contains('"') {
-        ""
-    } else if text.contains('\'') {
+    let (has_double, has_single) = (text.contains('"'), text.contains('\''));
+    let why = if !has_double && has_single {
         "JSON has double quotation marks around keys and texts; "
-    } else if text.contains(':') {
+    } else if !has_double && text.contains(':') {
         "the quotation marks around keys and texts are missing; "
     } else {
         ""
@@ -200,7 +197,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
         let url = text_in(data, "url").unwrap_or_default();
         let web = ["http://", "https://"].iter().any(|head| url.len() > head.len() && url.starts_with(head));
         let one_line = !url.chars().any(|c| c.is_control() || c.is_whitespace());
-        // Pages show it as a link, so it must not be `javascript:` or the like.
+        // It is shown as a link, so it must not be `javascript:` or the like.
         if !web || !one_line {
             return usage(format!("the link {url:?} is not an http or https address"));
         }
@@ -252,10 +249,7 @@ fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
             Component::Normal(name) => whole.push(name),
         }
     }
-    let relative = whole.strip_prefix(&root).ok()?;
-    if relative.as_os_str().is_empty() {
-        return None;
-    }
+    let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?;
     // A dangling link still leads somewhere, so it counts as existing.
     let existing = whole.ancestors().find(|ancestor| disk.look(ancestor, Links::Refuse).is_ok())?;
     disk.canonical(existing).ok()?.starts_with(&root).then_some(relative.to_owned())

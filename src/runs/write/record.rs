@@ -136,6 +136,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 Retry::Another => {}
             }
         }
+        // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
         record.number = tx.next_number(None, &id)?;
@@ -283,6 +284,7 @@ fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
 
 fn check_size(recorded: &ActivityRecorded) -> Result<()> {
     let limit = crate::model::limits::ACTIVITY_BYTES;
+    // Readers pass over the file of a larger one.
     let len = serde_json::to_vec(&recorded.activity).map_or(0, |bytes| bytes.len());
     if len <= limit {
         return Ok(());
@@ -355,9 +357,8 @@ fn refuse_contradiction(activity: &Activity, request: &RecordRequest) -> std::re
 /// Warnings about what cannot be true in a document that someone else wrote. It is recorded as it stands.
 fn doubts(activity: &Activity, request: &RecordRequest) -> Vec<String> {
     let mut doubts = Vec::new();
-    if let Some(exit_code) = contradiction(activity)
-        && is_of_document(request)
-    {
+    let is_own = is_of_document(request);
+    if is_own && let Some(exit_code) = contradiction(activity) {
         let status = activity.status();
         doubts.push(format!("the document contradicts itself: its status is {status}, and its exit code {exit_code}"));
     }

@@ -103,6 +103,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let catalog = cx.catalog(existing.as_ref());
     if let (Some(project), Some(id)) = (&existing, &request.id)
         && let Ok(run) = project.runs().open(id)
+        // Git removed the files of this run here; another one must not take its place.
         && run.presence() == Presence::Away
     {
         return Err(elsewhere(cx, project, &*run));

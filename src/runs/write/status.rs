@@ -101,6 +101,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         remember_reopening(cx, &project, run.id(), now, Reopening::Begins);
     }
     let changed = transact(cx, &project, &*run, caller, now, |tx| {
+        // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
             return Ok((report_of(tx, false), tx.state.document().clone()));
         }

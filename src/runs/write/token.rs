@@ -43,7 +43,9 @@ pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) 
     let refusal = match refuse_other_session(&tx.state, &tx.caller) {
         Ok(()) => return Ok(()),
         Err(Refusal::Held { session, .. }) => {
-            if reports.iter().all(is_of_unit) && is_of_holder(tx)? {
+            // A step of the run itself is only the holder's to report.
+            let agent = |report: &Report| report.step.as_ref().and_then(StateName::agent).is_some();
+            if reports.iter().all(|report| report.unit.is_some() || agent(report)) && is_of_holder(tx)? {
                 return Ok(());
             }
             Refusal::HeldFromReports { session }
@@ -51,11 +53,6 @@ pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) 
         Err(refusal) => refusal,
     };
     Err(Error::refused(tx.run.id(), refusal))
-}
-
-/// Whether a report is about a unit or a sub-agent, and not about a step of the run itself.
-fn is_of_unit(report: &Report) -> bool {
-    report.unit.is_some() || report.step.as_ref().and_then(StateName::agent).is_some()
 }
 
 /// Whether the holder of the run gave this process the run's token, or started it.

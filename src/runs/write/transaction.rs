@@ -149,6 +149,7 @@ impl<'a> Transaction<'a> {
             }
             Presence::Whole => {}
         }
+        // Before the writer leaves anything that must never be committed.
         project.keep_out_of_git(request)?;
         let mut writer = run.begin(request)?;
         let found = reconcile_for_writing(&mut *writer, run)?;
@@ -254,6 +255,7 @@ impl<'a> Transaction<'a> {
 
     /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
     pub(crate) fn refuse_moved_on(&self, seen: Option<Seq>) -> Result<()> {
+        // The log may have lost its end, and `run.yaml` may be behind it.
         let last = self.state.document().state.last_seq.unwrap_or_default().max(self.writer.end().last);
         match seen {
             Some(seen) if seen != last => Err(self.refused(Refusal::MovedOn { seen, last })),
@@ -364,6 +366,7 @@ impl<'a> Transaction<'a> {
     /// As [`Self::append`], with `base` instead of the current `run.yaml`.
     pub(crate) fn append_over(&mut self, base: &RunText, mut kind: EventKind, key: Option<&str>) -> Result<Seq> {
         note_workers(self.cx, &self.caller, &mut kind)?;
+        // No position is given twice, not even one that the log has lost.
         let shown = self.state.document().state.last_seq.unwrap_or_default();
         let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
         let id = match key {

@@ -148,14 +148,13 @@ pub(in crate::runs) fn report_of(
             warnings.push(format!("the run is completed while these are not done: {}", open.join(", ")));
         }
     }
-    if let Some(machine) = outcome.machine
-        && !outcome.repeated
-    {
+    // The first try was warned, and the run may have gone on since then.
+    let is_new = !outcome.repeated;
+    if is_new && let Some(machine) = outcome.machine {
         warnings.extend(entered_beside(outcome.state, machine, emitted, || place_of_caller(cx, project)));
         warnings.extend(kept_open(outcome.state, machine, emitted));
-        if may_leave_undone(outcome.state, emitted)
-            && let Some(history) = history.as_ref()
-        {
+        let asks_log = may_leave_undone(outcome.state, emitted);
+        if asks_log && let Some(history) = history.as_ref() {
             warnings.extend(left_undone(history, emitted));
         }
     }
@@ -251,8 +250,9 @@ fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
 /// Why the run is still open although its last step was reported as completed.
 fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
     let run = &state.document().state;
-    let is_end = |report: &StepReport| matches!(report.own_step(), Some((step, StepStatus::Completed)) if machine.is_terminal(step));
-    if emitted.ends || run.status.is_terminal() || !emitted.reports.iter().any(is_end) {
+    let mut reported = emitted.reports.iter().filter_map(StepReport::own_step);
+    let is_end = reported.any(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step));
+    if emitted.ends || run.status.is_terminal() || !is_end {
         return None;
     }
     let mut open = Vec::new();
@@ -272,7 +272,8 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
 pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
-    let reports = asked.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().at(asked.now) });
+    let reports =
+        asked.emit.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().at(asked.emit.now) });
     Emitted {
         reports: reports.collect(),
         phase: None,

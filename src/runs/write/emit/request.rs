@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Emit, Report};
-use crate::model::{EventId, RunId, Seq, SessionId, TextDigest, Timestamp};
+use crate::engine::Emit;
+use crate::model::{EventId, RunId, Seq, SessionId};
 use crate::runs::write::payload::ReportRequest;
 
 /// Reports on the steps of a run.
@@ -37,19 +37,5 @@ pub(super) struct CheckedRequest<'a> {
     pub(super) run: RunId,
     /// The id of the event.
     pub(super) id: EventId,
-    pub(super) reports: Vec<Report>,
-    pub(super) digest: Option<TextDigest>,
-    pub(super) now: Timestamp,
-    pub(super) answers_documents: bool,
-}
-
-impl CheckedRequest<'_> {
-    pub(super) fn emit(&self) -> Emit {
-        Emit {
-            reports: self.reports.clone(),
-            request: self.digest.clone(),
-            now: self.now,
-            answers_documents: self.answers_documents,
-        }
-    }
+    pub(super) emit: Emit,
 }

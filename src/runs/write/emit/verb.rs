@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Caller, Decision, History, Refusal, Report, RunState, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, TextDigest,
@@ -61,10 +61,12 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         (_, id) => id?,
     };
     let asked = ask(cx, request, run, &root, reporter, now)?;
-    if let Some(project) = &project
-        && let Some(run) = find(project, &asked.run)?
-    {
-        return emit_into(cx, project, &*run, &asked);
+    if let Some(project) = &project {
+        match project.runs().open(&asked.run) {
+            Ok(run) => return emit_into(cx, project, &*run, &asked),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     // A run that a sparse checkout leaves out is not here, and must not begin a second time.
     cx.refuse_left_out(&root, &format!(".flow/runs/{}", asked.run))?;
@@ -100,7 +102,7 @@ fn ask<'a>(
         }
     }
     // Only a request with an id can be a retry, so only that is compared with a later one.
-    let digest = match (&request.id, reporter.basis) {
+    let compared = match (&request.id, reporter.basis) {
         (None, _) => None,
         (Some(_), Some(basis)) => Some(basis.clone()),
         (Some(_), None) => {
@@ -108,13 +110,14 @@ fn ask<'a>(
             Some(TextDigest(digest(lines.join("\n").as_bytes())))
         }
     };
-    Ok(CheckedRequest { request, run, id, reports, digest, now, answers_documents: reporter.answers_documents })
+    let emit = Emit { reports, request: compared, now, answers_documents: reporter.answers_documents };
+    Ok(CheckedRequest { request, run, id, emit })
 }
 
 /// Records reports in an existing run.
 fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
-    let (mut report, ended) = transact(cx, project, run, caller, asked.now, |tx| {
+    let (mut report, ended) = transact(cx, project, run, caller, asked.emit.now, |tx| {
         let follows = &tx.state.document().workflow;
         if follows.as_str() != asked.request.workflow {
             let (follows, named) = (follows.clone(), asked.request.workflow.clone());
@@ -125,12 +128,13 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
         tx.refuse_moved_on(asked.request.seen)?;
-        refuse_reports(tx, &asked.reports)?;
-        check_steps(&cx.catalog(Some(project)), &asked.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
+        refuse_reports(tx, &asked.emit.reports)?;
+        check_steps(&cx.catalog(Some(project)), &asked.emit.reports)
+            .map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
         let trail = tx.trail();
-        let mut supply = Numbers { cx, now: asked.now, tx: Some(tx), last: None, fault: None };
-        let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit(), &trail, &mut supply);
+        let mut supply = Numbers { cx, now: asked.emit.now, tx: Some(tx), last: None, fault: None };
+        let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit.clone(), &trail, &mut supply);
         // A decision that could not read what it asked for does not count.
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
@@ -155,7 +159,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
         remember_end(cx, project, run.id());
-        report.data.warnings.extend(journal::note(cx, project, &document, asked.now));
+        report.data.warnings.extend(journal::note(cx, project, &document, asked.emit.now));
     }
     Ok(report)
 }
@@ -199,7 +203,7 @@ fn outcome(
 
 /// Notes the feature that the reports name in the run's context, so that `list` finds the run by it.
 fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<()> {
-    let Some(feature) = feature(&asked.reports) else { return Ok(()) };
+    let Some(feature) = feature(&asked.emit.reports) else { return Ok(()) };
     let before = tx.state.document();
     let is_known = before.context.get(FEATURE).is_some_and(|known| !known.is_null());
     if is_known || before.state.status.is_terminal() {
@@ -225,7 +229,9 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     let Some(id) = &asked.request.id else { return Ok(None) };
     let Some(event) = tx.earlier(id)? else { return Ok(None) };
     match &event.kind {
-        EventKind::Emitted(emitted) if emitted.request == asked.digest => Ok(Some((event.seq, (**emitted).clone()))),
+        EventKind::Emitted(emitted) if emitted.request == asked.emit.request => {
+            Ok(Some((event.seq, (**emitted).clone())))
+        }
         _ => Err(Error::refused(&asked.run, Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
     }
 }
@@ -255,7 +261,7 @@ fn begin_with(
         None => WorkflowId::new(asked.request.workflow.as_str())?,
     };
     let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
-    let token = token_of_new_run(cx, &caller, asked.now)?;
+    let token = token_of_new_run(cx, &caller, asked.emit.now)?;
     let mut started = RunStarted {
         run_id: asked.run.clone(),
         workflow,
@@ -269,8 +275,8 @@ fn begin_with(
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
     };
-    let first_id = cx.ids.next(asked.now);
-    let start = started_event(started.clone(), first_id.clone(), asked.now);
+    let first_id = cx.ids.next(asked.emit.now);
+    let start = started_event(started.clone(), first_id.clone(), asked.emit.now);
     // Each report of the first batch is judged by the history that those before it make.
     let begun_run = History::fold([&start]).expect("BUG: a start begins no run");
     let decision = decide_first(cx, project, asked, &begun_run, machine.as_ref(), &caller)
@@ -283,21 +289,21 @@ fn begin_with(
     let project = cx.project_or_init()?;
     refuse_same_but_for_case(&project, &asked.run)?;
     started.context = context_of(cx, &project, &StartRequest::default(), None);
-    if let Some(feature) = feature(&asked.reports) {
+    if let Some(feature) = feature(&asked.emit.reports) {
         started.context.insert(FEATURE.to_owned(), feature.into());
     }
     started.holder = match caller.session {
         Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
         None => None,
     };
-    let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.now, kind, run: None, recap: None };
-    let (new, after) = begun(started_event(started, first_id, asked.now), second)?;
+    let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.emit.now, kind, run: None, recap: None };
+    let (new, after) = begun(started_event(started, first_id, asked.emit.now), second)?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     // Taken once: a run that reports begin has no other id to try.
     let mut new = Some(new);
     let outside = cx.outside(&project);
-    let request = cx.write_request(asked.now, cx.lock_wait()?);
+    let request = cx.write_request(asked.emit.now, cx.lock_wait()?);
     let run = project.runs().create(&request, outside.as_deref(), &mut |_| new.take())?;
     if emitted.ends {
         remember_end(cx, &project, run.id());
@@ -331,9 +337,9 @@ fn decide_first(
     caller: &Caller,
 ) -> std::result::Result<Decision, Refusal> {
     let catalog = cx.catalog(project);
-    check_steps(&catalog, &asked.reports)?;
-    let mut supply = Numbers { cx, now: asked.now, tx: None, last: None, fault: None };
-    let decision = decide_emit(begun.state(), machine, caller, asked.emit(), begun, &mut supply);
+    check_steps(&catalog, &asked.emit.reports)?;
+    let mut supply = Numbers { cx, now: asked.emit.now, tx: None, last: None, fault: None };
+    let decision = decide_emit(begun.state(), machine, caller, asked.emit.clone(), begun, &mut supply);
     decision.map_err(|refusal| with_agent(&catalog, refusal))
 }
 
@@ -361,14 +367,6 @@ fn feature(reports: &[Report]) -> Option<&str> {
 
 /// The longest name of a feature that is stored, in bytes.
 const FEATURE_BYTES: usize = 200;
-
-fn find(project: &Project, run: &RunId) -> Result<Option<Box<dyn StoredRun>>> {
-    match project.runs().open(run) {
-        Ok(run) => Ok(Some(run)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
 
 /// Supplies ids and activity numbers for reports.
 struct Numbers<'a, 'b> {
