@@ -40,11 +40,9 @@ pub(crate) use init::remove_unused;
 pub use init::{InitReport, init};
 pub use live::export::{ExportFormat, ExportReport, save_export, whole_run};
 pub use live::feed::{CardFilter, CardsOfGroup, CardsReport, Feed, WorkflowUse};
-pub use live::feed_run::{Cursor, EventsAfter, FeedRun};
+pub use live::feed_run::{Cursor, EventsAfter, FeedRun, run_report};
 pub use live::keeper::Keeper;
-pub use live::observe::{
-    DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, WholeRun, run_report,
-};
+pub use live::observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, WholeRun};
 pub use look::attention::{AttentionReport, AttentionRequest, attention};
 pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub(crate) use look::brief::{Overview, overview};

@@ -11,7 +11,9 @@ use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, NoRoot, Op
 use crate::model::{RunId, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::live::feed_run::FeedRun;
 use crate::runs::live::observe::{Observed, RunRequest, WholeRun};
+use crate::runs::look::outlook::Definitions;
 use crate::runs::open::select::select_run;
 use crate::store::Project;
 
@@ -58,7 +60,8 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    Observed::open(cx, &project, run, None)?.whole(cx, &project, request.at)
+    let observed = Observed::open(cx, &project, run, None)?;
+    FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed }.whole(request.at)
 }
 
 /// Puts an exported text into the file at `named`, from the working directory: a new file, or in one step in the place of
@@ -67,15 +70,14 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
 /// # Errors
 /// [`Error::Document`] if that is not a text file of the user's, is inside `.flow` or `.git`, or cannot be written.
 pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
-    let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
     let path = cx.absolute(named)?;
     let bytes = named.as_os_str().as_encoded_bytes();
     if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
-        return Err(refuse("names a directory, not a file"));
+        return Err(refused(named, "names a directory, not a file"));
     }
     let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
-        NoRoot::NoFile => refuse("names no file"),
-        NoRoot::BelowFile => refuse("is below something that is not a directory"),
+        NoRoot::NoFile => refused(named, "names no file"),
+        NoRoot::BelowFile => refused(named, "is below something that is not a directory"),
         NoRoot::Unseen(path, errno) => {
             let (path, source) = (path.to_owned(), errno.into());
             Error::Document(DocumentFault::Io { doing: Operation::Inspect, path, source })
@@ -83,7 +85,7 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     })?;
     let path = root.join(&relative);
     if is_kept_by_programs(cx, &path) {
-        return Err(refuse("is inside .git or .flow, which hold nothing but what git and flow write"));
+        return Err(refused(named, "is inside .git or .flow, which hold nothing but what git and flow write"));
     }
     let place = DocumentPlace {
         disk: &*cx.disk,
@@ -102,12 +104,18 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+fn refused(named: &Path, why: &'static str) -> Error {
+    Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why })
+}
+
 /// Whether a path is inside `.git`, a `.flow`, or the directory that is the project's under another name.
 fn is_kept_by_programs(cx: &Context, path: &Path) -> bool {
     let in_git = path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-    let is_own = |project: Project| {
-        let own = cx.disk.canonical(project.path()).unwrap_or_else(|_| project.path().to_owned());
-        path.starts_with(own)
-    };
-    in_git || Project::is_inside(path) || cx.project().is_ok_and(is_own)
+    if in_git || Project::is_inside(path) {
+        return true;
+    }
+    let Ok(project) = cx.project() else { return false };
+    // A link may give the project's directory another name.
+    let own = cx.disk.canonical(project.path()).unwrap_or_else(|_| project.path().to_owned());
+    path.starts_with(own)
 }

@@ -21,7 +21,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::live::feed_run::FeedRun;
 use crate::runs::live::observe::Observed;
-use crate::runs::look::card::{Card, CardGroup, life, read_card, reason_of_over};
+use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all_with};
@@ -34,8 +34,9 @@ const KEPT_EVENTS: usize = 12_000;
 const KEPT_RUNS: usize = 64;
 /// How many runs that are over are looked at each time, about.
 const OVER_AT_ONCE: usize = 2500;
-/// In how many looks each open run is judged anew, although its files did not change: a limit of time may be reached, or
-/// the definition of its workflow may have changed. With a look every five seconds that is a minute.
+/// Each open run is judged once in this many looks even if its files did not change: a limit of time may be reached, or
+/// the definition of its workflow may have changed. With a look every five seconds that is a minute. Judging a thousand
+/// open runs takes longer than a page may wait.
 const JUDGED_IN: usize = 12;
 
 /// The runs of a project as they change.
@@ -43,7 +44,7 @@ const JUDGED_IN: usize = 12;
 pub struct Feed {
     cx: Context,
     project: Project,
-    rows: HashMap<RunId, Row>,
+    rows: HashMap<RunId, FeedRow>,
     unreadable: BTreeMap<RunId, Unreadable>,
     stamps: HashMap<RunId, u64>,
     /// How often all runs were looked at.
@@ -52,63 +53,52 @@ pub struct Feed {
     cost: Duration,
     /// When the list of runs changed last, as far as was seen.
     listed: Option<(i64, i64)>,
-    /// The one that was used last at the end.
+    /// The least recently used one first.
     observed: Vec<(RunId, Observed)>,
     definitions: Definitions,
 }
 
 /// A run. Most runs are over, so these take little room.
 #[derive(Debug)]
-enum Row {
-    Open(Box<OpenRow>),
-    Over(Box<OverRow>),
+enum FeedRow {
+    Open(Box<Card>, Option<Box<Hold>>),
+    /// The run, and the position of its last event.
+    Over(Box<ListedRun>, Option<Seq>),
 }
 
-#[derive(Debug)]
-struct OpenRow {
-    card: Card,
-    hold: Option<Hold>,
-}
-
-#[derive(Debug)]
-struct OverRow {
-    run: ListedRun,
-    last_seq: Option<Seq>,
-}
-
-impl Row {
+impl FeedRow {
     fn new(card: Card, hold: Option<Hold>) -> Self {
         match card.group {
-            CardGroup::Over => Self::Over(Box::new(OverRow { run: card.run, last_seq: card.last_seq })),
-            _ => Self::Open(Box::new(OpenRow { card, hold })),
+            CardGroup::Over => Self::Over(Box::new(card.run), card.last_seq),
+            _ => Self::Open(Box::new(card), hold.map(Box::new)),
         }
     }
 
     fn run(&self) -> &ListedRun {
         match self {
-            Self::Open(row) => &row.card.run,
-            Self::Over(row) => &row.run,
+            Self::Open(card, _) => &card.run,
+            Self::Over(run, _) => run,
         }
     }
 
     fn group(&self) -> CardGroup {
         match self {
-            Self::Open(row) => row.card.group,
-            Self::Over(_) => CardGroup::Over,
+            Self::Open(card, _) => card.group,
+            Self::Over(..) => CardGroup::Over,
         }
     }
 
     fn reason(&self) -> Cow<'_, str> {
         match self {
-            Self::Open(row) => row.card.reason.as_str().into(),
-            Self::Over(row) => reason_of_over(&row.run).into(),
+            Self::Open(card, _) => card.reason.as_str().into(),
+            Self::Over(run, _) => reason_of_over(run).into(),
         }
     }
 
     fn card(&self) -> Card {
         match self {
-            Self::Open(row) => row.card.clone(),
-            Self::Over(row) => Card::over(row.run.clone(), row.last_seq),
+            Self::Open(card, _) => Card::clone(card),
+            Self::Over(run, last_seq) => Card::over(ListedRun::clone(run), *last_seq),
         }
     }
 }
@@ -140,7 +130,7 @@ impl CardFilter {
     /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
     pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
-            && self.workflow.as_ref().is_none_or(|workflow| run.head.workflow.as_str() == workflow)
+            && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
     }
 }
 
@@ -166,10 +156,11 @@ pub struct CardsOfGroup {
     pub cards: Vec<Card>,
 }
 
-/// Whether it is a run's turn, of so many.
+/// Whether the look number `turn` is one for this run, if each run has its turn once in `turns` looks.
 fn is_turn(id: &RunId, turn: usize, turns: usize) -> bool {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
+    // By the hash of its id, so that a run's turn does not depend on which other runs there are.
     hasher.finish() % turns as u64 == (turn % turns) as u64
 }
 
@@ -188,8 +179,8 @@ impl CardsReport {
     /// How many runs need a person.
     #[must_use]
     pub fn needs_a_person(&self) -> usize {
-        let of_group = self.groups.iter().filter(|group| group.group.needs_a_person()).map(|group| group.total);
-        of_group.sum::<usize>() + self.unreadable.len()
+        let urgent = self.groups.iter().filter(|cards| cards.group.needs_a_person());
+        urgent.map(|cards| cards.total).sum::<usize>() + self.unreadable.len()
     }
 }
 
@@ -232,17 +223,27 @@ impl Feed {
         // `.flow` may be another directory by now: git can remove it and put it back.
         self.project = self.cx.project()?;
         let stamps = self.all_stamps()?;
-        let gone = self.rows.keys().chain(self.stamps.keys()).filter(|id| !stamps.contains_key(*id));
-        let changed = stamps.iter().filter(|(id, stamp)| self.stamps.get(*id) != Some(stamp)).map(|(id, _)| id);
-        let mut dirty: BTreeSet<RunId> = gone.chain(changed).cloned().collect();
+        let changed = stamps.keys().filter(|id| self.stamps.get(*id) != stamps.get(*id));
+        // A run without a stamp is gone, or has to be read to see what it is now.
+        let unstamped = self.rows.keys().chain(self.stamps.keys()).filter(|id| !stamps.contains_key(*id));
+        let mut dirty: BTreeSet<RunId> = changed.chain(unstamped).cloned().collect();
         self.stamps = stamps;
         self.definitions = Definitions::default();
         dirty.extend(self.holders_that_changed());
         dirty.extend(self.prove());
-        let is_due = |id: &RunId| is_turn(id, self.turn, JUDGED_IN) || self.depends_on_processes(id);
-        let judged: Vec<RunId> = self.open_runs().filter(|id| !dirty.contains(*id) && is_due(id)).cloned().collect();
-        let mut changed: Vec<RunId> = dirty.into_iter().filter(|id| self.read(id)).collect();
-        changed.extend(judged.into_iter().filter(|id| self.judge(id)));
+        let mut judged = Vec::new();
+        for id in self.open_runs() {
+            let is_due = is_turn(id, self.turn, JUDGED_IN) || self.depends_on_processes(id);
+            if is_due && !dirty.contains(id) {
+                judged.push(id.clone());
+            }
+        }
+        let mut changed = self.read_each(dirty);
+        for id in judged {
+            if self.judge(&id) {
+                changed.push(id);
+            }
+        }
         Ok(changed)
     }
 
@@ -251,10 +252,9 @@ impl Feed {
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at(&mut self, ids: &[RunId]) -> Result<Vec<RunId>> {
-        for (id, stamp) in self.stamps_of(ids)? {
-            self.stamps.insert(id, stamp);
-        }
-        Ok(ids.iter().filter(|id| self.read(id)).cloned().collect())
+        let stamps = self.stamps_of(ids)?;
+        self.stamps.extend(stamps);
+        Ok(self.read_each(ids.iter().cloned()))
     }
 
     /// Looks at the runs that are not over, and at new ones. Returns those that changed or are gone.
@@ -262,14 +262,18 @@ impl Feed {
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at_open(&mut self) -> Result<Vec<RunId>> {
-        let open: Vec<RunId> = self.open_runs().cloned().collect();
-        let stamps = self.stamps_of(&open)?;
-        let mut changed: Vec<_> = open.into_iter().filter(|id| self.stamps.get(id) != stamps.get(id)).collect();
+        let mut changed: Vec<RunId> = self.open_runs().cloned().collect();
+        let stamps = self.stamps_of(&changed)?;
+        changed.retain(|id| self.stamps.get(id) != stamps.get(id));
         let listed = self.listed_at();
+        // The whole directory is listed only if a run began or went: there may be many runs.
         if listed != self.listed {
             self.listed = listed;
-            let is_new = |id: &RunId| !self.rows.contains_key(id) && !self.unreadable.contains_key(id);
-            changed.extend(self.project.runs().ids()?.into_iter().filter(is_new));
+            for id in self.project.runs().ids()? {
+                if !self.rows.contains_key(&id) && !self.unreadable.contains_key(&id) {
+                    changed.push(id);
+                }
+            }
         }
         self.look_at(&changed)
     }
@@ -277,14 +281,18 @@ impl Feed {
     /// When a run began or went last, if the system can tell.
     fn listed_at(&self) -> Option<(i64, i64)> {
         let place = self.project.runs().place(None)?;
-        self.cx.disk.look(&place, Links::Follow).ok().map(|dir| dir.changed)
+        Some(self.cx.disk.look(&place, Links::Follow).ok()?.changed)
     }
 
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
     #[must_use]
     pub fn places_of_open(&self) -> BTreeSet<PathBuf> {
-        let places = self.open_runs().filter_map(|id| self.project.runs().place(Some(id)));
-        places.chain(self.project.runs().place(None)).collect()
+        let mut places = BTreeSet::new();
+        places.extend(self.project.runs().place(None));
+        for id in self.open_runs() {
+            places.extend(self.project.runs().place(Some(id)));
+        }
+        places
     }
 
     /// The run that a path of a file system belongs to.
@@ -299,7 +307,6 @@ impl Feed {
     }
 
     /// How long it took to look at all runs the last time, without reading any.
-    #[must_use]
     pub(in crate::runs) fn cost(&self) -> Duration {
         self.cost
     }
@@ -308,10 +315,12 @@ impl Feed {
     fn all_stamps(&mut self) -> Result<HashMap<RunId, u64>> {
         let begun = Instant::now();
         self.turn += 1;
-        let over = self.rows.values().filter(|row| !row.group().is_open()).count();
+        let over = self.rows.len() - self.open_runs().count();
         let turns = over.div_ceil(OVER_AT_ONCE).max(1);
-        let due = |id: &RunId| !matches!(self.rows.get(id), Some(Row::Over(_))) || is_turn(id, self.turn, turns);
-        let stamps = self.stamps(None, &due)?;
+        let stamps = self.stamps(None, &|id| {
+            let is_over = matches!(self.rows.get(id), Some(FeedRow::Over(..)));
+            !is_over || is_turn(id, self.turn, turns)
+        })?;
         self.cost = begun.elapsed();
         Ok(stamps)
     }
@@ -321,39 +330,57 @@ impl Feed {
     }
 
     fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<HashMap<RunId, u64>> {
-        let stamps = self.project.runs().stamps(ids, due)?.into_iter();
-        let known = stamps.filter_map(|(id, stamp)| {
-            let stamp = match stamp {
+        let mut stamps = HashMap::new();
+        for (id, stamp) in self.project.runs().stamps(ids, due)? {
+            let known = match stamp {
                 RunStamp::Known(stamp) => Some(stamp),
                 RunStamp::NotDue => self.stamps.get(&id).copied(),
                 // It is read whenever it is looked at.
                 RunStamp::Unknown => None,
             };
-            Some((id, stamp?))
-        });
-        Ok(known.collect())
+            if let Some(stamp) = known {
+                stamps.insert(id, stamp);
+            }
+        }
+        Ok(stamps)
     }
 
     fn read_all(&mut self) -> Result<()> {
         let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
         let over = |summary: RunSummary| {
             let last_seq = summary.last_seq;
-            Some(Row::Over(Box::new(OverRow { run: summary.into(), last_seq })))
+            Some(FeedRow::Over(Box::new(summary.into()), last_seq))
         };
         let (rows, unreadable) = read_all_with(project, over, |run| {
             let (card, hold) = read_card(cx, project, run, definitions)?;
-            Ok(Some(Row::new(card, hold)))
+            Ok(Some(FeedRow::new(card, hold)))
         })?;
-        self.rows = rows.into_iter().map(|row| (row.run().head.run_id.clone(), row)).collect();
-        self.unreadable = unreadable.into_iter().filter_map(|run| Some((run.run_id.parse().ok()?, run))).collect();
+        self.rows.extend(rows.into_iter().map(|row| (row.run().head.run_id.clone(), row)));
+        for run in unreadable {
+            if let Ok(id) = run.run_id.parse() {
+                self.unreadable.insert(id, run);
+            }
+        }
         Ok(())
+    }
+
+    /// Reads runs again. Returns those of which there is anything new to show.
+    fn read_each(&mut self, ids: impl IntoIterator<Item = RunId>) -> Vec<RunId> {
+        let mut changed = Vec::new();
+        for id in ids {
+            if self.read(&id) {
+                changed.push(id);
+            }
+        }
+        changed
     }
 
     /// Reads a run again. Returns whether there is anything new to show.
     fn read(&mut self, id: &RunId) -> bool {
         let read = self.observe(id).map(|at| {
-            let observed = &self.observed[at].1;
-            (observed.card(&self.cx, &self.project, &self.definitions), observed.hold().cloned())
+            let Observed { run, view, .. } = &self.observed[at].1;
+            let assessment = assess(&self.cx, &self.project, &**run, view, &self.definitions);
+            (assessment.card, view.history.hold().cloned())
         });
         self.put(id, read)
     }
@@ -362,14 +389,16 @@ impl Feed {
     fn put(&mut self, id: &RunId, read: Result<(Card, Option<Hold>)>) -> bool {
         match read {
             Ok((card, hold)) => {
-                let row = Row::new(card, hold);
+                let row = FeedRow::new(card, hold);
                 let was_unreadable = self.unreadable.remove(id).is_some();
                 let before = self.rows.insert(id.clone(), row);
-                was_unreadable || before.as_ref().map(Row::card) != self.card(id)
+                was_unreadable || before.as_ref().map(FeedRow::card) != self.card(id)
             }
             Err(error) => {
+                // What was observed is no longer the run, even if a run of this id comes back.
                 self.observed.retain(|(known, _)| known != id);
                 let was_known = self.rows.remove(id).is_some();
+                // One whose files are on another branch is not in this checkout, as if it were gone.
                 let is_gone = matches!(error, Error::NoSuchRun { .. } | Error::Elsewhere { .. });
                 let run = Unreadable { run_id: id.to_string(), reason: error.one_line() };
                 let before = if is_gone { self.unreadable.remove(id) } else { self.unreadable.insert(id.clone(), run) };
@@ -378,36 +407,43 @@ impl Feed {
         }
     }
 
-    /// Judges a run anew whose files did not change. One that is not observed stays so. Returns whether there is anything
-    /// new to show.
+    /// Judges a run again whose files did not change. One that is not observed stays so: it would take the place of runs
+    /// that people look at. Returns whether there is anything new to show.
     fn judge(&mut self, id: &RunId) -> bool {
         if self.observed.iter().any(|(known, _)| known == id) {
             return self.read(id);
         }
-        let run = self.open_run(id);
-        let read = run.and_then(|run| read_card(&self.cx, &self.project, &*run, &self.definitions));
+        let read = match self.open_run(id) {
+            Ok(run) => read_card(&self.cx, &self.project, &*run, &self.definitions),
+            Err(error) => Err(error),
+        };
         self.put(id, read)
     }
 
     /// Reads what is new of a run, and observes it from now on. Returns its place in `observed`: the last one.
     fn observe(&mut self, id: &RunId) -> Result<usize> {
+        // Before the files are read: what changes meanwhile is read again.
         let stamp = self.stamps_of(std::slice::from_ref(id))?.remove(id);
-        let known = self.observed.iter().position(|(known, _)| known == id);
-        let observed = match known.map(|at| self.observed.remove(at).1) {
-            Some(observed) if observed.is_of(stamp) => observed,
-            Some(mut observed) => {
-                observed.refresh(&self.cx, &self.project, self.open_run(id)?, stamp)?;
+        let observed = match self.observed.iter().position(|(known, _)| known == id) {
+            Some(at) => {
+                // Taken out, so that one that cannot be refreshed is not kept.
+                let (_, mut observed) = self.observed.remove(at);
+                if !observed.is_of(stamp) {
+                    observed.refresh(&self.cx, &self.project, self.open_run(id)?, stamp)?;
+                }
                 observed
             }
             None => Observed::open(&self.cx, &self.project, self.open_run(id)?, stamp)?,
         };
         self.observed.push((id.clone(), observed));
-        let kept =
-            |observed: &[(RunId, Observed)]| -> usize { observed.iter().map(|(_, run)| run.log().lines.len()).sum() };
-        while self.observed.len() > 1 && (self.observed.len() > KEPT_RUNS || kept(&self.observed) > KEPT_EVENTS) {
+        while self.observed.len() > 1 && (self.observed.len() > KEPT_RUNS || self.kept_events() > KEPT_EVENTS) {
             self.observed.remove(0);
         }
         Ok(self.observed.len() - 1)
+    }
+
+    fn kept_events(&self) -> usize {
+        self.observed.iter().map(|(_, run)| run.view.log.lines.len()).sum()
     }
 
     fn open_run(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
@@ -424,36 +460,39 @@ impl Feed {
     fn prove(&mut self) -> Vec<RunId> {
         let (cx, project) = (&self.cx, &self.project);
         let on_trust = self.observed.iter().filter(|(_, run)| run.is_on_trust()).map(|(id, _)| id.clone()).collect();
-        // What cannot be read now is read anew when its card is made.
+        // What cannot be read now is read again when its card is made.
         self.observed.retain_mut(|(_, run)| run.prove(cx, project).is_ok());
         on_trust
     }
 
-    /// The runs whose holder lives no more, or lives again.
-    fn holders_that_changed(&self) -> BTreeSet<RunId> {
-        let held = self.rows.values().filter_map(|row| match row {
-            Row::Open(row) => Some((&row.card, row.hold.as_ref()?)),
-            Row::Over(_) => None,
-        });
-        let changed = held.filter(|(card, hold)| card.holder != Some(life(&self.project, hold)));
-        changed.map(|(card, _)| card.run.head.run_id.clone()).collect()
+    /// The runs whose holder has died, or is alive again, since their cards were made.
+    fn holders_that_changed(&self) -> Vec<RunId> {
+        let mut changed = Vec::new();
+        for (id, row) in &self.rows {
+            if let FeedRow::Open(card, Some(hold)) = row
+                && card.holder != Some(holder_life(&self.project, hold))
+            {
+                changed.push(id.clone());
+            }
+        }
+        changed
     }
 
     /// Whether a run is at work only as long as the process lives that began the work.
     fn depends_on_processes(&self, id: &RunId) -> bool {
-        matches!(self.rows.get(id), Some(Row::Open(row)) if row.card.begun_at.is_some())
+        matches!(self.rows.get(id), Some(FeedRow::Open(card, _)) if card.begun_at.is_some())
     }
 
     /// The card of a run; none if it does not exist or cannot be read.
     #[must_use]
     pub fn card(&self, id: &RunId) -> Option<Card> {
-        self.rows.get(id).map(Row::card)
+        self.rows.get(id).map(FeedRow::card)
     }
 
     /// The runs that `filter` takes.
     #[must_use]
     pub fn cards(&self, filter: &CardFilter) -> CardsReport {
-        let mut taken: BTreeMap<CardGroup, Vec<&Row>> = BTreeMap::new();
+        let mut taken: BTreeMap<CardGroup, Vec<&FeedRow>> = BTreeMap::new();
         let mut workflows = HashSet::new();
         for row in self.rows.values() {
             workflows.insert(&row.run().head.workflow);
@@ -461,21 +500,23 @@ impl Feed {
                 taken.entry(row.group()).or_default().push(row);
             }
         }
-        let groups = CardGroup::ALL.into_iter().map(|group| {
+        let mut groups = Vec::new();
+        for group in CardGroup::ALL {
             let mut rows = taken.remove(&group).unwrap_or_default();
-            let wanted = match filter.group {
+            let is_shown = match filter.group {
                 Some(only) => only == group,
                 None => group.is_open(),
             };
-            let limit = if wanted { filter.limit } else { 0 };
+            let limit = if is_shown { filter.limit } else { 0 };
+            // Of runs that are not shown only the number counts, and there may be ten thousand.
             if limit > 0 {
                 rows.sort_by_key(|row| Reverse((row.run().head.updated_at, &row.run().head.run_id)));
             }
             let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
-            CardsOfGroup { group, total: rows.len(), cards: shown }
-        });
+            groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
+        }
         let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
-        CardsReport { groups: groups.collect(), unreadable: self.unreadable.values().cloned().collect(), workflows }
+        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows }
     }
 
     /// All open runs.

@@ -3,18 +3,35 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::engine::Attempt;
+use crate::engine::{Attempt, Timekeeper};
 use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::live::observe::{Observed, RunReport};
-use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, FileContent};
+use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
+use crate::runs::look::card::{assess, assess_past};
+use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::Definitions;
+use crate::runs::look::show::artifacts;
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::View;
 use crate::store::Project;
 
-/// A run of a feed. All that it says is of one moment.
+/// A run with everything that a page about it shows. Writes nothing.
+///
+/// # Errors
+/// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent), and those of
+/// reading a run.
+pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), None)?;
+    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let observed = Observed::open(cx, &project, run, None)?;
+    FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed }.report(request.at)
+}
+
+/// A run that was read, of a feed or for one report, with what reports about it need. All that it says is of one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedRun<'f> {
     pub(in crate::runs) cx: &'f Context,
@@ -29,32 +46,62 @@ impl FeedRun<'_> {
     /// # Errors
     /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
     pub fn report(&self, at: Option<Seq>) -> Result<RunReport> {
-        self.observed.report(self.cx, self.project, self.definitions, at)
+        if let Some(at) = at {
+            return Ok(self.report_at(at)?.0);
+        }
+        let Observed { run, view, timekeeper, .. } = self.observed;
+        let assessment = assess(self.cx, self.project, &**run, view, self.definitions);
+        Ok(self.observed.report_of(view, assessment, timekeeper, None, self.cx.clock.now()))
     }
 
-    /// Its id.
+    /// The run after the event `at`, and what was known of it then.
+    fn report_at(&self, at: Seq) -> Result<(RunReport, View)> {
+        let (then, now) = self.observed.view_at(at)?;
+        let timekeeper = Timekeeper::of(self.observed.events_until(at));
+        let assessment = assess_past(self.cx, self.project, &*self.observed.run, &then, now);
+        Ok((self.observed.report_of(&then, assessment, &timekeeper, Some(at), now), then))
+    }
+
+    /// The run with all that was recorded of it, now or after the event `at`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
+    pub(in crate::runs) fn whole(&self, at: Option<Seq>) -> Result<WholeRun> {
+        let View { log, history, machine, .. } = &self.observed.view;
+        let (run, log, activities, machine) = match at {
+            Some(at) => {
+                let (run, then) = self.report_at(at)?;
+                (run, page_of(&log.until(at), Seq(0), None), then.history.attempts().to_vec(), then.machine)
+            }
+            None => (self.report(None)?, page_of(log, Seq(0), None), history.attempts().to_vec(), machine.clone()),
+        };
+        let evidence = self.evidence(&run)?;
+        Ok(WholeRun { run, activities, evidence, log, machine, now: self.cx.clock.now() })
+    }
+
+    /// The id of the run.
     #[must_use]
     pub fn id(&self) -> &RunId {
-        self.observed.id()
+        self.observed.run.id()
     }
 
     /// The name of the workflow that it follows.
     #[must_use]
     pub fn workflow(&self) -> &WorkflowId {
-        self.observed.workflow()
+        &self.observed.view.history.state().document().workflow
     }
 
     /// The workflow that it follows; none if it has no state machine.
     #[must_use]
     pub fn machine(&self) -> Option<&Machine> {
-        self.observed.machine()
+        self.observed.view.machine.as_ref()
     }
 
     /// Records of activities up to the event `until`, the latest first, without the first `skip`, at most `limit`.
     #[must_use]
     pub fn activities(&self, until: Option<Seq>, skip: usize, limit: usize) -> Vec<Attempt> {
-        let all = self.observed.activities().iter().rev();
-        let known = all.filter(|attempt| until.is_none_or(|until| attempt.seq.is_none_or(|seq| seq <= until)));
+        let latest_first = self.observed.view.history.attempts().iter().rev();
+        let known = latest_first.filter(|attempt| is_known_at(attempt, until));
         known.skip(skip).take(limit).cloned().collect()
     }
 
@@ -63,7 +110,15 @@ impl FeedRun<'_> {
     /// # Errors
     /// [`Error::Store`](crate::runs::Error::Store) when its evidence cannot be listed.
     pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
-        self.observed.evidence(self.cx, self.project, report)
+        let Observed { run, view, .. } = self.observed;
+        let attempts = view.history.attempts().iter();
+        let known: Vec<_> = attempts.filter(|attempt| is_known_at(attempt, report.at)).collect();
+        let mut found = evidence_of(self.cx, self.project, &**run, &known, &report.artifacts)?;
+        if report.at.is_some() {
+            // When a file came that nothing refers to is not known.
+            found.retain(|item| item.origin != EvidenceOrigin::Directory);
+        }
+        Ok(found)
     }
 
     /// At most `limit` bytes of a file that it refers to, from `offset` on.
@@ -71,27 +126,40 @@ impl FeedRun<'_> {
     /// # Errors
     /// [`Error::NoSuchFile`](crate::runs::Error::NoSuchFile) if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
-        self.observed.content(self.cx, self.project, file, (offset, limit))
+        let Observed { run, view, .. } = self.observed;
+        content(self.cx, self.project, &**run, &artifacts(view), file, (offset, limit))
     }
 
     /// A part of its log: at most `limit` events after the position `after`.
     #[must_use]
     pub fn log(&self, after: Seq, limit: usize) -> LogReport {
-        page_of(self.observed.log(), after, Some(limit))
+        page_of(&self.observed.view.log, after, Some(limit))
     }
 
     /// The events after a cursor, at most `limit`.
     #[must_use]
     pub fn events_after(&self, cursor: &Cursor, limit: usize) -> EventsAfter {
-        let log = self.observed.log();
-        let is_there = |event: &Event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref();
-        let reset = cursor.seq != Seq(0) && !log.events().any(is_there);
+        let log = &self.observed.view.log;
+        let is_there = log.events().any(|event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref());
+        let reset = cursor.seq != Seq(0) && !is_there;
         let start = if reset { Cursor::default() } else { cursor.clone() };
         let mut newer = log.events().filter(|event| event.seq > start.seq);
-        let shown: Vec<&Event> = newer.by_ref().take(limit).collect();
+        let shown: Vec<Event> = newer.by_ref().take(limit).cloned().collect();
         let more = newer.next().is_some();
-        let end = shown.last().map(|event| Cursor { seq: event.seq, id: Some(event.id.clone()) });
-        EventsAfter { events: shown.into_iter().cloned().collect(), cursor: end.unwrap_or(start), reset, more }
+        let cursor = match shown.last() {
+            Some(event) => Cursor { seq: event.seq, id: Some(event.id.clone()) },
+            None => start,
+        };
+        EventsAfter { events: shown, cursor, reset, more }
+    }
+}
+
+/// Whether the record of an activity was there at the event `at`; none: now. One without a position was there from the
+/// beginning.
+fn is_known_at(attempt: &Attempt, at: Option<Seq>) -> bool {
+    match (attempt.seq, at) {
+        (Some(seq), Some(at)) => seq <= at,
+        _ => true,
     }
 }
 
@@ -126,7 +194,7 @@ pub struct EventsAfter {
     pub events: Vec<Event>,
     /// Where they end.
     pub cursor: Cursor,
-    /// Whether the event at the given cursor is not in the log any more. Then these are the events from the beginning.
+    /// Whether the event at the given cursor is no longer in the log. Then these are the events from the beginning.
     pub reset: bool,
     /// Whether there are more.
     pub more: bool,

@@ -44,8 +44,8 @@ impl Keeper {
     /// # Errors
     /// As [`Feed::open`].
     pub fn open(cx: &Context, poll: bool, tell: impl Fn(PathBuf) + Send + 'static) -> Result<Self> {
-        // Before the runs are read: its thread would otherwise take over the memory of those that read them, and the owner's
-        // thread would need as much again.
+        // The watcher's thread starts before the runs are read: one that starts later takes over the memory of the threads
+        // that read them, and the owner's thread then needs as much again.
         let watcher = if poll { None } else { Watcher::new(tell).ok() };
         let feed = Feed::open(cx)?;
         let now = Instant::now();
@@ -63,8 +63,10 @@ impl Keeper {
     /// How long its owner may wait before the next look.
     #[must_use]
     pub fn wait(&self) -> Duration {
-        let open_due = self.watcher.is_none().then_some(self.open_due);
-        let next = [self.settled, open_due].into_iter().flatten().fold(self.due, Instant::min);
+        let mut next = self.settled.unwrap_or(self.due).min(self.due);
+        if self.watcher.is_none() {
+            next = next.min(self.open_due);
+        }
         next.saturating_duration_since(Instant::now())
     }
 

@@ -7,20 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LogEnd, digest};
-use crate::engine::{Attempt, Drift, History, Hold, Lives, Timekeeper, Timeline, is_free, pinned};
+use crate::engine::{Attempt, Drift, History, Lives, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
-use crate::model::{Event, EventKind, Question, RunId, Seq, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::look::card::{Card, HolderLife, Judged, judged, judged_then};
-use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
+use crate::runs::look::card::{Assessment, Card, HolderLife};
+use crate::runs::look::evidence::EvidenceItem;
 use crate::runs::look::life::lives;
-use crate::runs::look::log::{LogReport, page_of};
-use crate::runs::look::outlook::Definitions;
+use crate::runs::look::log::LogReport;
 use crate::runs::look::show::{
     ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
 };
-use crate::runs::open::select::select_run;
 use crate::runs::open::view::{View, for_reading};
 use crate::store::{LogScan, Project, StoredRun};
 
@@ -143,24 +141,12 @@ impl DriftReport {
     }
 }
 
-/// A run with everything that a page about it shows. Writes nothing.
-///
-/// # Errors
-/// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
-pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
-    let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let observed = Observed::open(cx, &project, run, None)?;
-    observed.report(cx, &project, &Definitions::default(), request.at)
-}
-
 /// A run that is observed: what was read of it is kept, and only new events are read.
 #[derive(Debug)]
 pub struct Observed {
-    run: Box<dyn StoredRun>,
-    view: View,
-    timekeeper: Timekeeper,
+    pub(super) run: Box<dyn StoredRun>,
+    pub(super) view: View,
+    pub(super) timekeeper: Timekeeper,
     /// The stamp of its files before they were read; `None` if they have to be read each time.
     stamp: Option<u64>,
     /// Whether events were taken without reading the log before them again.
@@ -188,7 +174,7 @@ impl Observed {
     /// another hand.
     ///
     /// # Errors
-    /// Those of reading a run; then it must not be used any more.
+    /// Those of reading a run; after that it must not be used.
     pub(in crate::runs) fn refresh(
         &mut self,
         cx: &Context,
@@ -201,14 +187,18 @@ impl Observed {
         let noted = self.run.noted();
         let text = self.run.text()?;
         let end = self.run.end(self.view.log.last_seq())?;
-        match (text, end) {
-            (Some(text), Some(end)) if noted <= end.last && self.goes_on(&text, &end) => {
-                self.view.noted = noted;
-                self.view.text = text;
-                end.newer.into_iter().for_each(|event| self.take(event));
-                self.is_on_trust = true;
+        if let (Some(text), Some(end)) = (text, end)
+            && noted <= end.last
+            && self.is_continued_by(&text, &end)
+        {
+            self.view.noted = noted;
+            self.view.text = text;
+            for event in end.newer {
+                self.take(event);
             }
-            _ => self.read_again(cx, project)?,
+            self.is_on_trust = true;
+        } else {
+            self.read_again(cx, project)?;
         }
         self.stamp = stamp;
         Ok(())
@@ -217,7 +207,7 @@ impl Observed {
     /// Reads the whole run again if events were taken on trust: what is before them may have been changed meanwhile.
     ///
     /// # Errors
-    /// Those of reading a run; then it must not be used any more.
+    /// Those of reading a run; after that it must not be used.
     pub(in crate::runs) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
         if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
     }
@@ -242,25 +232,27 @@ impl Observed {
     }
 
     /// Whether the log has what was read of it, followed by plain events, and `run.yaml` is as flow wrote it.
-    fn goes_on(&self, text: &str, end: &LogEnd) -> bool {
+    fn is_continued_by(&self, text: &str, end: &LogEnd) -> bool {
         let known = self.view.log.events().next_back();
-        let after = |event: Option<&Event>| event.map_or(Seq(0), |event| event.seq);
-        let follows = end.newer.iter().scan(after(known), |last, event| {
-            let is_next = event.seq == last.next();
-            *last = event.seq;
-            Some(is_next)
-        });
-        // Where nothing is new, something else was changed.
-        let is_new = !end.newer.is_empty() || text != self.view.text;
+        if !self.view.faults.is_empty() || !end.ordered || end.at.as_ref() != known {
+            return false;
+        }
+        // The stamp is another one. Where nothing is new, something that was read has changed.
+        if end.newer.is_empty() && text == self.view.text {
+            return false;
+        }
         let written = digest(text.as_bytes());
-        let mut events = end.at.iter().chain(&end.newer);
-        is_new
-            && self.view.faults.is_empty()
-            && end.ordered
-            && end.at.as_ref() == known
-            && follows.into_iter().all(|is_next| is_next)
-            && end.newer.iter().all(is_plain)
-            && events.any(|event| event.run.as_ref().is_some_and(|run| run.0 == written))
+        let mut is_written = end.at.as_ref().is_some_and(|event| wrote(event, &written));
+        let mut last = known.map_or(Seq(0), |event| event.seq);
+        for event in &end.newer {
+            if event.seq != last.next() || !is_plain(event) {
+                return false;
+            }
+            last = event.seq;
+            // Any of these events: a writer that was killed leaves an older `run.yaml`.
+            is_written |= wrote(event, &written);
+        }
+        is_written
     }
 
     fn take(&mut self, event: Event) {
@@ -269,127 +261,26 @@ impl Observed {
         self.view.log.push(event);
     }
 
-    /// The log.
-    #[must_use]
-    pub fn log(&self) -> &LogScan {
-        &self.view.log
-    }
-
-    /// Its id.
-    pub(in crate::runs) fn id(&self) -> &RunId {
-        self.run.id()
-    }
-
-    /// The name of the workflow that it follows.
-    pub(in crate::runs) fn workflow(&self) -> &WorkflowId {
-        &self.view.history.state().document().workflow
-    }
-
-    /// The workflow that it follows.
-    pub(in crate::runs) fn machine(&self) -> Option<&Machine> {
-        self.view.machine.as_ref()
-    }
-
-    /// All records of activities, in the order of their numbers.
-    #[must_use]
-    pub fn activities(&self) -> &[Attempt] {
-        self.view.history.attempts()
-    }
-
-    /// What it refers to as evidence and artifacts, as of the time of `report`.
-    pub(in crate::runs) fn evidence(
-        &self,
-        cx: &Context,
-        project: &Project,
-        report: &RunReport,
-    ) -> Result<Vec<EvidenceItem>> {
-        let known = |attempt: &&Attempt| report.at.is_none_or(|at| attempt.seq.is_none_or(|seq| seq <= at));
-        let known: Vec<_> = self.activities().iter().filter(known).collect();
-        let mut found = evidence_of(cx, project, &*self.run, &known, &report.artifacts)?;
-        // When a file came that nothing refers to is not known.
-        found.retain(|item| report.at.is_none() || item.origin != EvidenceOrigin::Directory);
-        Ok(found)
-    }
-
-    /// At most `limit` bytes of a file that the run refers to now, from `offset` on.
-    pub(in crate::runs) fn content(
-        &self,
-        cx: &Context,
-        project: &Project,
-        file: &EvidenceFile,
-        range: (u64, usize),
-    ) -> Result<FileContent> {
-        content(cx, project, &*self.run, &artifacts(&self.view), file, range)
-    }
-
-    /// Who holds the run.
-    pub(in crate::runs) fn hold(&self) -> Option<&Hold> {
-        self.view.history.hold()
-    }
-
-    /// The run's card.
-    pub(in crate::runs) fn card(&self, cx: &Context, project: &Project, definitions: &Definitions) -> Card {
-        judged(cx, project, &*self.run, &self.view, definitions).card
-    }
-
-    /// The run, now or after the event `at`.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchEvent`].
-    pub(in crate::runs) fn report(
-        &self,
-        cx: &Context,
-        project: &Project,
-        definitions: &Definitions,
-        at: Option<Seq>,
-    ) -> Result<RunReport> {
-        let Some(at) = at else {
-            let judged = judged(cx, project, &*self.run, &self.view, definitions);
-            return Ok(self.report_of(&self.view, judged, &self.timekeeper, None, cx.clock.now()));
-        };
-        Ok(self.report_at(cx, project, at)?.0)
-    }
-
-    /// The run with all that was recorded of it, now or after the event `at`.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchEvent`].
-    pub(in crate::runs) fn whole(&self, cx: &Context, project: &Project, at: Option<Seq>) -> Result<WholeRun> {
-        let Some(at) = at else {
-            let run = self.report(cx, project, &Definitions::default(), None)?;
-            let log = page_of(&self.view.log, Seq(0), None);
-            let evidence = self.evidence(cx, project, &run)?;
-            let (activities, machine) = (self.activities().to_vec(), self.machine().cloned());
-            return Ok(WholeRun { run, activities, evidence, log, machine, now: cx.clock.now() });
-        };
-        let (run, then) = self.report_at(cx, project, at)?;
-        let log = page_of(&self.view.log.until(at), Seq(0), None);
-        let evidence = self.evidence(cx, project, &run)?;
-        let activities = then.history.attempts().to_vec();
-        Ok(WholeRun { run, activities, evidence, log, machine: then.machine, now: cx.clock.now() })
-    }
-
-    /// The run after the event `at`, and what was known of it then.
-    fn report_at(&self, cx: &Context, project: &Project, at: Seq) -> Result<(RunReport, View)> {
-        let (then, now) = self.view_at(at)?;
-        let timekeeper = Timekeeper::of(self.events_until(at));
-        let judged = judged_then(cx, project, &*self.run, &then, now);
-        Ok((self.report_of(&then, judged, &timekeeper, Some(at), now), then))
-    }
-
-    fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {
+    /// The events up to `at`.
+    pub(super) fn events_until(&self, at: Seq) -> impl DoubleEndedIterator<Item = &Event> + Clone {
         self.view.log.events().filter(move |event| event.seq <= at)
     }
 
     /// The run after the event `at`, and the time of that event.
-    fn view_at(&self, at: Seq) -> Result<(View, Timestamp)> {
+    pub(super) fn view_at(&self, at: Seq) -> Result<(View, Timestamp)> {
         let last = self.view.log.last_seq().0;
-        let missing = || Error::NoSuchEvent { run: self.run.id().clone(), seq: at.0, last };
-        let latest = self.events_until(at).next_back().filter(|_| at.0 <= last).ok_or_else(missing)?;
-        let history = History::fold(self.events_until(at)).ok_or_else(missing)?;
+        let missing = Error::NoSuchEvent { run: self.run.id().clone(), seq: at.0, last };
+        if at.0 > last {
+            return Err(missing);
+        }
+        let latest = self.events_until(at).next_back();
+        let (Some(latest), Some(history)) = (latest, History::fold(self.events_until(at))) else { return Err(missing) };
         let mut notes = Vec::new();
-        let free = self.view.log.events().any(is_free);
-        let machine = pinned(self.events_until(at), &mut notes).or_else(|| self.view.machine.clone().filter(|_| !free));
+        let mut machine = pinned(self.events_until(at), &mut notes);
+        // A run that began without a state machine may have got one later than `at`.
+        if machine.is_none() && !self.view.log.events().any(is_free) {
+            machine.clone_from(&self.view.machine);
+        }
         let view = View {
             history,
             text: String::new(),
@@ -403,20 +294,22 @@ impl Observed {
         Ok((view, latest.at))
     }
 
-    fn report_of(
+    /// The report about `view`, which is this run now or at an earlier time.
+    pub(super) fn report_of(
         &self,
         view: &View,
-        judged: Judged,
+        assessment: Assessment,
         timekeeper: &Timekeeper,
         at: Option<Seq>,
         now: Timestamp,
     ) -> RunReport {
+        let Assessment { card, notes, drift } = assessment;
         let history = &view.history;
         let run = history.state().document();
         let steps = steps(view);
         let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
         // Of earlier times no holder is known to be alive.
-        let alive = judged.card.run.session.as_ref().filter(|_| judged.card.holder == Some(HolderLife::Alive));
+        let alive = card.run.session.as_ref().filter(|_| card.holder == Some(HolderLife::Alive));
         let lives = if at.is_none() { lives(history) } else { Lives::default() };
         let timeline = timekeeper.timeline(&order, now, &|work| {
             alive.is_some() && work.session == alive || lives.of(self.began_by(work.begun)) == Some(true)
@@ -433,16 +326,14 @@ impl Observed {
             skipped: skipped(history),
             approvals: approvals(history),
             features: features(history),
-            drift: DriftReport::of(judged.drift),
-            notes: judged.notes,
-            card: judged.card,
+            drift: DriftReport::of(drift),
+            notes,
+            card,
             steps,
             timeline,
         }
     }
-}
 
-impl Observed {
     /// The processes that were noted with the event at which work began.
     fn began_by(&self, begun: Seq) -> &[String] {
         let event = self.view.log.events().find(|event| event.seq == begun);
@@ -452,6 +343,11 @@ impl Observed {
             _ => &[],
         }
     }
+}
+
+/// Whether `run.yaml` with this digest was written with the event.
+fn wrote(event: &Event, text: &str) -> bool {
+    event.run.as_ref().is_some_and(|run| run.0 == text)
 }
 
 /// Whether an event changes a run only in ways that follow from the event alone.

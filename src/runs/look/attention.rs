@@ -48,9 +48,10 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
     let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open, |run| {
-        // After a checkout every run is looked at, and most are over.
         let (card, _) = read_card(cx, &project, run, &definitions)?;
-        Ok(Some(card).filter(|card| card.group.is_open() && (request.all || card.group.needs_a_person())))
+        // After a checkout the store cannot say which runs are open: it names every run, and most are over.
+        let is_wanted = if request.all { card.group.is_open() } else { card.group.needs_a_person() };
+        Ok(is_wanted.then_some(card))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.head.updated_at, card.run.head.run_id.clone()))));
     Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED) })

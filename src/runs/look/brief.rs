@@ -7,8 +7,8 @@ use crate::engine::{Completed, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::look::card::{HolderLife, life};
-use crate::runs::look::resume::{Looked, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::look::card::{HolderLife, holder_life};
+use crate::runs::look::resume::{FoundWork, ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
@@ -97,13 +97,15 @@ pub(crate) struct Overview {
 /// # Errors
 /// As [`crate::runs::resume`].
 pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> Result<Overview> {
-    // Its own project first: there may not be time for all.
-    let here = work.map(|work| look(cx, work, session));
+    let Some(work) = work else {
+        return Ok(Overview { worktrees: other_worktrees(cx, RUNS_NAMED), ..Overview::default() });
+    };
+    // Its own project first: there may not be time for the other worktrees.
+    let found = resume_of_session(cx, work, session);
     let worktrees = other_worktrees(cx, RUNS_NAMED);
-    let Some(here) = here else { return Ok(Overview { worktrees, ..Overview::default() }) };
-    let Looked { mut report, view, passed_over } = here?;
+    let FoundWork { mut report, view, passed_over } = found?;
     let unreadable = std::mem::take(&mut report.unreadable);
-    Ok(Overview { run: of_run(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
+    Ok(Overview { run: brief_from(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
@@ -121,34 +123,43 @@ pub(in crate::runs) fn brief_of(
     work: &OpenWork,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let Looked { report, view, .. } = look(cx, work, session)?;
-    Ok(of_run(cx, report, view.as_ref())?.map(|report| (report, view)))
+    let FoundWork { report, view, .. } = resume_of_session(cx, work, session)?;
+    Ok(brief_from(cx, report, view.as_ref())?.map(|report| (report, view)))
 }
 
-fn look(cx: &Context, work: &OpenWork, session: Option<&SessionId>) -> Result<Looked> {
-    let asked = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
-    resume_here(&heeding_own_run_only(cx), work, &asked, None)
+fn resume_of_session(cx: &Context, work: &OpenWork, session: Option<&SessionId>) -> Result<FoundWork> {
+    let request = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
+    // Without git's changes: a hook calls this with each prompt.
+    resume_here(&heeding_own_run_only(cx), work, &request, None)
 }
 
-fn of_run(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {
+fn brief_from(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {
     let Some(run_id) = report.run_id else { return Ok(None) };
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
-    let machine = view.and_then(|view| view.machine.as_ref());
+    let (machine, hold, updated_at) = match view {
+        Some(View { machine, history, .. }) => {
+            (machine.as_ref(), history.hold(), history.state().document().state.updated_at)
+        }
+        None => (None, None, None),
+    };
+    let phase_number = match (machine, &report.phase) {
+        (Some(machine), Some(phase)) => machine.place_of(phase),
+        _ => None,
+    };
     let position = RunPosition {
         run_id,
         workflow: report.workflow,
         status: report.status,
-        phase_number: report.phase.as_ref().and_then(|phase| machine?.place_of(phase)),
+        phase_number,
         phase: report.phase,
         phases: machine.map(|machine| machine.states().len()),
         other_branch: report.other_branch,
         verdict: report.verdict,
         undone: report.left_undone.len(),
-        updated_at: view.and_then(|view| view.history.state().document().state.updated_at),
+        updated_at,
     };
-    let hold = view.and_then(|view| view.history.hold());
     let holder_is_gone = match hold {
-        Some(hold) => life(&cx.project()?, hold) == HolderLife::Dead,
+        Some(hold) => holder_life(&cx.project()?, hold) == HolderLife::Dead,
         None => false,
     };
     Ok(Some(BriefReport {

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Attempt, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
+use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
-use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, next_steps, outlook};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::recap::{from_log, from_recap};
@@ -45,29 +45,20 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card of a run that is over, which needs nothing.
-    /// The card of a run that is over, from its summary.
     fn of_over(summary: RunSummary) -> Self {
         let last_seq = summary.last_seq;
         Self::over(summary.into(), last_seq)
     }
 
+    /// The card of a run that is over, which needs nothing.
     pub(in crate::runs) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
-        let next = NextReport {
-            action: Action::Nothing,
-            phase: None,
-            choices: Vec::new(),
-            description: None,
-            command: None,
-            alternatives: Vec::new(),
-        };
         Self {
             group: CardGroup::Over,
             need: None,
             verdict: Verdict::Done,
             reason: reason_of_over(&run),
             left_undone: Vec::new(),
-            next,
+            next: NextReport::bare(Action::Nothing, None),
             holder: None,
             begun_at: None,
             last_seq,
@@ -221,6 +212,7 @@ pub(in crate::runs) fn read_card(
     let view = match from_recap(cx, project, run)? {
         Some(view) => view,
         None => {
+            // Before the log, which may be long: most runs are over, and of those the summary is enough.
             let summary = for_listing(cx, project, run)?.summary;
             if summary.head.status.is_terminal() {
                 return Ok((Card::of_over(summary), None));
@@ -232,19 +224,19 @@ pub(in crate::runs) fn read_card(
     if document.state.status.is_terminal() {
         return Ok((Card::of_over(document.into()), None));
     }
-    let card = judged(cx, project, run, &view, definitions).card;
+    let card = assess(cx, project, run, &view, definitions).card;
     Ok((card, view.history.hold().cloned()))
 }
 
-/// The card of a run as it was read, with what it follows from.
-pub(in crate::runs) fn judged(
+/// What a reader is told about a run now. `view` is the run as it was read.
+pub(in crate::runs) fn assess(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
     view: &View,
     definitions: &Definitions,
-) -> Judged {
-    let holder = view.history.hold().map(|hold| life(project, hold));
+) -> Assessment {
+    let holder = view.history.hold().map(|hold| holder_life(project, hold));
     let presence = match holder {
         None => Presence::Free,
         Some(HolderLife::Dead) => Presence::HolderDead,
@@ -261,12 +253,12 @@ fn conclude(
     view: &View,
     mut outlook: Outlook<'_>,
     holder: Option<HolderLife>,
-) -> Judged {
+) -> Assessment {
     let mut plan = engine::resume(&view.history, &outlook);
     if plan.verdict == Verdict::Held {
         let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
         let for_anyone = engine::resume(&view.history, &free);
-        // A session that waits for an answer is not at work.
+        // A session that waits for an answer is not at work, so the card says what the run waits for.
         if for_anyone.verdict == Verdict::NeedsHuman {
             (outlook, plan) = (free, for_anyone);
         }
@@ -274,10 +266,10 @@ fn conclude(
     let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
-        return Judged { card: Card::of_over(summary), notes, drift: Drift::None };
+        return Assessment { card: Card::of_over(summary), notes, drift: Drift::None };
     }
-    let Judgement { group, need, reason, begun_at } = judge(view, &summary, &plan, holder, &outlook.lives);
-    let Steps { mut next, notes } = steps(cx, project, run, view, &outlook, &plan);
+    let Placement { group, need, reason, begun_at } = place(view, &summary, &plan, holder, &outlook.lives);
+    let NextSteps { mut next, notes } = next_steps(cx, project, run, view, &outlook, &plan);
     if need == Some(Need::Units) || begun_at.is_some() {
         // What resume proposes would begin the next work.
         next.command = None;
@@ -287,41 +279,37 @@ fn conclude(
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let card =
         Card { run: summary.into(), group, need, verdict, reason, left_undone, next, holder, begun_at, last_seq };
-    Judged { card, notes, drift: outlook.drift }
+    Assessment { card, notes, drift: outlook.drift }
 }
 
-/// A card, and what it follows from.
-pub(in crate::runs) struct Judged {
+/// What a reader is told about a run: its card, with the notes and the drift that a page shows beside it.
+pub(in crate::runs) struct Assessment {
     pub(in crate::runs) card: Card,
     pub(in crate::runs) notes: Vec<String>,
     pub(in crate::runs) drift: Drift,
 }
 
-/// What was to be said of a run at an earlier time: `now`, when `view` was the latest that the log had. Whether its holder
-/// was alive is not known any more.
-pub(in crate::runs) fn judged_then(
+/// What a reader would have been told at the earlier time `now`. `view` is the run as the log was then. Whether its holder
+/// was alive is no longer known.
+pub(in crate::runs) fn assess_past(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
     view: &View,
     now: Timestamp,
-) -> Judged {
-    let holder = view.history.hold().map(|_| HolderLife::Unknown);
-    let presence = if holder.is_some() { Presence::HeldByOther } else { Presence::Free };
-    let machine = view.machine.as_ref();
-    let lives = lives_then(&view.history);
-    conclude(
-        cx,
-        project,
-        run,
-        view,
-        Outlook { machine, drift: Drift::None, damage: None, presence, now, lives },
-        holder,
-    )
+) -> Assessment {
+    let (holder, presence) = match view.history.hold() {
+        Some(_) => (Some(HolderLife::Unknown), Presence::HeldByOther),
+        None => (None, Presence::Free),
+    };
+    // Only the log tells of that time: which definitions and files there were is not known.
+    let (drift, damage) = (Drift::None, None);
+    let (machine, lives) = (view.machine.as_ref(), lives_then(&view.history));
+    conclude(cx, project, run, view, Outlook { machine, drift, damage, presence, now, lives }, holder)
 }
 
-/// Where a run belongs, and why; without a reason, the one of its verdict.
-struct Judgement {
+/// The group that a run belongs to, and why; without a reason, the one of its verdict.
+struct Placement {
     group: CardGroup,
     need: Option<Need>,
     reason: Option<String>,
@@ -329,49 +317,77 @@ struct Judgement {
     begun_at: Option<Timestamp>,
 }
 
-fn judge(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>, lives: &Lives) -> Judgement {
-    let none_needed = |group| Judgement { group, need: None, reason: None, begun_at: None };
-    let to = |group, need| Judgement { need: Some(need), ..none_needed(group) };
-    let because = |group, need, reason| Judgement { reason: Some(reason), ..to(group, need) };
-    let waits = |need| to(CardGroup::Waits, need);
+impl Placement {
+    /// A place in which a run needs nothing.
+    fn at(group: CardGroup) -> Self {
+        Self { group, need: None, reason: None, begun_at: None }
+    }
+
+    fn with_need(group: CardGroup, need: Need) -> Self {
+        Self { need: Some(need), ..Self::at(group) }
+    }
+
+    fn because(self, reason: String) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+}
+
+fn place(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>, lives: &Lives) -> Placement {
     let waiting = what_waits(view);
-    match plan.verdict {
-        Verdict::Corrupt => waits(Need::Damaged),
-        Verdict::Conflict => waits(Need::Joined),
-        Verdict::Rewound => waits(Need::Rewound),
-        Verdict::Drifted => waits(Need::Drifted),
-        Verdict::NeedsHuman => waits(match plan.next.action {
+    let need = match plan.verdict {
+        Verdict::Corrupt => Need::Damaged,
+        Verdict::Conflict => Need::Joined,
+        Verdict::Rewound => Need::Rewound,
+        Verdict::Drifted => Need::Drifted,
+        Verdict::NeedsHuman => match plan.next.action {
             Action::Answer => Need::Question,
             Action::RaiseLimit => Need::Limit,
             Action::Decide => Need::Approval,
             _ => Need::Blocked,
-        }),
+        },
         Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
-            Judgement { reason: waiting, ..waits(Need::Blocked) }
+            return Placement { reason: waiting, ..Placement::with_need(CardGroup::Waits, Need::Blocked) };
         }
-        Verdict::Held => none_needed(CardGroup::AtWork),
+        Verdict::Held => return Placement::at(CardGroup::AtWork),
+        // The process that began the work still runs, so its outcome is not in doubt yet.
         Verdict::Reconcile if plan.begun_at.is_some() => {
-            Judgement { begun_at: plan.begun_at, ..none_needed(CardGroup::AtWork) }
+            return Placement { begun_at: plan.begun_at, ..Placement::at(CardGroup::AtWork) };
         }
-        Verdict::Reconcile => to(CardGroup::InDoubt, Need::Begun),
-        Verdict::Continue => {
-            let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
-            if let Some(unit) = begun_unit(&view.history, lives) {
-                judge_unit(unit)
-            } else if run.head.doing == Some(Doing::Failing) || plan.next.action == Action::RetryPhase {
-                waits(Need::Failing)
-            } else if holder == Some(HolderLife::Dead) {
-                let reason = format!("the process of session {session} is gone");
-                because(CardGroup::LeftBehind, Need::Dead, reason)
-            } else if run.head.blocked_reason.as_deref() == Some(SESSION_ENDED) {
-                because(CardGroup::LeftBehind, Need::Ended, "the session that held it has ended".to_owned())
-            } else if let Some(reason) = passed_over(view, plan) {
-                because(CardGroup::Waits, Need::Undone, reason)
-            } else {
-                none_needed(CardGroup::CanGoOn)
-            }
+        Verdict::Reconcile => return Placement::with_need(CardGroup::InDoubt, Need::Begun),
+        Verdict::Continue => return place_of_free(view, run, plan, holder, lives),
+        Verdict::Done | Verdict::Unreadable | Verdict::None => return Placement::at(CardGroup::Over),
+    };
+    Placement::with_need(CardGroup::Waits, need)
+}
+
+/// The place of a run that can go on. The most urgent of its troubles decides.
+fn place_of_free(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>, lives: &Lives) -> Placement {
+    match begun_unit(&view.history, lives) {
+        Some(BegunUnit::InDoubt(unit)) => {
+            return Placement::with_need(CardGroup::InDoubt, Need::Units)
+                .because(format!("{unit} was begun and its outcome is unknown"));
         }
-        Verdict::Done | Verdict::Unreadable | Verdict::None => none_needed(CardGroup::Over),
+        Some(BegunUnit::GoesOn { unit, at }) => {
+            return Placement { begun_at: at, ..Placement::at(CardGroup::AtWork) }
+                .because(format!("the process that began {unit} still runs"));
+        }
+        None => {}
+    }
+    if run.head.doing == Some(Doing::Failing) || plan.next.action == Action::RetryPhase {
+        return Placement::with_need(CardGroup::Waits, Need::Failing);
+    }
+    if holder == Some(HolderLife::Dead) {
+        let session = run.session.as_ref().map(SessionId::as_str).unwrap_or_default();
+        return Placement::with_need(CardGroup::LeftBehind, Need::Dead)
+            .because(format!("the process of session {session} is gone"));
+    }
+    if run.head.blocked_reason.as_deref() == Some(SESSION_ENDED) {
+        return Placement::with_need(CardGroup::LeftBehind, Need::Ended)
+            .because("the session that held it has ended".to_owned());
+    }
+    match passed_over(view, plan) {
+        Some(reason) => Placement::with_need(CardGroup::Waits, Need::Undone).because(reason),
+        None => Placement::at(CardGroup::CanGoOn),
     }
 }
 
@@ -386,59 +402,52 @@ fn passed_over(view: &View, plan: &Plan) -> Option<String> {
     None
 }
 
-/// The judgement of a run that could go on but for a unit of work that was begun.
-fn judge_unit(unit: BegunUnit) -> Judgement {
-    match unit {
-        BegunUnit::InDoubt(unit) => {
-            let reason = Some(format!("{unit} was begun and its outcome is unknown"));
-            Judgement { group: CardGroup::InDoubt, need: Some(Need::Units), reason, begun_at: None }
-        }
-        BegunUnit::GoesOn { unit, at } => {
-            let reason = Some(format!("the process that began {unit} still runs"));
-            Judgement { group: CardGroup::AtWork, need: None, reason, begun_at: at }
-        }
-    }
-}
-
 /// A step, activity or unit that waits, in words. With parallel work, the rest may go on meanwhile.
 fn what_waits(view: &View) -> Option<String> {
     let history = &view.history;
     let run = &history.state().document().state;
-    let step = run.positions().find(|step| run.steps.get(step) == Some(StepStatus::Waiting));
-    let blocked = || {
-        let here = |attempt: &&Attempt| run.positions().any(|here| attempt.phase.as_ref() == Some(here));
-        let mut latest = history.latest().into_iter().filter(here);
-        latest.find(|attempt| attempt.status == ActivityStatus::Blocked)
-    };
-    let because = |why: Option<&str>| why.map(|why| format!(": {why}")).unwrap_or_default();
-    step.map(|step| format!("`{step}` waits{}", because(history.message(step))))
-        .or_else(|| blocked().map(|it| format!("activity {} is blocked{}", it.id, because(it.summary.as_deref()))))
-        .or_else(|| unit_with(view, StepStatus::Waiting).map(|unit| format!("{unit} waits")))
+    for step in run.positions() {
+        if run.steps.get(step) == Some(StepStatus::Waiting) {
+            return Some(format!("`{step}` waits{}", after_colon(history.message(step))));
+        }
+    }
+    for attempt in history.latest() {
+        let is_here = run.positions().any(|here| attempt.phase.as_ref() == Some(here));
+        if is_here && attempt.status == ActivityStatus::Blocked {
+            return Some(format!("activity {} is blocked{}", attempt.id, after_colon(attempt.summary.as_deref())));
+        }
+    }
+    for unit in history.units() {
+        if unit.status == StepStatus::Waiting {
+            return Some(format!("{} waits", unit_in_words(&unit)));
+        }
+    }
+    None
 }
 
-/// A unit of this status, in words.
-fn unit_with(view: &View, status: StepStatus) -> Option<String> {
-    let unit = view.history.units().into_iter().find(|unit| unit.status == status)?;
-    Some(unit_in_words(&unit))
+fn after_colon(why: Option<&str>) -> String {
+    why.map(|why| format!(": {why}")).unwrap_or_default()
 }
 
 /// Whether a session is alive that holds no run, as far as a hook has noted its process.
 pub(crate) fn session_life(project: &Project, session: &SessionId) -> HolderLife {
-    match bound_process(project, session) {
-        Some(process) if process.liveness() == Liveness::Alive => HolderLife::Alive,
-        _ => HolderLife::Unknown,
-    }
+    // That no process is noted does not say that the session is over.
+    if is_alive(bound_process(project, session)) { HolderLife::Alive } else { HolderLife::Unknown }
 }
 
 /// Whether the holder of a run is alive.
-pub(in crate::runs) fn life(project: &Project, hold: &Hold) -> HolderLife {
+pub(in crate::runs) fn holder_life(project: &Project, hold: &Hold) -> HolderLife {
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
-    let is_alive = |process: Holder| process.liveness() == Liveness::Alive;
     if is_dead(project, &hold.session, evidence.as_ref()) {
-        HolderLife::Dead
-    } else if evidence.is_some_and(is_alive) || bound_process(project, &hold.session).is_some_and(is_alive) {
-        HolderLife::Alive
-    } else {
-        HolderLife::Unknown
+        return HolderLife::Dead;
     }
+    // The session may have gone on in another process than the one that claimed the run.
+    if is_alive(evidence) || is_alive(bound_process(project, &hold.session)) {
+        return HolderLife::Alive;
+    }
+    HolderLife::Unknown
+}
+
+fn is_alive(process: Option<Holder>) -> bool {
+    process.is_some_and(|process| process.liveness() == Liveness::Alive)
 }

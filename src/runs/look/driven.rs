@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
-
 use crate::model::{EventKind, RunDocument, Suggestion};
 use crate::runs::accepted::{Thing, is_accepted};
 use crate::runs::context::Context;
@@ -16,7 +14,10 @@ use crate::store::Project;
 /// The command that drives a run. None if the run does not store it.
 pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &View) -> Option<Driver> {
     let run = view.history.state().document();
-    let stored = run.context_text(DRIVER).filter(|command| is_driver(command))?;
+    let stored = run.context_text(DRIVER)?;
+    if !is_driver(stored) {
+        return None;
+    }
     let words = shlex::split(stored.strip_prefix(DRIVES)?)?;
     let (graph, options) = words.split_first()?;
     let named = if names_a_file(graph) { named_here(cx, project, Path::new(graph)) } else { graph.clone() };
@@ -32,9 +33,12 @@ pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &
         };
     }
     let place = run.context_text(DRIVER_DIR).unwrap_or_default();
-    let things = things_of(graph, options, place);
-    let is_known = things.is_some_and(|things| is_accepted(cx, project, &things));
-    Some(Driver { command, never_run_here: (!is_known).then(|| source(view, run)) })
+    // A cloned repository can bring commands: those that never ran on this machine are told apart, with their source.
+    let never_run_here = match things_of(graph, options, place) {
+        Some(things) if is_accepted(cx, project, &things) => None,
+        _ => Some(source(view, run)),
+    };
+    Some(Driver { command, never_run_here })
 }
 
 /// What a driver command runs and asks. None if it is not written as flow writes it: then nothing is known of it.
@@ -58,16 +62,16 @@ fn things_of(graph: &str, options: &[String], place: &str) -> Option<Vec<Thing>>
 
 /// The file that names the command: the log if an event has it, otherwise `run.yaml`, whose edits come later.
 fn source(view: &View, run: &RunDocument) -> CommandSource {
-    let keys = [DRIVER, DRIVER_DIR];
-    let has = |context: &Map<String, Value>| keys.iter().all(|key| context.get(*key) == run.context.get(*key));
     for event in view.log.events() {
-        let is_there = match &event.kind {
-            EventKind::RunStarted(started) => has(&started.context),
-            EventKind::RunAdopted(adopted) => has(&adopted.document.context),
-            EventKind::RunEdited(edited) => edited.changes.context.as_ref().is_some_and(has),
-            _ => false,
+        let context = match &event.kind {
+            EventKind::RunStarted(started) => Some(&started.context),
+            EventKind::RunAdopted(adopted) => Some(&adopted.document.context),
+            EventKind::RunEdited(edited) => edited.changes.context.as_ref(),
+            _ => None,
         };
-        if is_there {
+        if let Some(context) = context
+            && [DRIVER, DRIVER_DIR].iter().all(|key| context.get(*key) == run.context.get(*key))
+        {
             return CommandSource::Log;
         }
     }

@@ -132,9 +132,10 @@ fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Re
     let (mut found, unreadable) = read_runs(project, &project.runs().ids()?, |run| {
         let view = for_reading(cx, project, run)?;
         let document = view.history.state().document();
-        let is_about =
-            |feature| document.context_text("feature") == Some(feature) || features(&view.history).contains(feature);
-        if !feature.is_none_or(is_about) {
+        if let Some(feature) = feature
+            && document.context_text("feature") != Some(feature)
+            && !features(&view.history).contains(feature)
+        {
             return Ok(None);
         }
         let activities: Vec<_> = view.history.attempts().iter().collect();
@@ -166,17 +167,21 @@ pub(in crate::runs) fn evidence_of(
             found.push(item);
         }
     }
-    found.extend(unnamed.into_iter().map(|(name, bytes)| EvidenceItem {
-        run_id: run.id().clone(),
-        origin: EvidenceOrigin::Directory,
-        reference: format!("{DIRECTORY}{name}"),
-        label: None,
-        kind: EvidenceKind::File,
-        file: Some(EvidenceFile::Evidence(name)),
-        exists: Some(true),
-        bytes: Some(bytes),
-    }));
-    found.extend(artifacts.iter().map(|artifact| item_of_artifact(cx, project, run.id(), artifact)));
+    for (name, bytes) in unnamed {
+        found.push(EvidenceItem {
+            run_id: run.id().clone(),
+            origin: EvidenceOrigin::Directory,
+            reference: format!("{DIRECTORY}{name}"),
+            label: None,
+            kind: EvidenceKind::File,
+            file: Some(EvidenceFile::Evidence(name)),
+            exists: Some(true),
+            bytes: Some(bytes),
+        });
+    }
+    for artifact in artifacts {
+        found.push(item_of_artifact(cx, project, run.id(), artifact));
+    }
     Ok(found)
 }
 
@@ -196,56 +201,62 @@ fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named:
 }
 
 fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {
-    let text = |key: &str| artifact.data.get(key).and_then(Value::as_str);
     let is_link = artifact.kind == ArtifactKind::Link;
-    let reference = text(if is_link { "url" } else { "path" }).unwrap_or_default();
-    let inside = (!is_link).then(|| project.relative(Path::new(reference))).filter(|path| names(path).is_some());
-    let length = inside.as_ref().map(|path| part_of(cx, project, path, 0, 0).ok().flatten().map(|part| part.len));
-    EvidenceItem {
+    let reference = artifact.data.get(if is_link { "url" } else { "path" }).and_then(Value::as_str).unwrap_or_default();
+    let mut item = EvidenceItem {
         run_id: run.clone(),
         origin: EvidenceOrigin::Artifact { step: artifact.step.clone() },
         reference: reference.to_owned(),
-        label: text("label").map(str::to_owned),
-        kind: match is_link {
-            // What another program wrote into the log may be anything.
-            true if is_web(reference) => EvidenceKind::Link,
-            true => EvidenceKind::Text,
-            false => EvidenceKind::File,
-        },
-        file: inside.map(|path| EvidenceFile::Artifact(path.to_string_lossy().into_owned())),
-        exists: length.map(|length| length.is_some()),
-        bytes: length.flatten(),
+        label: artifact.data.get("label").and_then(Value::as_str).map(str::to_owned),
+        kind: EvidenceKind::File,
+        file: None,
+        exists: None,
+        bytes: None,
+    };
+    if is_link {
+        // What another program wrote into the log may be anything.
+        item.kind = if is_web(reference) { EvidenceKind::Link } else { EvidenceKind::Text };
+        return item;
     }
+    let path = project.relative(Path::new(reference));
+    if names(&path).is_some() {
+        let length = part_of(cx, project, &path, 0, 0).ok().flatten().map(|part| part.len);
+        item.file = Some(EvidenceFile::Artifact(path.to_string_lossy().into_owned()));
+        item.exists = Some(length.is_some());
+        item.bytes = length;
+    }
+    item
 }
 
 /// The names of a path inside of the project, except what git and flow keep there. None if no file can have one of them.
 fn names(path: &Path) -> Option<Vec<&str>> {
-    let name = |part| match part {
-        Component::Normal(name) => name.to_str(),
-        _ => None,
-    };
-    let names: Vec<_> = path.components().map(name).collect::<Option<_>>()?;
-    let is_kept = |name: &&str| [".git", ".flow"].iter().any(|kept| name.eq_ignore_ascii_case(kept));
-    let is_no_name = |name: &&str| name.contains('\0') || name.len() > limits::NAME_BYTES;
-    (!names.is_empty() && !names.iter().any(|name| is_kept(name) || is_no_name(name))).then_some(names)
+    let mut names = Vec::new();
+    for part in path.components() {
+        let Component::Normal(name) = part else { return None };
+        let name = name.to_str()?;
+        // In any case of letters: some file systems make no difference.
+        let is_kept = name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".flow");
+        if is_kept || name.contains('\0') || name.len() > limits::NAME_BYTES {
+            return None;
+        }
+        names.push(name);
+    }
+    if names.is_empty() { None } else { Some(names) }
 }
 
-/// A part of a file of the project; `None` if it is missing, or if a link or anything but a file is in the way.
-fn part_of(cx: &Context, project: &Project, path: &Path, offset: u64, limit: usize) -> Result<Option<FilePart>> {
+type ReadPart = std::result::Result<Option<FilePart>, StoreError>;
+
+/// A part of a file of the project. An error if a directory is missing, or if a link or anything but a file is in the way.
+fn part_of(cx: &Context, project: &Project, path: &Path, offset: u64, limit: usize) -> ReadPart {
     let Some(mut names) = names(path) else { return Ok(None) };
     let last = names.pop().unwrap_or_default();
-    let read = || {
-        // Files of any owner: they are only shown.
-        let mut dir = Dir::open_path(&*cx.disk, project.root(), Trust::AnyOwner)?;
-        for name in names {
-            dir = dir.open_dir(name)?;
-        }
-        dir.read_part(last, offset, limit)
-    };
-    match read() {
-        Err(DiskError::NotFound { .. } | DiskError::Unsafe { .. }) => Ok(None),
-        read => Ok(read.map_err(StoreError::from)?),
+    // Files of any owner: they are only shown.
+    let mut dir = Dir::open_path(&*cx.disk, project.root(), Trust::AnyOwner)?;
+    // Name by name, so that no link is followed out of the project.
+    for name in names {
+        dir = dir.open_dir(name)?;
     }
+    Ok(dir.read_part(last, offset, limit)?)
 }
 
 /// A part of a file that a run refers to.
@@ -260,7 +271,7 @@ pub struct FileContent {
 }
 
 impl FileContent {
-    /// The bytes as text; `None` if they are no text. A character that the end of the part cuts is left out.
+    /// The bytes as text; `None` if they are not text. A character that the end of the part cuts is left out.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         let valid = match std::str::from_utf8(&self.bytes) {
@@ -270,7 +281,8 @@ impl FileContent {
             }
             Err(_) => return None,
         };
-        (!valid[..valid.floor_char_boundary(HEAD)].contains('\0')).then_some(valid)
+        let is_binary = valid[..valid.floor_char_boundary(HEAD)].contains('\0');
+        if is_binary { None } else { Some(valid) }
     }
 }
 
@@ -286,24 +298,42 @@ pub(in crate::runs) fn content(
     file: &EvidenceFile,
     (offset, limit): (u64, usize),
 ) -> Result<FileContent> {
-    let part = |offset, limit| match file {
-        EvidenceFile::Evidence(name) => match run.read_evidence(name, offset, limit) {
-            Err(StoreError::Disk(DiskError::Unsafe { .. })) => Ok(None),
-            read => Ok(read?),
-        },
+    let missing = Error::NoSuchFile { run: run.id().clone() };
+    let Some(found) = part_of_named(cx, project, run, artifacts, file, (offset, limit))? else { return Err(missing) };
+    // The first bytes tell the type, whichever part is asked for.
+    let image = if offset == 0 {
+        image_type(&found.bytes)
+    } else {
+        let Some(head) = part_of_named(cx, project, run, artifacts, file, (0, 16))? else { return Err(missing) };
+        image_type(&head.bytes)
+    };
+    Ok(FileContent { image, bytes: found.bytes, len: found.len })
+}
+
+/// A part of a file, but only if the run refers to it: a page could name any file of the project.
+fn part_of_named(
+    cx: &Context,
+    project: &Project,
+    run: &dyn StoredRun,
+    artifacts: &[ShownArtifact],
+    file: &EvidenceFile,
+    (offset, limit): (u64, usize),
+) -> Result<Option<FilePart>> {
+    let read = match file {
+        EvidenceFile::Evidence(name) => run.read_evidence(name, offset, limit),
         EvidenceFile::Artifact(path) => {
-            let is_registered = artifacts
-                .iter()
-                .filter(|artifact| artifact.kind == ArtifactKind::File)
-                .filter_map(|artifact| artifact.data.get("path")?.as_str())
-                .any(|registered| project.relative(Path::new(registered)) == Path::new(path));
+            let is_registered = artifacts.iter().any(|artifact| {
+                let registered = artifact.data.get("path").and_then(Value::as_str).unwrap_or_default();
+                artifact.kind == ArtifactKind::File && project.relative(Path::new(registered)) == Path::new(path)
+            });
             if is_registered { part_of(cx, project, Path::new(path), offset, limit) } else { Ok(None) }
         }
     };
-    let missing = || Error::NoSuchFile { run: run.id().clone() };
-    let found: FilePart = part(offset, limit)?.ok_or_else(missing)?;
-    let head = if offset == 0 { found.bytes.clone() } else { part(0, 16)?.ok_or_else(missing)?.bytes };
-    Ok(FileContent { image: image_type(&head), bytes: found.bytes, len: found.len })
+    match read {
+        // What cannot be opened safely counts as missing: the reference is other programs' text.
+        Err(StoreError::Disk(DiskError::NotFound { .. } | DiskError::Unsafe { .. })) => Ok(None),
+        read => Ok(read?),
+    }
 }
 
 fn image_type(head: &[u8]) -> Option<&'static str> {

@@ -8,30 +8,39 @@ use crate::model::{StepStatus, Timestamp};
 
 /// Which of the processes live that began the work of which no outcome is known.
 pub(in crate::runs) fn lives(history: &History) -> Lives {
-    let life = |process: String| {
-        let liveness = process.parse().map_or(Liveness::Unknown, |holder: Holder| holder.liveness());
-        match liveness {
-            Liveness::Alive => Some((process, true)),
-            Liveness::Dead => Some((process, false)),
-            Liveness::Unknown => None,
+    let mut known = Vec::new();
+    for process in noted_processes(history) {
+        match process.parse::<Holder>().map(|holder| holder.liveness()) {
+            Ok(Liveness::Alive) => known.push((process, true)),
+            Ok(Liveness::Dead) => known.push((process, false)),
+            // An edited log may have a text that no process has.
+            Ok(Liveness::Unknown) | Err(_) => {}
         }
-    };
-    noted(history).into_iter().filter_map(life).collect()
+    }
+    Lives::from_iter(known)
 }
 
-/// The same at an earlier time, when `history` was all that had happened. Whether they lived is not known any more, and the
+/// The same at an earlier time, when `history` was all that had happened. Whether they lived is no longer known, and the
 /// log does not say that they ended.
 pub(in crate::runs) fn lives_then(history: &History) -> Lives {
-    noted(history).into_iter().map(|process| (process, true)).collect()
+    noted_processes(history).into_iter().map(|process| (process, true)).collect()
 }
 
-fn noted(history: &History) -> BTreeSet<String> {
+fn noted_processes(history: &History) -> BTreeSet<String> {
+    let mut processes = BTreeSet::new();
     // Most runs are those of sessions, and what follows looks at the whole history.
     if !history.has_workers() {
-        return BTreeSet::new();
+        return processes;
     }
-    let of_units = running_units(history).flat_map(|(_, beginning)| beginning.by);
-    in_doubt(history).into_iter().flat_map(|doubt| doubt.by).chain(of_units).collect()
+    for doubt in in_doubt(history) {
+        processes.extend(doubt.by);
+    }
+    for unit in history.units() {
+        if unit.status == StepStatus::Running {
+            processes.extend(history.began_step(unit.step, unit.unit).by);
+        }
+    }
+    processes
 }
 
 /// A unit of work that was begun.
@@ -44,16 +53,21 @@ pub(in crate::runs) enum BegunUnit {
 
 /// A unit of which no outcome is known; one of which nothing shows that it goes on comes first.
 pub(in crate::runs) fn begun_unit(history: &History, lives: &Lives) -> Option<BegunUnit> {
-    let units = running_units(history).map(|(unit, beginning)| match lives.of(&beginning.by) {
-        Some(true) => BegunUnit::GoesOn { unit, at: beginning.at },
-        Some(false) | None => BegunUnit::InDoubt(unit),
-    });
-    units.min_by_key(|unit| matches!(unit, BegunUnit::GoesOn { .. }))
-}
-
-fn running_units(history: &History) -> impl Iterator<Item = (String, Beginning)> {
-    let running = history.units().into_iter().filter(|unit| unit.status == StepStatus::Running);
-    running.map(|unit| (unit_in_words(&unit), history.began_step(unit.step, unit.unit)))
+    let mut goes_on = None;
+    for unit in history.units() {
+        if unit.status != StepStatus::Running {
+            continue;
+        }
+        let Beginning { by, at } = history.began_step(unit.step, unit.unit);
+        // Processes of which nothing is known show no more than those that are gone.
+        if lives.of(&by) != Some(true) {
+            return Some(BegunUnit::InDoubt(unit_in_words(&unit)));
+        }
+        if goes_on.is_none() {
+            goes_on = Some(BegunUnit::GoesOn { unit: unit_in_words(&unit), at });
+        }
+    }
+    goes_on
 }
 
 /// A unit, in words.

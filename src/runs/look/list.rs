@@ -46,17 +46,19 @@ impl ListFilter {
     pub fn is_all(&self) -> bool {
         !self.attention
             && self.status.is_empty()
-            && [&self.feature, &self.search, &self.workflow].iter().all(|text| text.is_none())
+            && self.feature.is_none()
+            && self.search.is_none()
+            && self.workflow.is_none()
             && self.session.is_none()
             && self.since.is_none()
     }
 
     fn takes(&self, run: &ListedRun) -> bool {
         (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
-            && self.feature.as_ref().is_none_or(|feature| run.feature.as_ref() == Some(feature))
+            && (self.feature.is_none() || self.feature == run.feature)
+            && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
+            && (self.session.is_none() || self.session == run.session)
             && self.search.as_ref().is_none_or(|text| mentions(run, text))
-            && self.workflow.as_ref().is_none_or(|workflow| run.head.workflow.as_str() == workflow)
-            && self.session.as_ref().is_none_or(|session| run.session.as_ref() == Some(session))
             && self.since.is_none_or(|since| run.head.updated_at >= since)
     }
 }
@@ -104,9 +106,12 @@ impl ListStatus {
 impl FromStr for ListStatus {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let known = || Self::ALL.map(Self::as_str).join(", ");
-        let named = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        named.ok_or_else(|| format!("`{text}` is not a status; known are {}", known()))
+        for status in Self::ALL {
+            if status.as_str() == text {
+                return Ok(status);
+            }
+        }
+        Err(format!("`{text}` is not a status; known are {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 
@@ -160,12 +165,14 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         }
         Err(error) => return Err(error),
     };
-    let taken = |run: ListedRun| filter.takes(&run).then_some(run);
     let (mut runs, unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(cx, &AttentionRequest::default())?;
-        (runs.into_iter().filter_map(|card| taken(card.run)).collect(), unreadable)
+        (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)
     } else {
-        read_all(cx, &project, |run| taken(run.into()))?
+        read_all(cx, &project, |summary| {
+            let run = ListedRun::from(summary);
+            filter.takes(&run).then_some(run)
+        })?
     };
     // A run is ten times as long as its key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((run.head.created_at, run.head.run_id.clone())));
@@ -184,18 +191,19 @@ pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp,
     if let Ok(at) = format!("{text}T00:00:00Z").parse() {
         return Ok(at);
     }
-    let bad = || format!("{text:?} is neither a time (2026-05-20, 2026-05-20T14:30:00Z) nor an age (90m, 12h, 7d, 2w)");
+    let bad = format!("{text:?} is neither a time (2026-05-20, 2026-05-20T14:30:00Z) nor an age (90m, 12h, 7d, 2w)");
+    // The last character may have several bytes.
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let number: i64 = number.parse().map_err(|_| bad())?;
+    let Ok(number) = number.parse::<i64>() else { return Err(bad) };
     let minutes = match unit {
         "m" => 1,
         "h" => 60,
         "d" => 60 * 24,
         "w" => 60 * 24 * 7,
-        _ => return Err(bad()),
+        _ => return Err(bad),
     };
-    let age = number.checked_mul(minutes).and_then(chrono::Duration::try_minutes).ok_or_else(bad)?;
-    now.as_datetime().checked_sub_signed(age).map(Timestamp::new).ok_or_else(bad)
+    let Some(age) = number.checked_mul(minutes).and_then(chrono::Duration::try_minutes) else { return Err(bad) };
+    now.as_datetime().checked_sub_signed(age).map(Timestamp::new).ok_or(bad)
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `log`: the events of a run, and following them as they are logged.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use crate::host::reader_left;
 use crate::model::{Event, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -61,6 +60,7 @@ pub struct SkippedLine {
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
 pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
     let run = logged_run(cx, request)?;
+    // A reader who goes on needs the end of the log alone, if flow wrote all of it in order.
     if request.after > Seq(0)
         && let Some(end) = run.end(request.after)?
         && end.at.is_some()
@@ -86,6 +86,7 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> 
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    // Its directory is here, but git has its log on another branch: no log would look like an empty one.
     if run.presence() == Presence::Away { Err(elsewhere(cx, &project, &*run)) } else { Ok(run) }
 }
 
@@ -103,10 +104,11 @@ pub(in crate::runs) fn page_of(scan: &LogScan, after: Seq, limit: Option<usize>)
 }
 
 fn skipped_lines(scan: &LogScan) -> Vec<SkippedLine> {
-    let lines = scan.skipped.iter();
+    let mut lines = Vec::with_capacity(scan.skipped.len());
+    for line in &scan.skipped {
+        lines.push(SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() });
+    }
     lines
-        .map(|line| SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() })
-        .collect()
 }
 
 /// At most `limit` of these events, which come after the position `after`.
@@ -114,7 +116,8 @@ fn part(newer: impl IntoIterator<Item = Event>, after: Seq, limit: Option<usize>
     let mut newer = newer.into_iter();
     let events: Vec<_> = newer.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
     let last = events.last().map_or(after, |event| event.seq);
-    LogReport { next: newer.next().map(|_| last), events, skipped: Vec::new(), more_skipped: 0 }
+    let next = if newer.next().is_some() { Some(last) } else { None };
+    LogReport { next, events, skipped: Vec::new(), more_skipped: 0 }
 }
 
 /// A log that is followed.
@@ -123,12 +126,6 @@ pub struct Follow {
     run: Box<dyn StoredRun>,
     after: Seq,
     position: Position,
-}
-
-/// Waits for `pause`, or until the reader of standard output is gone. True if the reader is gone.
-#[must_use]
-pub fn reader_left(pause: Duration) -> bool {
-    crate::host::reader_left(pause)
 }
 
 impl Follow {

@@ -8,11 +8,11 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
 
-/// The runs that need a person, as far as somebody was told.
+/// The runs that need a person, as they were at the last call.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// What each of them needs, and since which event.
-    told: BTreeSet<(String, String)>,
+    known: BTreeSet<(String, String)>,
 }
 
 impl Needs {
@@ -24,6 +24,7 @@ impl Needs {
         let report = attention(cx, &AttentionRequest::default())?;
         let mut now = BTreeSet::new();
         for card in &report.runs {
+            // The need alone is not enough: a run may be asked a second question.
             let need = card.need.map_or("", |need| need.as_str());
             let seq = card.last_seq.unwrap_or_default();
             now.insert((card.run.head.run_id.to_string(), format!("{need} since {seq}")));
@@ -31,8 +32,8 @@ impl Needs {
         for run in &report.unreadable {
             now.insert((run.run_id.clone(), run.reason.clone()));
         }
-        let news = now.difference(&self.told).map(|(run, _)| run.clone()).collect();
-        self.told = now;
+        let news = now.difference(&self.known).map(|(run, _)| run.clone()).collect();
+        self.known = now;
         Ok((report, news))
     }
 }

@@ -40,6 +40,13 @@ pub struct NextReport {
     pub alternatives: Vec<Alternative>,
 }
 
+impl NextReport {
+    /// An action about the run as a whole.
+    pub(super) fn bare(action: Action, command: Option<Suggestion>) -> Self {
+        Self { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
+    }
+}
+
 /// What has to be known about a run besides its history. `presence` says whether another session is in the way.
 pub(in crate::runs) fn outlook<'a>(
     cx: &Context,
@@ -50,32 +57,33 @@ pub(in crate::runs) fn outlook<'a>(
     definitions: &Definitions,
 ) -> Outlook<'a> {
     let state = view.history.state();
-    let drift = match (&view.machine, state.status().is_terminal()) {
-        (Some(pinned), false) => drift(cx, project, pinned, state, definitions),
+    let drift = match &view.machine {
+        // Of a run that is over it does not matter, and a definition takes time to read.
+        Some(pinned) if !state.status().is_terminal() => drift(cx, project, pinned, state, definitions),
         _ => Drift::None,
     };
     let machine = view.machine.as_ref();
     let shown = state.document().state.last_seq;
     let is_away = view.log.last_seq() == Seq(0) && !places_of_log(cx, project, run, shown).is_empty();
-    let damage = damage(view, is_away);
+    let damage = worst_damage(view, is_away);
     Outlook { machine, drift, damage, presence, now: cx.clock.now(), lives: lives(&view.history) }
 }
 
-/// The next steps of a run.
-pub(in crate::runs) struct Steps {
+/// What to do next in a run, and notes for people.
+pub(in crate::runs) struct NextSteps {
     pub(in crate::runs) next: NextReport,
     pub(in crate::runs) notes: Vec<String>,
 }
 
-/// The commands for a plan.
-pub(in crate::runs) fn steps(
+/// A plan in words and commands.
+pub(in crate::runs) fn next_steps(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
     view: &View,
     outlook: &Outlook<'_>,
     plan: &Plan,
-) -> Steps {
+) -> NextSteps {
     let document = view.history.state().document();
     let driver = driver_from_here(cx, project, view);
     let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver);
@@ -99,7 +107,7 @@ pub(in crate::runs) fn steps(
     if let Some(document) = asked_in(&view.history, plan) {
         let command = interview_command(cx, project, run.id().as_str(), document, &mut notes);
         let when = format!("the person is there to go on with {document}");
-        advice.alternatives = command.map(|command| Alternative::new(when, command)).into_iter().collect();
+        advice.alternatives = Vec::from_iter(command.map(|command| Alternative::new(when, command)));
     }
     notes.extend(view.notes.iter().cloned());
     let description = match (&view.machine, &plan.next.phase) {
@@ -114,7 +122,7 @@ pub(in crate::runs) fn steps(
         description,
         alternatives: advice.alternatives,
     };
-    Steps { next, notes }
+    NextSteps { next, notes }
 }
 
 /// That today's definition has gates which the run does not have, because it began before them.
@@ -135,8 +143,10 @@ fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
 
 /// The path in the project of the document whose interview has an open question.
 fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
-    let question = history.state().document().state.questions.last().filter(|_| plan.next.action == Action::Answer)?;
-    history.document_of(question)
+    if plan.next.action != Action::Answer {
+        return None;
+    }
+    history.document_of(history.state().document().state.questions.last()?)
 }
 
 /// Today's definitions of workflows, each looked for once.
@@ -146,15 +156,20 @@ pub(in crate::runs) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Mach
 impl Definitions {
     /// Today's definition; `None` if it is broken or missing. Then the run continues with its pinned one, and other
     /// commands report that.
-    fn find(&self, cx: &Context, project: &Project, workflow: &WorkflowId) -> Option<Arc<Machine>> {
+    fn current(&self, cx: &Context, project: &Project, workflow: &WorkflowId) -> Option<Arc<Machine>> {
+        // Held while the definition is read, so that threads that list runs do not each read it.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = || cx.catalog(Some(project)).find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
-        known.entry(workflow.clone()).or_insert_with(find).clone()
+        if let Some(machine) = known.get(workflow) {
+            return machine.clone();
+        }
+        let machine = cx.catalog(Some(project)).find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
+        known.insert(workflow.clone(), machine.clone());
+        machine
     }
 }
 
 fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState, definitions: &Definitions) -> Drift {
-    let Some(current) = definitions.find(cx, project, pinned.id()) else { return Drift::None };
+    let Some(current) = definitions.current(cx, project, pinned.id()) else { return Drift::None };
     let current = (*current).clone().spelled_as(pinned.states().iter().map(|state| &state.name));
     Drift::between(pinned, &current, state.document().state.positions())
 }
@@ -162,18 +177,24 @@ fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState, de
 /// After a drift: move the run to the current definition, if its phase exists there, or continue with the pinned one.
 fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
     let state = view.history.state().document();
-    let today = cx.catalog(Some(project)).find(state.workflow.as_str());
-    let fits = today.is_ok_and(|today| state.state.positions().all(|phase| today.machine.contains(phase)));
+    let mut ways = Vec::new();
+    if let Ok(today) = cx.catalog(Some(project)).find(state.workflow.as_str())
+        && state.state.positions().all(|phase| today.machine.contains(phase))
+    {
+        ways.push(adopt(&state.id, None));
+    }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
     let driver = driver_from_here(cx, project, view);
-    let older = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
-    let begin = older.command.map(|command| Alternative::new("it is to be begun", command));
-    let under = |way: Alternative| {
+    let advice = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
+    let mut older = advice.alternatives;
+    if let Some(command) = advice.command {
+        older.insert(0, Alternative::new("it is to be begun", command));
+    }
+    for way in older {
         let when = format!("the run goes on under the definition it started with, and {}", way.when);
-        Alternative { when, ..way }
-    };
-    let older = begin.into_iter().chain(older.alternatives).map(under);
-    fits.then(|| adopt(&state.id, None)).into_iter().chain(older).collect()
+        ways.push(Alternative { when, ..way });
+    }
+    ways
 }
 
 /// The command that continues an interview. None if its document does not exist: then a person has to decide, and the
@@ -188,46 +209,54 @@ fn interview_command(
     let path = project.root().join(document);
     // A document in another project belongs to the interviews of that project.
     let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
-    let interview = |verb: &str| {
-        let named = named_here(cx, project, Path::new(document));
-        Suggestion::flow(verb).value(named).in_project(place.as_deref())
-    };
-    let command = interview("interview run").option("run-id", run);
+    let named = named_here(cx, project, Path::new(document));
+    let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
+    let command = go_on.option("run-id", run);
     if cx.disk.look(&path, Links::Follow).is_ok() {
         return Some(command);
     }
     notes.push(format!(
         "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
-        interview("interview abandon")
+        Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ));
     None
 }
 
-/// The damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git has
-/// the log, but it is not in this checkout.
-fn damage(view: &View, is_away: bool) -> Option<Damage> {
-    let is_or_are = |lost: &LostRange| if lost.from == lost.to { "is" } else { "are" };
-    let culprit = view.log.skipped.first().map(|line| format!(" (line {}: {})", line.line, line.fault.as_str()));
-    let culprit = culprit.unwrap_or_default();
-    let put_back = |last: Seq, written: Seq| {
-        let there = ends_at(last);
-        format!("an older version of the run was put back: its log {there}, and event {written} was written")
+/// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git
+/// has the log, but it is not in this checkout.
+fn worst_damage(view: &View, is_away: bool) -> Option<Damage> {
+    let culprit = match view.log.skipped.first() {
+        Some(line) => format!(" (line {}: {})", line.line, line.fault.as_str()),
+        None => String::new(),
     };
-    let damage = |fault: &Fault| match fault {
-        Fault::Joined(what) => Some((0, Damage::Joined(format!("a merge joined two histories of the run: {what}")))),
-        Fault::Gap(lost) => {
-            let what = format!("{} {} missing from the log{culprit}", lost.in_words(), is_or_are(lost));
-            Some((1, Damage::Lost(what)))
+    let mut worst: Option<(u8, Damage)> = None;
+    for fault in &view.faults {
+        let (rank, damage) = match fault {
+            Fault::Joined(what) => (0, Damage::Joined(format!("a merge joined two histories of the run: {what}"))),
+            Fault::Gap(lost) => (1, Damage::Lost(format!("{} missing from the log{culprit}", with_verb(lost)))),
+            // Events that git has can be brought back, so they are not lost.
+            Fault::EndLost(lost) if is_away => (2, put_back(view.log.last_seq(), view.noted.max(lost.to))),
+            Fault::EndLost(lost) => {
+                (2, Damage::Lost(format!("{} missing from the end of the log{culprit}", with_verb(lost))))
+            }
+            Fault::Rewound { last, noted } => (2, put_back(*last, *noted)),
+            _ => continue,
+        };
+        // Of two of the same rank the first one counts.
+        if worst.as_ref().is_none_or(|(known, _)| rank < *known) {
+            worst = Some((rank, damage));
         }
-        Fault::EndLost(lost) if is_away => {
-            Some((2, Damage::Rewound(put_back(view.log.last_seq(), view.noted.max(lost.to)))))
-        }
-        Fault::EndLost(lost) => {
-            let what = format!("{} {} missing from the end of the log{culprit}", lost.in_words(), is_or_are(lost));
-            Some((2, Damage::Lost(what)))
-        }
-        Fault::Rewound { last, noted } => Some((2, Damage::Rewound(put_back(*last, *noted)))),
-        _ => None,
-    };
-    view.faults.iter().filter_map(damage).min_by_key(|(rank, _)| *rank).map(|(_, damage)| damage)
+    }
+    worst.map(|(_, damage)| damage)
+}
+
+fn with_verb(lost: &LostRange) -> String {
+    format!("{} {}", lost.in_words(), if lost.from == lost.to { "is" } else { "are" })
+}
+
+fn put_back(last: Seq, written: Seq) -> Damage {
+    let there = ends_at(last);
+    Damage::Rewound(format!(
+        "an older version of the run was put back: its log {there}, and event {written} was written"
+    ))
 }

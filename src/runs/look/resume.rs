@@ -14,7 +14,7 @@ use crate::runs::advice::{Alternative, join};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::look::outlook::{Definitions, NextReport, Steps, outlook, steps};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, next_steps, outlook};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
@@ -154,8 +154,8 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(report)
 }
 
-/// What was found here.
-pub(in crate::runs) struct Looked {
+/// The work that was found in a project.
+pub(in crate::runs) struct FoundWork {
     pub(in crate::runs) report: ResumeReport,
     /// The run as it was read, if it could be.
     pub(in crate::runs) view: Option<View>,
@@ -163,7 +163,7 @@ pub(in crate::runs) struct Looked {
     pub(in crate::runs) passed_over: usize,
 }
 
-impl Looked {
+impl FoundWork {
     fn without_run(report: ResumeReport, passed_over: usize) -> Self {
         Self { report, view: None, passed_over }
     }
@@ -176,7 +176,7 @@ pub(in crate::runs) fn resume_here(
     work: &OpenWork,
     request: &ResumeRequest,
     asked: Option<AskedForChanges<'_>>,
-) -> Result<Looked> {
+) -> Result<FoundWork> {
     let OpenWork { project, runs, .. } = work;
     let caller = cx.caller(request.session.clone(), None)?;
     let passed_over = runs.passed_over;
@@ -185,7 +185,7 @@ pub(in crate::runs) fn resume_here(
         Some(run) => (run, None),
         None => match newest_meant(cx, project, runs, caller.session.as_ref()) {
             Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
-            None => return Ok(Looked::without_run(nothing_readable(cx, project, runs)?, passed_over)),
+            None => return Ok(FoundWork::without_run(nothing_readable(cx, project, runs)?, passed_over)),
         },
     };
     let claim = match request.claim {
@@ -194,6 +194,7 @@ pub(in crate::runs) fn resume_here(
         Some(how) => Some(claim(cx, project, &*run, request.session.clone(), how)?),
         None => None,
     };
+    // After the claim, which writes an event.
     let view = if request.all { for_reading(cx, project, &*run) } else { for_deciding(cx, project, &*run) };
     let tree = asked.map(AskedForChanges::answer);
     let view = match view {
@@ -201,7 +202,7 @@ pub(in crate::runs) fn resume_here(
         Err(error) => {
             let others = candidates(runs, run.id().as_str());
             let report = conflict(cx, project, &*run, error)?;
-            return Ok(Looked::without_run(ResumeReport { candidates: others, ..report }, passed_over));
+            return Ok(FoundWork::without_run(ResumeReport { candidates: others, ..report }, passed_over));
         }
     };
     let presence = match claim {
@@ -219,7 +220,7 @@ pub(in crate::runs) fn resume_here(
     }
     report.claim = claim;
     report.unreadable.clone_from(&runs.unreadable);
-    Ok(Looked { report, view: Some(view), passed_over })
+    Ok(FoundWork { report, view: Some(view), passed_over })
 }
 
 /// The report about a run that can be read.
@@ -234,7 +235,7 @@ fn report_of(
 ) -> ResumeReport {
     let outlook = outlook(cx, project, run, view, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
-    let Steps { next, notes } = steps(cx, project, run, view, &outlook, &plan);
+    let NextSteps { next, notes } = next_steps(cx, project, run, view, &outlook, &plan);
     let document = view.history.state().document();
     let working_tree = without_journals(cx, project, tree, document, runs);
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
@@ -246,15 +247,12 @@ fn report_of(
         other_branch = Some(branch);
     }
     ResumeReport {
-        verdict,
         run_id: Some(run.id().clone()),
         workflow: Some(document.workflow.clone()),
         status: Some(document.state.status),
         phase: document.state.current_phase.clone(),
         doing: head_of(view).doing,
         other_branch,
-        reason,
-        next,
         completed_activities: view.history.completed_count(),
         completed,
         in_doubt,
@@ -264,10 +262,8 @@ fn report_of(
         blocked_reason: document.state.blocked_reason.clone(),
         working_tree,
         candidates: candidates(runs, run.id().as_str()),
-        unreadable: Vec::new(),
         notes,
-        claim: None,
-        worktrees: Vec::new(),
+        ..bare(verdict, reason, next)
     }
 }
 
@@ -283,8 +279,7 @@ fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) 
     };
     let reason = format!("a merge joined two histories of the run: {what}");
     let advice = join(run.id()).in_project(place_of_caller(cx, project).as_deref());
-    let next = bare_next(Action::Join, advice.command);
-    let next = NextReport { alternatives: advice.alternatives, ..next };
+    let next = NextReport { alternatives: advice.alternatives, ..NextReport::bare(Action::Join, advice.command) };
     Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
 }
 
@@ -292,7 +287,9 @@ fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) 
 fn nothing_readable(cx: &Context, project: &Project, runs: &Runs) -> Result<ResumeReport> {
     if let [only] = runs.unreadable.as_slice() {
         let run = project.runs().open(&RunId::new(only.run_id.as_str())?)?;
-        if let Some(Ok(report)) = for_reading(cx, project, &*run).err().map(|error| conflict(cx, project, &*run, error))
+        // Two histories that a merge joined are not a broken file: resume says how to join them.
+        if let Err(error) = for_reading(cx, project, &*run)
+            && let Ok(report) = conflict(cx, project, &*run, error)
         {
             return Ok(report);
         }
@@ -330,13 +327,17 @@ fn without_journals(
         WorkingTree::Clean => Vec::new(),
         WorkingTree::Dirty(paths) => paths,
         WorkingTree::Unknown(why) => {
-            let reason = (!why.is_empty()).then_some(why);
+            // An empty text: git was not asked.
+            let reason = if why.is_empty() { None } else { Some(why) };
             return WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason };
         }
     };
     let below = below_top(cx, project.root());
-    let journals = runs.open().filter_map(|run| run.journal.as_deref()).chain(run.context_text("journal"));
-    let own: Vec<String> = journals.flat_map(|journal| own_journal(project, journal, &below)).collect();
+    // flow itself writes into the journals of all open runs, so what changed there is not someone's unfinished work.
+    let mut own = Vec::new();
+    for journal in runs.open().map(|run| run.journal.as_deref()).chain([run.context_text("journal")]).flatten() {
+        own.extend(own_journal(project, journal, &below));
+    }
     paths.retain(|path| !own.contains(path));
     let state = if paths.is_empty() { TreeState::Clean } else { TreeState::Dirty };
     WorkingTreeReport { state, paths, reason: None }
@@ -344,13 +345,16 @@ fn without_journals(
 
 /// The project's directory, relative to the top of the checkout.
 fn below_top(cx: &Context, root: &Path) -> PathBuf {
-    let top = cx.git.top(root);
-    top.and_then(|top| root.strip_prefix(top).ok().map(Path::to_owned)).unwrap_or_default()
+    match cx.git.top(root) {
+        Some(top) => root.strip_prefix(top).map(Path::to_owned).unwrap_or_default(),
+        None => PathBuf::new(),
+    }
 }
 
 /// The journal of a run, and the lock that its writers may leave beside it, relative to the top of the checkout.
 fn own_journal(project: &Project, journal: &str, below: &Path) -> Vec<String> {
     let journal = Path::new(journal).strip_prefix(project.root()).unwrap_or(Path::new(journal));
+    // `run.yaml` may name any file as the journal: one that flow would not write is someone's own.
     if journal::refuse_path(journal).is_some() {
         return Vec::new();
     }
@@ -371,27 +375,22 @@ fn in_place(path: &Path) -> Alternative {
 
 /// The report where there is no project; it names the one of the repository around this one.
 fn no_project(around: Option<&Path>) -> ResumeReport {
-    let nothing = nothing(Vec::new());
-    let alternatives = around.map(in_place).into_iter().collect();
-    let next = NextReport { alternatives, ..nothing.next.clone() };
-    ResumeReport { next, ..nothing }
+    let mut report = nothing(Vec::new());
+    report.next.alternatives.extend(around.map(in_place));
+    report
 }
 
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
     let reason = match unreadable.len() {
         0 => {
-            let next = bare_next(Action::Start, Some(Suggestion::flow("workflow list")));
+            let next = NextReport::bare(Action::Start, Some(Suggestion::flow("workflow list")));
             return bare(Verdict::None, "no run is active or blocked".to_owned(), next);
         }
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let next = bare_next(Action::Repair, Some(Suggestion::flow("doctor")));
+    let next = NextReport::bare(Action::Repair, Some(Suggestion::flow("doctor")));
     ResumeReport { unreadable, ..bare(Verdict::Unreadable, reason, next) }
-}
-
-fn bare_next(action: Action, command: Option<Suggestion>) -> NextReport {
-    NextReport { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
 }
 
 /// A report without a run, or about a run that cannot be read.

@@ -247,36 +247,41 @@ pub(in crate::runs) fn steps(view: &View) -> Vec<ShownStep> {
             names.push(unit.below.clone());
         }
     }
-    let steps = names.into_iter().map(|name| {
+    let mut steps = Vec::with_capacity(names.len());
+    for name in names {
         let here = run.positions().any(|here| *here == name) && !state.status().is_terminal();
         let work = history.work(&name);
+        // A run is at work where it is, although nothing was reported there.
         let at_work = here && work.status == StepStatus::NotStarted && !work.reported;
         let status = if at_work { StepStatus::Running } else { work.status };
         let below = units.iter().filter(|unit| *unit.below == name);
-        ShownStep {
+        steps.push(ShownStep {
             status,
             current: here,
             units: below.map(ShownUnit::of).collect(),
             skip_reason: work.skipped.map(str::to_owned),
             step: name,
-        }
-    });
-    steps.collect()
+        });
+    }
+    steps
 }
 
 /// The registered artifacts, the latest for each place.
 pub(in crate::runs) fn artifacts(view: &View) -> Vec<ShownArtifact> {
     let mut artifacts: Vec<(String, ShownArtifact)> = Vec::new();
-    let registered =
-        view.history.reports().iter().filter(|report| report.kind() == Some(ReportType::ArtifactRegistered));
-    for report in registered {
+    for report in view.history.reports() {
+        if report.kind() != Some(ReportType::ArtifactRegistered) {
+            continue;
+        }
         let (kind, place) = match report.text("url") {
             Some(url) => (ArtifactKind::Link, url.trim_end_matches('/')),
             None => (ArtifactKind::File, report.text("path").unwrap_or_default()),
         };
         let mut data = report.data.clone();
+        // The report has fields of these names, and an object must not have a name twice.
         without(&mut data, &["kind", "step", "unit", "at"]);
         let (step, unit) = (report.step.clone(), report.unit.clone());
+        // One that is registered again moves to the end.
         artifacts.retain(|(known, _)| known != place);
         artifacts.push((place.to_owned(), ShownArtifact { data, kind, step, unit, at: report.at }));
     }

@@ -1,4 +1,4 @@
-//! `wait`: what somebody asks again and again who waits for a run.
+//! `wait`: the state of one run, which `wait` asks for again and again.
 
 use crate::runs::context::Context;
 use crate::runs::error::Result;

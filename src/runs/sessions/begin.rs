@@ -78,8 +78,7 @@ pub(crate) fn give_runs(
         return Ok(Vec::new());
     }
     let from = followed(&work.project, host, &note);
-    let mut warnings = Vec::new();
-    warnings.extend(passed_over_in_words(work.runs.passed_over));
+    let mut warnings = Vec::from_iter(passed_over_in_words(work.runs.passed_over));
     for run in runs_of(&work.runs, &from) {
         if work.since.elapsed() >= TIME {
             warnings.push(format!("no time was left to give run {run} to session {session}"));
@@ -90,12 +89,15 @@ pub(crate) fn give_runs(
             warnings.push(format!("run {run}: {}", error.one_line()));
         }
     }
+    // Until it has got everything it follows them still, and each prompt tries again.
     if warnings.is_empty() {
         note.follows = None;
         note.left.clear();
         note.keep(&work.project)?;
-        for old in from.into_iter().filter(|old| old.session().as_ref() != Some(session)) {
-            old.end(&work.project, Over::Followed)?;
+        for old in from {
+            if old.session().as_ref() != Some(session) {
+                old.end(&work.project, Over::Followed)?;
+            }
         }
     }
     Ok(warnings)
@@ -105,7 +107,9 @@ pub(crate) fn give_runs(
 fn followed(project: &Project, host: AgentHost, note: &HostNote) -> Vec<HostNote> {
     let mut notes = vec![note.clone()];
     let mut next = note.follows.clone();
-    while let Some(id) = next.take().and_then(|id| SessionId::new(id).ok()) {
+    while let Some(id) = next.take() {
+        let Ok(id) = SessionId::new(id) else { break };
+        // Files can be edited: notes may follow each other in a circle.
         if notes.iter().any(|known| known.session().as_ref() == Some(&id)) {
             break;
         }

@@ -47,15 +47,17 @@ impl HookInput {
     /// Why the text does not say which session ended: it is not a JSON object, or names something else as the session.
     pub fn read(text: &str) -> std::result::Result<Self, &'static str> {
         let Ok(Value::Object(payload)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
-        let field = |key: &str| payload.get(key).and_then(Value::as_str);
         let session = match payload.get("session_id") {
             None | Some(Value::Null) => return Err("it names no session"),
-            Some(id) => id.as_str().and_then(|id| SessionId::new(id).ok()),
+            Some(Value::String(id)) => SessionId::new(id.as_str()).ok(),
+            Some(_) => None,
         };
         if session.is_none() {
             return Err("its session_id is not the id of a session");
         }
-        Ok(Self { session, reason: field("reason").map(str::to_owned), cwd: field("cwd").map(Into::into) })
+        let reason = payload.get("reason").and_then(Value::as_str);
+        let cwd = payload.get("cwd").and_then(Value::as_str);
+        Ok(Self { session, reason: reason.map(str::to_owned), cwd: cwd.map(Into::into) })
     }
 }
 
@@ -66,8 +68,8 @@ const TIME_IN_ALL: Duration = Duration::from_millis(750);
 /// The wait for the lock of one run: a process that holds it longer is recording, and so continues the run itself.
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
-/// What is said where it is not known whose session ended.
-const NOBODY: &str =
+/// The warning when it is not known whose session ended.
+const UNKNOWN_SESSION: &str =
     "it is not known which session ended, so nothing is marked; --unowned marks the runs that nobody holds";
 
 /// The report of `session-end`.
@@ -108,20 +110,24 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     let now = cx.now();
     let mut report = SessionEndReport { session: caller.session.clone(), persisted: Vec::new(), warnings: Vec::new() };
     if caller.session.is_none() && !request.unowned {
-        report.warnings.push(NOBODY.to_owned());
+        report.warnings.push(UNKNOWN_SESSION.to_owned());
         return Ok(report);
     }
     if let Some(session) = &caller.session {
         // Before the runs, of which there may be more than there is time for.
-        let told = cx.observers.iter().flat_map(|observer| observer.session_ended(cx, &project, session));
-        report.warnings.extend(told);
+        for observer in &cx.observers {
+            report.warnings.extend(observer.session_ended(cx, &project, session));
+        }
     }
     let runs = Runs::read_open_and_remember(cx, &project)?;
     report.warnings.extend(passed_over_in_words(runs.passed_over));
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
     }
-    for run in runs.summaries.iter().filter(|run| concerns(run, caller.session.as_ref())) {
+    for run in &runs.summaries {
+        if !is_left_behind(run, caller.session.as_ref()) {
+            continue;
+        }
         if started.elapsed() >= time {
             report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
             continue;
@@ -152,12 +158,14 @@ pub(crate) fn end_in(
                 tx.append(kind, None)?;
                 Ok(Some(EndedRun { run_id: id.clone(), seq: tx.commit()? }))
             }
+            // Another session may have claimed the run since it was listed.
             Ok(Decision::Already) | Err(_) => Ok(None),
         }
     })
 }
 
-fn concerns(run: &RunSummary, session: Option<&SessionId>) -> bool {
+/// Whether a run needs a mark at the end of the session, or, without a session, if no session holds it.
+fn is_left_behind(run: &RunSummary, session: Option<&SessionId>) -> bool {
     let marked = run.session.is_none() && run.head.blocked_reason.as_deref() == Some(SESSION_ENDED);
     run.head.status == RunStatus::Active && run.session.as_ref() == session && !marked
 }

@@ -4,8 +4,8 @@
 //! nor a compaction of the conversation renews it.
 
 use crate::engine::Verdict;
-use crate::host::{AgentHost, Setting};
-use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId, StepReport};
+use crate::host::AgentHost;
+use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
@@ -25,22 +25,25 @@ const TIMES: u32 = 3;
 /// # Errors
 /// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
 pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Option<BriefReport>> {
-    if cx.env.hook_continue.as_ref().map(Setting::yes).transpose()? == Some(false) {
+    if let Some(setting) = &cx.env.hook_continue
+        && !setting.yes()?
+    {
         return Ok(None);
     }
     let project = cx.project()?;
     let note = HostNote::of(&project, host, session);
     let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
     let work = OpenWork::read(cx)?;
+    // Among the runs that were not read may be one that needs a person.
     if work.runs.passed_over > 0 {
         return Ok(None);
     }
-    let is_own = |run: &&RunSummary| run.session.as_ref() == Some(session);
-    let mut active = work.runs.open().filter(is_own).filter(|run| run.head.status == RunStatus::Active);
+    let mut active = work.runs.open().filter(|run| is_at_work(run, session));
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
-    let mut others = prompt.keys().filter(|id| **id != run.head.run_id);
-    if others.any(|id| was_stopped(cx, &project, id)) {
-        return Ok(None);
+    for id in prompt.keys() {
+        if *id != run.head.run_id && was_stopped(cx, &project, id) {
+            return Ok(None);
+        }
     }
     let Some((report, Some(view))) = brief_of(cx, &work, Some(session))? else { return Ok(None) };
     let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
@@ -51,23 +54,27 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     Ok((goes_on && note.spend(cx, &project)?).then_some(report))
 }
 
+fn is_at_work(run: &RunSummary, session: &SessionId) -> bool {
+    run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active
+}
+
 /// Whether the run is blocked or cancelled, or cannot be read.
 fn was_stopped(cx: &Context, project: &Project, id: &RunId) -> bool {
-    let run = project.runs().open(id).map_err(Into::into);
-    let listed = run.and_then(|run| for_listing(cx, project, &*run));
-    listed.map_or(true, |run| matches!(run.summary.head.status, RunStatus::Blocked | RunStatus::Cancelled))
+    let Ok(run) = project.runs().open(id) else { return true };
+    match for_listing(cx, project, &*run) {
+        Ok(run) => matches!(run.summary.head.status, RunStatus::Blocked | RunStatus::Cancelled),
+        Err(_) => true,
+    }
 }
 
-fn asks(report: &StepReport) -> bool {
-    report.kind() == Some(ReportType::WaitingForUser)
-}
-
-/// Whether the run was blocked, or asked a question, since then.
+/// Whether the run was blocked, or asked a question, since then. It may have gone on meanwhile.
 fn asks_for_a_person(project: &Project, run: &RunId, since: Seq) -> Result<bool> {
-    let newer = project.runs().open(run)?.end(since)?.map(|end| end.newer).unwrap_or_default();
-    Ok(newer.iter().any(|event| match &event.kind {
+    let Some(end) = project.runs().open(run)?.end(since)? else { return Ok(false) };
+    Ok(end.newer.iter().any(|event| match &event.kind {
         EventKind::RunBlocked(_) | EventKind::RunCancelled(_) => true,
-        EventKind::Emitted(emitted) => emitted.reports.iter().any(asks),
+        EventKind::Emitted(emitted) => {
+            emitted.reports.iter().any(|report| report.kind() == Some(ReportType::WaitingForUser))
+        }
         _ => false,
     }))
 }

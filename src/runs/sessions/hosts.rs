@@ -37,8 +37,10 @@ impl HostNote {
     pub(in crate::runs) fn spend(&self, cx: &Context, project: &Project) -> Result<bool> {
         let request = cx.write_request(cx.now(), cx.lock_wait()?);
         let text = Self { went_on: true, times: self.times + 1, ..self.clone() }.text();
-        let is_same = |now: Option<String>| now.and_then(|now| Self::read(&self.name, &now)).as_ref() == Some(self);
-        Ok(project.change_host_note(&request, &self.name, &mut |now| is_same(now).then(|| text.clone()))?)
+        Ok(project.change_host_note(&request, &self.name, &mut |now| {
+            let now = Self::read(&self.name, &now?)?;
+            if now == *self { Some(text.clone()) } else { None }
+        })?)
     }
 
     /// Binds the session to the process of its host. What it left and whom it follows stay noted: they are forgotten when it
@@ -70,8 +72,12 @@ pub(crate) fn note_shown(cx: &Context, host: AgentHost, session: &SessionId, bri
 /// When it cannot be noted.
 pub(in crate::runs) fn note_prompt(cx: &Context, work: &OpenWork, host: AgentHost, session: &SessionId) -> Result<()> {
     let OpenWork { project, runs, .. } = work;
-    let held = runs.open().filter(|run| run.session.as_ref() == Some(session));
-    let held: BTreeMap<_, _> = held.map(|run| (run.head.run_id.clone(), run.last_seq.unwrap_or_default())).collect();
+    let mut held = BTreeMap::new();
+    for run in runs.open() {
+        if run.session.as_ref() == Some(session) {
+            held.insert(run.head.run_id.clone(), run.last_seq.unwrap_or_default());
+        }
+    }
     let seen = held.keys().take(RUNS).cloned().collect();
     let note = HostNote::of(project, host, session);
     // Without all of them the session does not go on by itself.
@@ -97,8 +103,13 @@ pub(crate) fn note_end(
     let note = HostNote::of(&project, host, session);
     let mut left: Vec<_> = left.iter().map(|run| run.run_id.clone()).collect();
     // What it was to get back and did not get is still its own, and so is what it left if its end is reported twice.
-    let owed = note.left.iter().filter(|_| note.follows.is_some() || note.over.is_some());
-    left.extend(owed.filter(|run| !left.contains(run)).cloned().collect::<Vec<_>>());
+    if note.follows.is_some() || note.over.is_some() {
+        for run in &note.left {
+            if !left.contains(run) {
+                left.push(run.clone());
+            }
+        }
+    }
     left.truncate(RUNS);
     let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };
     HostNote { at: Some(cx.now()), left, ..note }.end(&project, over)
@@ -111,9 +122,10 @@ pub(crate) fn has_begun(cx: &Context, host: AgentHost, session: &SessionId) -> R
 
 /// Whether `session` is at work in another process than that of this hook: it was resumed there.
 pub(crate) fn is_elsewhere(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
-    let bound = HostNote::of(&cx.project()?, host, session).holder();
-    let bound = bound.filter(|bound| bound.liveness() == Liveness::Alive);
-    Ok(bound.is_some() && bound != host.process(cx)?)
+    match HostNote::of(&cx.project()?, host, session).holder() {
+        Some(bound) if bound.liveness() == Liveness::Alive => Ok(host.process(cx)?.as_ref() != Some(&bound)),
+        _ => Ok(false),
+    }
 }
 
 /// Notes that a host has called a hook for `event`. Without a project, or when it cannot be noted, nothing happens.
