@@ -229,12 +229,10 @@ impl Feed {
         let mut dirty: BTreeSet<RunId> = changed.chain(unstamped).cloned().collect();
         self.stamps = stamps;
         self.definitions = Definitions::default();
-        dirty.extend(self.holders_that_changed());
-        dirty.extend(self.prove());
+        dirty.extend(self.forget_on_trust());
         let mut judged = Vec::new();
-        for id in self.open_runs() {
-            let is_due = is_turn(id, self.turn, JUDGED_IN) || self.depends_on_processes(id);
-            if is_due && !dirty.contains(id) {
+        for (id, row) in &self.rows {
+            if !dirty.contains(id) && self.may_differ(id, row) {
                 judged.push(id.clone());
             }
         }
@@ -456,31 +454,27 @@ impl Feed {
         })
     }
 
-    /// Reads those observed runs again of which events were taken on trust. Returns them.
-    fn prove(&mut self) -> Vec<RunId> {
-        let (cx, project) = (&self.cx, &self.project);
-        let on_trust = self.observed.iter().filter(|(_, run)| run.is_on_trust()).map(|(id, _)| id.clone()).collect();
-        // What cannot be read now is read again when its card is made.
-        self.observed.retain_mut(|(_, run)| run.prove(cx, project).is_ok());
-        on_trust
-    }
-
-    /// The runs whose holder has died, or is alive again, since their cards were made.
-    fn holders_that_changed(&self) -> Vec<RunId> {
-        let mut changed = Vec::new();
-        for (id, row) in &self.rows {
-            if let FeedRow::Open(card, Some(hold)) = row
-                && card.holder != Some(holder_life(&self.project, hold))
-            {
-                changed.push(id.clone());
+    /// Forgets the observed runs of which events were taken on trust, so that they are read again as a whole. Returns them.
+    fn forget_on_trust(&mut self) -> Vec<RunId> {
+        let mut forgotten = Vec::new();
+        self.observed.retain(|(id, run)| {
+            if run.is_on_trust {
+                forgotten.push(id.clone());
             }
-        }
-        changed
+            !run.is_on_trust
+        });
+        forgotten
     }
 
-    /// Whether a run is at work only as long as the process lives that began the work.
-    fn depends_on_processes(&self, id: &RunId) -> bool {
-        matches!(self.rows.get(id), Some(FeedRow::Open(card, _)) if card.begun_at.is_some())
+    /// Whether the card of a run may be another one by now, although its files did not change.
+    fn may_differ(&self, id: &RunId, row: &FeedRow) -> bool {
+        match row {
+            // It is at work only as long as the process lives that began the work.
+            FeedRow::Open(card, _) if card.begun_at.is_some() => true,
+            FeedRow::Open(card, Some(hold)) if card.holder != Some(holder_life(&self.project, hold)) => true,
+            FeedRow::Open(..) => is_turn(id, self.turn, JUDGED_IN),
+            FeedRow::Over(..) => false,
+        }
     }
 
     /// The card of a run; none if it does not exist or cannot be read.

@@ -149,8 +149,8 @@ pub struct Observed {
     pub(super) timekeeper: Timekeeper,
     /// The stamp of its files before they were read; `None` if they have to be read each time.
     stamp: Option<u64>,
-    /// Whether events were taken without reading the log before them again.
-    is_on_trust: bool,
+    /// Whether events were taken without reading the log before them again, which may have been changed meanwhile.
+    pub(super) is_on_trust: bool,
 }
 
 impl Observed {
@@ -204,22 +204,9 @@ impl Observed {
         Ok(())
     }
 
-    /// Reads the whole run again if events were taken on trust: what is before them may have been changed meanwhile.
-    ///
-    /// # Errors
-    /// Those of reading a run; after that it must not be used.
-    pub(in crate::runs) fn prove(&mut self, cx: &Context, project: &Project) -> Result<()> {
-        if self.is_on_trust { self.read_again(cx, project) } else { Ok(()) }
-    }
-
     /// Whether the files of the run have had this stamp since they were read.
     pub(in crate::runs) fn is_of(&self, stamp: Option<u64>) -> bool {
         stamp.is_some() && self.stamp == stamp
-    }
-
-    /// Whether events were taken without reading the log before them again.
-    pub(in crate::runs) fn is_on_trust(&self) -> bool {
-        self.is_on_trust
     }
 
     fn read_again(&mut self, cx: &Context, project: &Project) -> Result<()> {
