@@ -1,4 +1,4 @@
-//! `export`: a run with all that was recorded of it, and the file in which a text made of that is put.
+//! `export`: the forms in which a run leaves flow, and the file into which such a text is put.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,6 @@ use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, NoRoot, Op
 use crate::model::{RunId, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
-use crate::runs::live::feed_run::FeedRun;
-use crate::runs::live::observe::{Observed, RunRequest, WholeRun};
-use crate::runs::look::outlook::Definitions;
-use crate::runs::open::select::select_run;
 use crate::store::Project;
 
 /// A form in which a run leaves flow.
@@ -52,18 +48,6 @@ pub struct ExportReport {
     pub text: Option<String>,
 }
 
-/// Reads a run with all that was recorded of it, now or after an earlier event. Writes nothing.
-///
-/// # Errors
-/// As [`crate::runs::run_report`].
-pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
-    let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let observed = Observed::open(cx, &project, run, None)?;
-    FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed }.whole(request.at)
-}
-
 /// Puts an exported text into the file at `named`, from the working directory: a new file, or in one step in the place of
 /// a text that is there. Returns the absolute path.
 ///
@@ -71,6 +55,7 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
 /// [`Error::Document`] if that is not a text file of the user's, is inside `.flow` or `.git`, or cannot be written.
 pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     let path = cx.absolute(named)?;
+    // The parts of a path do not show what it ends with.
     let bytes = named.as_os_str().as_encoded_bytes();
     if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
         return Err(refused(named, "names a directory, not a file"));

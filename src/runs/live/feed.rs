@@ -22,7 +22,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::live::feed_run::FeedRun;
 use crate::runs::live::observe::Observed;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
-use crate::runs::look::outlook::Definitions;
+use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all_with};
 use crate::store::{Project, RunStamp, StoredRun};
@@ -49,8 +49,8 @@ pub struct Feed {
     stamps: HashMap<RunId, u64>,
     /// How often all runs were looked at.
     turn: usize,
-    /// How long it took to look at all stamps the last time.
-    cost: Duration,
+    /// How long it took to look at all stamps the last time, without reading any run.
+    pub(super) cost: Duration,
     /// When the list of runs changed last, as far as was seen.
     listed: Option<(i64, i64)>,
     /// The least recently used one first.
@@ -67,6 +67,11 @@ enum FeedRow {
 }
 
 impl FeedRow {
+    fn of_over(summary: RunSummary) -> Option<Self> {
+        let last_seq = summary.last_seq;
+        Some(Self::Over(Box::new(summary.into()), last_seq))
+    }
+
     fn new(card: Card, hold: Option<Hold>) -> Self {
         match card.group {
             CardGroup::Over => Self::Over(Box::new(card.run), card.last_seq),
@@ -229,7 +234,9 @@ impl Feed {
         let mut dirty: BTreeSet<RunId> = changed.chain(unstamped).cloned().collect();
         self.stamps = stamps;
         self.definitions = Definitions::default();
-        dirty.extend(self.forget_on_trust());
+        // The log before events that were taken on trust may have changed: without these, the runs are read as a whole.
+        let on_trust = self.observed.extract_if(.., |(_, run)| run.is_on_trust);
+        dirty.extend(on_trust.map(|(id, _)| id));
         let mut judged = Vec::new();
         for (id, row) in &self.rows {
             if !dirty.contains(id) && self.may_differ(id, row) {
@@ -250,6 +257,7 @@ impl Feed {
     /// # Errors
     /// As [`Self::look`].
     pub fn look_at(&mut self, ids: &[RunId]) -> Result<Vec<RunId>> {
+        // Before the runs are read: what changes meanwhile is read again.
         let stamps = self.stamps_of(ids)?;
         self.stamps.extend(stamps);
         Ok(self.read_each(ids.iter().cloned()))
@@ -304,11 +312,6 @@ impl Feed {
         self.rows.iter().filter(|(_, row)| row.group().is_open()).map(|(id, _)| id)
     }
 
-    /// How long it took to look at all runs the last time, without reading any.
-    pub(in crate::runs) fn cost(&self) -> Duration {
-        self.cost
-    }
-
     /// The stamps of all runs. When many runs are over, some of these are looked at, and the others the next times.
     fn all_stamps(&mut self) -> Result<HashMap<RunId, u64>> {
         let begun = Instant::now();
@@ -345,11 +348,7 @@ impl Feed {
 
     fn read_all(&mut self) -> Result<()> {
         let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
-        let over = |summary: RunSummary| {
-            let last_seq = summary.last_seq;
-            Some(FeedRow::Over(Box::new(summary.into()), last_seq))
-        };
-        let (rows, unreadable) = read_all_with(project, over, |run| {
+        let (rows, unreadable) = read_all_with(project, FeedRow::of_over, |run| {
             let (card, hold) = read_card(cx, project, run, definitions)?;
             Ok(Some(FeedRow::new(card, hold)))
         })?;
@@ -377,8 +376,8 @@ impl Feed {
     fn read(&mut self, id: &RunId) -> bool {
         let read = self.observe(id).map(|at| {
             let Observed { run, view, .. } = &self.observed[at].1;
-            let assessment = assess(&self.cx, &self.project, &**run, view, &self.definitions);
-            (assessment.card, view.history.hold().cloned())
+            let opened = OpenedRun { cx: &self.cx, project: &self.project, run: &**run, view };
+            (assess(opened, &self.definitions).card, view.history.hold().cloned())
         });
         self.put(id, read)
     }
@@ -411,10 +410,8 @@ impl Feed {
         if self.observed.iter().any(|(known, _)| known == id) {
             return self.read(id);
         }
-        let read = match self.open_run(id) {
-            Ok(run) => read_card(&self.cx, &self.project, &*run, &self.definitions),
-            Err(error) => Err(error),
-        };
+        let run = self.open_run(id);
+        let read = run.and_then(|run| read_card(&self.cx, &self.project, &*run, &self.definitions));
         self.put(id, read)
     }
 
@@ -452,18 +449,6 @@ impl Feed {
                 error.into()
             }
         })
-    }
-
-    /// Forgets the observed runs of which events were taken on trust, so that they are read again as a whole. Returns them.
-    fn forget_on_trust(&mut self) -> Vec<RunId> {
-        let mut forgotten = Vec::new();
-        self.observed.retain(|(id, run)| {
-            if run.is_on_trust {
-                forgotten.push(id.clone());
-            }
-            !run.is_on_trust
-        });
-        forgotten
     }
 
     /// Whether the card of a run may be another one by now, although its files did not change.

@@ -12,7 +12,7 @@ use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
 use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::log::{LogReport, page_of};
-use crate::runs::look::outlook::Definitions;
+use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::look::show::artifacts;
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::View;
@@ -24,11 +24,23 @@ use crate::store::Project;
 /// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent), and those of
 /// reading a run.
 pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
+    with_run(cx, request, |run| run.report(request.at))
+}
+
+/// Reads a run with all that was recorded of it, now or after an earlier event. Writes nothing.
+///
+/// # Errors
+/// As [`run_report`].
+pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
+    with_run(cx, request, |run| run.whole(request.at))
+}
+
+fn with_run<T>(cx: &Context, request: &RunRequest, report: impl FnOnce(FeedRun<'_>) -> Result<T>) -> Result<T> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let observed = Observed::open(cx, &project, run, None)?;
-    FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed }.report(request.at)
+    report(FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed })
 }
 
 /// A run that was read, of a feed or for one report, with what reports about it need. All that it says is of one moment.
@@ -49,16 +61,20 @@ impl FeedRun<'_> {
         if let Some(at) = at {
             return Ok(self.report_at(at)?.0);
         }
-        let Observed { run, view, timekeeper, .. } = self.observed;
-        let assessment = assess(self.cx, self.project, &**run, view, self.definitions);
+        let Observed { view, timekeeper, .. } = self.observed;
+        let assessment = assess(self.opened(view), self.definitions);
         Ok(self.observed.report_of(view, assessment, timekeeper, None, self.cx.clock.now()))
+    }
+
+    fn opened<'a>(&'a self, view: &'a View) -> OpenedRun<'a> {
+        OpenedRun { cx: self.cx, project: self.project, run: &*self.observed.run, view }
     }
 
     /// The run after the event `at`, and what was known of it then.
     fn report_at(&self, at: Seq) -> Result<(RunReport, View)> {
         let (then, now) = self.observed.view_at(at)?;
         let timekeeper = Timekeeper::of(self.observed.events_until(at));
-        let assessment = assess_past(self.cx, self.project, &*self.observed.run, &then, now);
+        let assessment = assess_past(self.opened(&then), now);
         Ok((self.observed.report_of(&then, assessment, &timekeeper, Some(at), now), then))
     }
 
@@ -66,7 +82,7 @@ impl FeedRun<'_> {
     ///
     /// # Errors
     /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
-    pub(in crate::runs) fn whole(&self, at: Option<Seq>) -> Result<WholeRun> {
+    fn whole(&self, at: Option<Seq>) -> Result<WholeRun> {
         let View { log, history, machine, .. } = &self.observed.view;
         let (run, log, activities, machine) = match at {
             Some(at) => {
@@ -111,9 +127,8 @@ impl FeedRun<'_> {
     /// [`Error::Store`](crate::runs::Error::Store) when its evidence cannot be listed.
     pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
         let Observed { run, view, .. } = self.observed;
-        let attempts = view.history.attempts().iter();
-        let known: Vec<_> = attempts.filter(|attempt| is_known_at(attempt, report.at)).collect();
-        let mut found = evidence_of(self.cx, self.project, &**run, &known, &report.artifacts)?;
+        let known = view.history.attempts().iter().filter(|attempt| is_known_at(attempt, report.at));
+        let mut found = evidence_of(self.cx, self.project, &**run, known, &report.artifacts)?;
         if report.at.is_some() {
             // When a file came that nothing refers to is not known.
             found.retain(|item| item.origin != EvidenceOrigin::Directory);
@@ -141,6 +156,7 @@ impl FeedRun<'_> {
     pub fn events_after(&self, cursor: &Cursor, limit: usize) -> EventsAfter {
         let log = &self.observed.view.log;
         let is_there = log.events().any(|event| event.seq == cursor.seq && Some(&event.id) == cursor.id.as_ref());
+        // An event with another id at this position: the log was repaired or replaced.
         let reset = cursor.seq != Seq(0) && !is_there;
         let start = if reset { Cursor::default() } else { cursor.clone() };
         let mut newer = log.events().filter(|event| event.seq > start.seq);

@@ -79,6 +79,7 @@ impl Keeper {
             // When it is a directory that is watched, that directory itself was moved or removed.
             watcher.forget(path);
         }
+        // Counted from the first hint: a run that is written all the time is to be shown as well.
         self.settled.get_or_insert(Instant::now() + SETTLE);
     }
 
@@ -89,7 +90,7 @@ impl Keeper {
         if now >= self.due {
             let changed = self.feed.look();
             self.watch();
-            self.due = Instant::now() + self.period().max(100 * self.feed.cost());
+            self.due = Instant::now() + self.period().max(100 * self.feed.cost);
             return changed.unwrap_or_default();
         }
         if self.settled.is_some_and(|settled| now >= settled) {

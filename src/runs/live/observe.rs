@@ -128,16 +128,13 @@ impl RunReport {
 }
 
 impl DriftReport {
-    fn new(at_position: bool, differences: Vec<Difference>) -> Self {
-        Self { at_position, differences: differences.into_iter().map(ShownDifference::from).collect() }
-    }
-
     fn of(drift: Drift) -> Option<Self> {
-        match drift {
-            Drift::None => None,
-            Drift::Elsewhere(differences) => Some(Self::new(false, differences)),
-            Drift::AtPosition(differences) => Some(Self::new(true, differences)),
-        }
+        let (at_position, differences) = match drift {
+            Drift::None => return None,
+            Drift::Elsewhere(differences) => (false, differences),
+            Drift::AtPosition(differences) => (true, differences),
+        };
+        Some(Self { at_position, differences: differences.into_iter().map(ShownDifference::from).collect() })
     }
 }
 
@@ -158,12 +155,7 @@ impl Observed {
     ///
     /// # Errors
     /// Those of reading a run.
-    pub(in crate::runs) fn open(
-        cx: &Context,
-        project: &Project,
-        run: Box<dyn StoredRun>,
-        stamp: Option<u64>,
-    ) -> Result<Self> {
+    pub(super) fn open(cx: &Context, project: &Project, run: Box<dyn StoredRun>, stamp: Option<u64>) -> Result<Self> {
         let view = for_reading(cx, project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
         Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
@@ -175,7 +167,7 @@ impl Observed {
     ///
     /// # Errors
     /// Those of reading a run; after that it must not be used.
-    pub(in crate::runs) fn refresh(
+    pub(super) fn refresh(
         &mut self,
         cx: &Context,
         project: &Project,
@@ -205,7 +197,7 @@ impl Observed {
     }
 
     /// Whether the files of the run have had this stamp since they were read.
-    pub(in crate::runs) fn is_of(&self, stamp: Option<u64>) -> bool {
+    pub(super) fn is_of(&self, stamp: Option<u64>) -> bool {
         stamp.is_some() && self.stamp == stamp
     }
 
@@ -296,10 +288,10 @@ impl Observed {
         let steps = steps(view);
         let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
         // Of earlier times no holder is known to be alive.
-        let alive = card.run.session.as_ref().filter(|_| card.holder == Some(HolderLife::Alive));
+        let holder = if card.holder == Some(HolderLife::Alive) { card.run.session.as_ref() } else { None };
         let lives = if at.is_none() { lives(history) } else { Lives::default() };
         let timeline = timekeeper.timeline(&order, now, &|work| {
-            alive.is_some() && work.session == alive || lives.of(self.began_by(work.begun)) == Some(true)
+            holder.is_some() && work.session == holder || lives.of(self.began_by(work.begun)) == Some(true)
         });
         RunReport {
             at,
@@ -323,10 +315,10 @@ impl Observed {
 
     /// The processes that were noted with the event at which work began.
     fn began_by(&self, begun: Seq) -> &[String] {
-        let event = self.view.log.events().find(|event| event.seq == begun);
-        match event.map(|event| &event.kind) {
-            Some(EventKind::ActivityRecorded(record)) => &record.by,
-            Some(EventKind::Emitted(emitted)) => &emitted.by,
+        let Some(event) = self.view.log.events().find(|event| event.seq == begun) else { return &[] };
+        match &event.kind {
+            EventKind::ActivityRecorded(record) => &record.by,
+            EventKind::Emitted(emitted) => &emitted.by,
             _ => &[],
         }
     }

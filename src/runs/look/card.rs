@@ -10,7 +10,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, next_steps, outlook};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::recap::{from_log, from_recap};
@@ -224,36 +224,23 @@ pub(in crate::runs) fn read_card(
     if document.state.status.is_terminal() {
         return Ok((Card::of_over(document.into()), None));
     }
-    let card = assess(cx, project, run, &view, definitions).card;
+    let card = assess(OpenedRun { cx, project, run, view: &view }, definitions).card;
     Ok((card, view.history.hold().cloned()))
 }
 
-/// What a reader is told about a run now. `view` is the run as it was read.
-pub(in crate::runs) fn assess(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    definitions: &Definitions,
-) -> Assessment {
-    let holder = view.history.hold().map(|hold| holder_life(project, hold));
+/// What a reader is told about a run now.
+pub(in crate::runs) fn assess(opened: OpenedRun<'_>, definitions: &Definitions) -> Assessment {
+    let holder = opened.view.history.hold().map(|hold| holder_life(opened.project, hold));
     let presence = match holder {
         None => Presence::Free,
         Some(HolderLife::Dead) => Presence::HolderDead,
         Some(HolderLife::Alive | HolderLife::Unknown) => Presence::HeldByOther,
     };
-    let outlook = outlook(cx, project, run, view, presence, definitions);
-    conclude(cx, project, run, view, outlook, holder)
+    conclude(opened, outlook(opened, presence, definitions), holder)
 }
 
-fn conclude(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    mut outlook: Outlook<'_>,
-    holder: Option<HolderLife>,
-) -> Assessment {
+fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<HolderLife>) -> Assessment {
+    let view = opened.view;
     let mut plan = engine::resume(&view.history, &outlook);
     if plan.verdict == Verdict::Held {
         let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
@@ -269,7 +256,7 @@ fn conclude(
         return Assessment { card: Card::of_over(summary), notes, drift: Drift::None };
     }
     let Placement { group, need, reason, begun_at } = place(view, &summary, &plan, holder, &outlook.lives);
-    let NextSteps { mut next, notes } = next_steps(cx, project, run, view, &outlook, &plan);
+    let NextSteps { mut next, notes } = next_steps(opened, &outlook, &plan);
     if need == Some(Need::Units) || begun_at.is_some() {
         // What resume proposes would begin the next work.
         next.command = None;
@@ -289,15 +276,10 @@ pub(in crate::runs) struct Assessment {
     pub(in crate::runs) drift: Drift,
 }
 
-/// What a reader would have been told at the earlier time `now`. `view` is the run as the log was then. Whether its holder
+/// What a reader would have been told at the earlier time `now`. The run is `opened` as its log was then. Whether its holder
 /// was alive is no longer known.
-pub(in crate::runs) fn assess_past(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    now: Timestamp,
-) -> Assessment {
+pub(in crate::runs) fn assess_past(opened: OpenedRun<'_>, now: Timestamp) -> Assessment {
+    let view = opened.view;
     let (holder, presence) = match view.history.hold() {
         Some(_) => (Some(HolderLife::Unknown), Presence::HeldByOther),
         None => (None, Presence::Free),
@@ -305,7 +287,7 @@ pub(in crate::runs) fn assess_past(
     // Only the log tells of that time: which definitions and files there were is not known.
     let (drift, damage) = (Drift::None, None);
     let (machine, lives) = (view.machine.as_ref(), lives_then(&view.history));
-    conclude(cx, project, run, view, Outlook { machine, drift, damage, presence, now, lives }, holder)
+    conclude(opened, Outlook { machine, drift, damage, presence, now, lives }, holder)
 }
 
 /// The group that a run belongs to, and why; without a reason, the one of its verdict.

@@ -68,6 +68,14 @@ pub struct EvidenceItem {
     pub bytes: Option<u64>,
 }
 
+impl EvidenceItem {
+    /// A file of which nothing is known.
+    fn bare(run: &RunId, origin: EvidenceOrigin, reference: String) -> Self {
+        let (run_id, kind) = (run.clone(), EvidenceKind::File);
+        Self { run_id, origin, reference, label: None, kind, file: None, exists: None, bytes: None }
+    }
+}
+
 /// What refers to a piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -122,8 +130,7 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let caller = cx.caller(request.session.clone(), None)?;
     let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
     let view = for_reading(cx, &project, &*run)?;
-    let activities: Vec<_> = view.history.attempts().iter().collect();
-    let evidence = evidence_of(cx, &project, &*run, &activities, &artifacts(&view))?;
+    let evidence = evidence_of(cx, &project, &*run, view.history.attempts(), &artifacts(&view))?;
     Ok(EvidenceReport { evidence, unreadable: Vec::new() })
 }
 
@@ -138,8 +145,7 @@ fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Re
         {
             return Ok(None);
         }
-        let activities: Vec<_> = view.history.attempts().iter().collect();
-        let evidence = evidence_of(cx, project, run, &activities, &artifacts(&view))?;
+        let evidence = evidence_of(cx, project, run, view.history.attempts(), &artifacts(&view))?;
         Ok(Some((Reverse((document.created_at, document.id.clone())), evidence)))
     })?;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -147,11 +153,11 @@ fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Re
 }
 
 /// What a run with these activities and artifacts refers to.
-pub(in crate::runs) fn evidence_of(
+pub(in crate::runs) fn evidence_of<'a>(
     cx: &Context,
     project: &Project,
     run: &dyn StoredRun,
-    activities: &[&Attempt],
+    activities: impl IntoIterator<Item = &'a Attempt>,
     artifacts: &[ShownArtifact],
 ) -> Result<Vec<EvidenceItem>> {
     let mut unnamed: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
@@ -168,16 +174,10 @@ pub(in crate::runs) fn evidence_of(
         }
     }
     for (name, bytes) in unnamed {
-        found.push(EvidenceItem {
-            run_id: run.id().clone(),
-            origin: EvidenceOrigin::Directory,
-            reference: format!("{DIRECTORY}{name}"),
-            label: None,
-            kind: EvidenceKind::File,
-            file: Some(EvidenceFile::Evidence(name)),
-            exists: Some(true),
-            bytes: Some(bytes),
-        });
+        let mut item = EvidenceItem::bare(run.id(), EvidenceOrigin::Directory, format!("{DIRECTORY}{name}"));
+        item.file = Some(EvidenceFile::Evidence(name));
+        (item.exists, item.bytes) = (Some(true), Some(bytes));
+        found.push(item);
     }
     for artifact in artifacts {
         found.push(item_of_artifact(cx, project, run.id(), artifact));
@@ -186,33 +186,27 @@ pub(in crate::runs) fn evidence_of(
 }
 
 fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named: Named) -> EvidenceItem {
-    let (kind, file, exists, bytes) = match named {
+    let mut item = EvidenceItem::bare(run, origin, reference.to_owned());
+    match named {
         Named::Evidence { name, bytes } => {
-            (EvidenceKind::File, Some(EvidenceFile::Evidence(name)), Some(bytes.is_some()), bytes)
+            item.file = Some(EvidenceFile::Evidence(name));
+            (item.exists, item.bytes) = (Some(bytes.is_some()), bytes);
         }
-        Named::InProject { bytes } => (EvidenceKind::File, None, Some(true), bytes),
-        Named::Missing => (EvidenceKind::File, None, Some(false), None),
-        Named::Outside => (EvidenceKind::File, None, None, None),
-        Named::Link => (EvidenceKind::Link, None, None, None),
-        Named::Text => (EvidenceKind::Text, None, None, None),
-    };
-    let reference = reference.to_owned();
-    EvidenceItem { run_id: run.clone(), origin, reference, label: None, kind, file, exists, bytes }
+        Named::InProject { bytes } => (item.exists, item.bytes) = (Some(true), bytes),
+        Named::Missing => item.exists = Some(false),
+        Named::Outside => {}
+        Named::Link => item.kind = EvidenceKind::Link,
+        Named::Text => item.kind = EvidenceKind::Text,
+    }
+    item
 }
 
 fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {
     let is_link = artifact.kind == ArtifactKind::Link;
     let reference = artifact.data.get(if is_link { "url" } else { "path" }).and_then(Value::as_str).unwrap_or_default();
-    let mut item = EvidenceItem {
-        run_id: run.clone(),
-        origin: EvidenceOrigin::Artifact { step: artifact.step.clone() },
-        reference: reference.to_owned(),
-        label: artifact.data.get("label").and_then(Value::as_str).map(str::to_owned),
-        kind: EvidenceKind::File,
-        file: None,
-        exists: None,
-        bytes: None,
-    };
+    let origin = EvidenceOrigin::Artifact { step: artifact.step.clone() };
+    let mut item = EvidenceItem::bare(run, origin, reference.to_owned());
+    item.label = artifact.data.get("label").and_then(Value::as_str).map(str::to_owned);
     if is_link {
         // What another program wrote into the log may be anything.
         item.kind = if is_web(reference) { EvidenceKind::Link } else { EvidenceKind::Text };

@@ -46,9 +46,7 @@ impl ListFilter {
     pub fn is_all(&self) -> bool {
         !self.attention
             && self.status.is_empty()
-            && self.feature.is_none()
-            && self.search.is_none()
-            && self.workflow.is_none()
+            && [&self.feature, &self.search, &self.workflow] == [&None; 3]
             && self.session.is_none()
             && self.since.is_none()
     }
@@ -192,8 +190,9 @@ pub fn parse_since(text: &str, now: Timestamp) -> std::result::Result<Timestamp,
         return Ok(at);
     }
     let bad = format!("{text:?} is neither a time (2026-05-20, 2026-05-20T14:30:00Z) nor an age (90m, 12h, 7d, 2w)");
-    // The last character may have several bytes.
-    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    // Not the last byte: a character may have several.
+    let Some((last, _)) = text.char_indices().next_back() else { return Err(bad) };
+    let (number, unit) = text.split_at(last);
     let Ok(number) = number.parse::<i64>() else { return Err(bad) };
     let minutes = match unit {
         "m" => 1,

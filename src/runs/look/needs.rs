@@ -41,7 +41,8 @@ impl Needs {
 /// Calls a program of the user's for a run that needs a person, which is in `FLOW_RUN`. Gives a warning if that fails.
 #[must_use]
 pub fn call_about(run: &str, argv: &[OsString]) -> Option<String> {
-    let name = argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = argv.first().cloned().unwrap_or_default();
+    let name = name.to_string_lossy();
     match call(argv, &[("FLOW_RUN", run)]) {
         Ok(status) if status.success() => None,
         Ok(status) => Some(format!("{name} for run {run} ended with {status}")),

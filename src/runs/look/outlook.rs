@@ -47,15 +47,18 @@ impl NextReport {
     }
 }
 
+/// A run that was opened and read, where it is, and for whom.
+#[derive(Clone, Copy)]
+pub(in crate::runs) struct OpenedRun<'a> {
+    pub(in crate::runs) cx: &'a Context,
+    pub(in crate::runs) project: &'a Project,
+    pub(in crate::runs) run: &'a dyn StoredRun,
+    pub(in crate::runs) view: &'a View,
+}
+
 /// What has to be known about a run besides its history. `presence` says whether another session is in the way.
-pub(in crate::runs) fn outlook<'a>(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &'a View,
-    presence: Presence,
-    definitions: &Definitions,
-) -> Outlook<'a> {
+pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions: &Definitions) -> Outlook<'a> {
+    let OpenedRun { cx, project, run, view } = opened;
     let state = view.history.state();
     let drift = match &view.machine {
         // Of a run that is over it does not matter, and a definition takes time to read.
@@ -76,14 +79,8 @@ pub(in crate::runs) struct NextSteps {
 }
 
 /// A plan in words and commands.
-pub(in crate::runs) fn next_steps(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    outlook: &Outlook<'_>,
-    plan: &Plan,
-) -> NextSteps {
+pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
+    let OpenedRun { cx, project, run, view } = opened;
     let document = view.history.state().document();
     let driver = driver_from_here(cx, project, view);
     let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver);
@@ -105,9 +102,14 @@ pub(in crate::runs) fn next_steps(
     notes.extend(new_gates(run.id(), &outlook.drift));
     notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
     if let Some(document) = asked_in(&view.history, plan) {
-        let command = interview_command(cx, project, run.id().as_str(), document, &mut notes);
-        let when = format!("the person is there to go on with {document}");
-        advice.alternatives = Vec::from_iter(command.map(|command| Alternative::new(when, command)));
+        advice.alternatives.clear();
+        match interview_command(cx, project, run.id(), document) {
+            Ok(command) => {
+                let when = format!("the person is there to go on with {document}");
+                advice.alternatives.push(Alternative::new(when, command));
+            }
+            Err(why) => notes.push(why),
+        }
     }
     notes.extend(view.notes.iter().cloned());
     let description = match (&view.machine, &plan.next.phase) {
@@ -197,29 +199,21 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
     ways
 }
 
-/// The command that continues an interview. None if its document does not exist: then a person has to decide, and the
-/// notes say how.
-fn interview_command(
-    cx: &Context,
-    project: &Project,
-    run: &str,
-    document: &str,
-    notes: &mut Vec<String>,
-) -> Option<Suggestion> {
+/// The command that continues an interview. If its document does not exist, what a person has to decide.
+fn interview_command(cx: &Context, project: &Project, run: &RunId, document: &str) -> Result<Suggestion, String> {
     let path = project.root().join(document);
     // A document in another project belongs to the interviews of that project.
     let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
     let named = named_here(cx, project, Path::new(document));
     let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
-    let command = go_on.option("run-id", run);
+    let command = go_on.option("run-id", run.as_str());
     if cx.disk.look(&path, Links::Follow).is_ok() {
-        return Some(command);
+        return Ok(command);
     }
-    notes.push(format!(
+    Err(format!(
         "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
-    ));
-    None
+    ))
 }
 
 /// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git

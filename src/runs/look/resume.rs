@@ -14,7 +14,7 @@ use crate::runs::advice::{Alternative, join};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, next_steps, outlook};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
@@ -163,12 +163,6 @@ pub(in crate::runs) struct FoundWork {
     pub(in crate::runs) passed_over: usize,
 }
 
-impl FoundWork {
-    fn without_run(report: ResumeReport, passed_over: usize) -> Self {
-        Self { report, view: None, passed_over }
-    }
-}
-
 /// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some
 /// milliseconds, asks nothing.
 pub(in crate::runs) fn resume_here(
@@ -185,7 +179,10 @@ pub(in crate::runs) fn resume_here(
         Some(run) => (run, None),
         None => match newest_meant(cx, project, runs, caller.session.as_ref()) {
             Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
-            None => return Ok(FoundWork::without_run(nothing_readable(cx, project, runs)?, passed_over)),
+            None => {
+                let report = nothing_readable(cx, project, runs)?;
+                return Ok(FoundWork { report, view: None, passed_over });
+            }
         },
     };
     let claim = match request.claim {
@@ -200,9 +197,9 @@ pub(in crate::runs) fn resume_here(
     let view = match view {
         Ok(view) => view,
         Err(error) => {
-            let others = candidates(runs, run.id().as_str());
-            let report = conflict(cx, project, &*run, error)?;
-            return Ok(FoundWork::without_run(ResumeReport { candidates: others, ..report }, passed_over));
+            let mut report = conflict(cx, project, &*run, error)?;
+            report.candidates = candidates(runs, run.id().as_str());
+            return Ok(FoundWork { report, view: None, passed_over });
         }
     };
     let presence = match claim {
@@ -211,7 +208,7 @@ pub(in crate::runs) fn resume_here(
         None => presence(cx, project, view.history.hold(), &caller)?,
     };
     let tree = tree.unwrap_or(WorkingTree::Unknown(String::new()));
-    let mut report = report_of(cx, project, &*run, &view, presence, tree, runs);
+    let mut report = report_of(OpenedRun { cx, project, run: &*run, view: &view }, presence, tree, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
@@ -224,18 +221,11 @@ pub(in crate::runs) fn resume_here(
 }
 
 /// The report about a run that can be read.
-fn report_of(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    view: &View,
-    presence: engine::Presence,
-    tree: WorkingTree,
-    runs: &Runs,
-) -> ResumeReport {
-    let outlook = outlook(cx, project, run, view, presence, &Definitions::default());
+fn report_of(opened: OpenedRun<'_>, presence: engine::Presence, tree: WorkingTree, runs: &Runs) -> ResumeReport {
+    let OpenedRun { cx, project, run, view } = opened;
+    let outlook = outlook(opened, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
-    let NextSteps { next, notes } = next_steps(cx, project, run, view, &outlook, &plan);
+    let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
     let document = view.history.state().document();
     let working_tree = without_journals(cx, project, tree, document, runs);
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;

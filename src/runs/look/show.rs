@@ -220,12 +220,13 @@ fn without(object: &mut Map<String, Value>, names: &[&str]) {
 /// Reduces the view to the state after the event `at`, as if the log ended there.
 fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let last = view.log.last_seq().0;
-    let missing = || Error::NoSuchEvent { run: run.clone(), seq: at, last };
+    let missing = Error::NoSuchEvent { run: run.clone(), seq: at, last };
     if at == 0 || at > last {
-        return Err(missing());
+        return Err(missing);
     }
     let log = view.log.until(Seq(at));
-    let then = reconcile(Ok(None), &log, Seq(0)).run.ok_or_else(missing)?;
+    // By the log alone: `run.yaml` says how the run is now.
+    let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing) };
     view.text = then.text().text().to_owned();
     view.history = then.history(&log);
     Ok(())

@@ -143,6 +143,7 @@ fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &[HostNote], to:
         let was_theirs = last.is_some() && from.iter().any(|note| note.session() == last);
         let is_from = was_theirs && !tx.state.status().is_terminal();
         let is_held = tx.state.document().state.session.as_ref() == Some(to);
+        // A claim by the process that holds it already would only lengthen the log.
         if !is_from || is_held && tx.holder_evidence()?.map(|holder| holder.to_string()) == holder {
             return Ok(());
         }

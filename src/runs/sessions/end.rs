@@ -46,18 +46,17 @@ impl HookInput {
     /// # Errors
     /// Why the text does not say which session ended: it is not a JSON object, or names something else as the session.
     pub fn read(text: &str) -> std::result::Result<Self, &'static str> {
-        let Ok(Value::Object(payload)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
-        let session = match payload.get("session_id") {
-            None | Some(Value::Null) => return Err("it names no session"),
-            Some(Value::String(id)) => SessionId::new(id.as_str()).ok(),
-            Some(_) => None,
+        let Ok(payload @ Value::Object(_)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
+        let session = match &payload["session_id"] {
+            Value::Null => return Err("it names no session"),
+            Value::String(id) => SessionId::new(id.as_str()).ok(),
+            _ => None,
         };
         if session.is_none() {
             return Err("its session_id is not the id of a session");
         }
-        let reason = payload.get("reason").and_then(Value::as_str);
-        let cwd = payload.get("cwd").and_then(Value::as_str);
-        Ok(Self { session, reason: reason.map(str::to_owned), cwd: cwd.map(Into::into) })
+        let reason = payload["reason"].as_str().map(str::to_owned);
+        Ok(Self { session, reason, cwd: payload["cwd"].as_str().map(Into::into) })
     }
 }
 
@@ -100,6 +99,7 @@ pub struct EndedRun {
 /// When the project cannot be used. A failure for a single run is a warning.
 pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionEndReport> {
     let started = Instant::now();
+    // The host's patience includes the wait for its payload.
     let time = TIME.min(TIME_IN_ALL.saturating_sub(cx.options.waited));
     let session = request.session.clone().or_else(|| request.hook.session.clone());
     let noted = session.as_ref().and_then(|session| noted_project(cx, session));

@@ -5,7 +5,7 @@
 
 use crate::engine::Verdict;
 use crate::host::AgentHost;
-use crate::model::{EventKind, ReportType, RunId, RunStatus, RunSummary, Seq, SessionId};
+use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
@@ -38,7 +38,8 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     if work.runs.passed_over > 0 {
         return Ok(None);
     }
-    let mut active = work.runs.open().filter(|run| is_at_work(run, session));
+    let own = work.runs.open().filter(|run| run.session.as_ref() == Some(session));
+    let mut active = own.filter(|run| run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
     for id in prompt.keys() {
         if *id != run.head.run_id && was_stopped(cx, &project, id) {
@@ -51,11 +52,8 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
         && !asks_for_a_person(&project, &run.head.run_id, since)?;
+    // Spent before the host is told: a hook that is killed in between must not go on more often.
     Ok((goes_on && note.spend(cx, &project)?).then_some(report))
-}
-
-fn is_at_work(run: &RunSummary, session: &SessionId) -> bool {
-    run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active
 }
 
 /// Whether the run is blocked or cancelled, or cannot be read.

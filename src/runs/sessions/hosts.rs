@@ -104,11 +104,9 @@ pub(crate) fn note_end(
     let mut left: Vec<_> = left.iter().map(|run| run.run_id.clone()).collect();
     // What it was to get back and did not get is still its own, and so is what it left if its end is reported twice.
     if note.follows.is_some() || note.over.is_some() {
-        for run in &note.left {
-            if !left.contains(run) {
-                left.push(run.clone());
-            }
-        }
+        let mut owed = note.left.clone();
+        owed.retain(|run| !left.contains(run));
+        left.append(&mut owed);
     }
     left.truncate(RUNS);
     let over = if reason == Some("clear") { Over::Cleared } else { Over::Ended };
