@@ -44,9 +44,8 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
 
 /// How work is begun where none is open.
 pub(super) fn how_to_begin(workflows: &[WorkflowEntry]) -> String {
-    let usable = workflows.iter().filter(|workflow| workflow.error.is_none());
-    let names: Vec<_> = usable.map(|workflow| clipped(workflow.id.as_str(), QUOTED / 4)).take(WORKFLOWS).collect();
-    let names = names.join(", ");
+    let usable = workflows.iter().filter(|workflow| workflow.error.is_none()).take(WORKFLOWS);
+    let names = usable.map(|workflow| clipped(workflow.id.as_str(), QUOTED / 4)).collect::<Vec<_>>().join(", ");
     format!(
         "flow keeps the state of long work in this project; no run is open.\n\
          `flow start WORKFLOW --issue N` begins one; workflows: {names}; `flow workflow list` tells of all."
@@ -80,8 +79,10 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
     }
     lines.extend(around);
     if let Some(phase) = &report.next_phase {
-        let description = report.next_description.as_deref().map(|text| format!(": {}", quoted(text)));
-        lines.push(format!("Next phase: {phase}{}", description.unwrap_or_default()));
+        lines.push(match &report.next_description {
+            Some(description) => format!("Next phase: {phase}: {}", quoted(description)),
+            None => format!("Next phase: {phase}"),
+        });
     }
     if let (Some(RunStatus::Blocked), Some(why)) = (report.position.status, &report.blocked_reason) {
         lines.push(format!("Waits for a person: {}", quoted(why)));
@@ -103,8 +104,8 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
         Some(holder) if report.holder_is_gone => format!("Held by: session {holder}, whose process is gone"),
         Some(holder) => format!("Held by: session {holder}"),
     });
-    let last = report.completed.iter().rev().take(NAMED).rev();
-    let last = last.map(in_words);
+    let first = report.completed.len().saturating_sub(NAMED);
+    let last = report.completed[first..].iter().map(completed_in_words);
     match report.completed_activities {
         0 => lines.push("Completed activities: none".to_owned()),
         count => lines.push(format!("Completed activities: {count}, the last ones {}", named(last))),
@@ -117,12 +118,13 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
 }
 
 /// A completed activity. Its status is told only if its command exited otherwise.
-fn in_words(done: &Completed) -> String {
-    let name = done.number.map_or_else(|| done.id.clone(), |number| format!("{number} {}", done.id));
-    match done.status {
-        Some(status) if done.exit_code.is_some_and(|code| code != 0) => {
-            format!("{name} ({})", status.with_exit_code(done.exit_code))
-        }
+fn completed_in_words(done: &Completed) -> String {
+    let name = match done.number {
+        Some(number) => format!("{number} {}", done.id),
+        None => done.id.clone(),
+    };
+    match (done.status, done.exit_code) {
+        (Some(status), Some(code)) if code != 0 => format!("{name} ({})", status.with_exit_code(done.exit_code)),
         _ => name,
     }
 }
@@ -134,13 +136,15 @@ pub(super) fn is_of_run(text: &str) -> bool {
 
 /// Which run it is, and where it is.
 pub(super) fn line(run: &RunPosition) -> String {
+    // Of a run that cannot be read, only its id may be known.
     let workflow = run.workflow.as_ref().map(|name| format!(" of workflow {name}")).unwrap_or_default();
     let status = run.status.map(|status| format!(", {status}")).unwrap_or_default();
-    let phase = run.phase.as_ref().map(|phase| match (run.phase_number, run.phases) {
-        (Some(number), Some(all)) => format!(", in phase {phase} ({number} of {all})"),
-        _ => format!(", in phase {phase}"),
-    });
-    format!("{OF_RUN}{}{workflow}{status}{}.", run.run_id, phase.unwrap_or_default())
+    let phase = match (&run.phase, run.phase_number, run.phases) {
+        (Some(phase), Some(number), Some(all)) => format!(", in phase {phase} ({number} of {all})"),
+        (Some(phase), ..) => format!(", in phase {phase}"),
+        (None, ..) => String::new(),
+    };
+    format!("{OF_RUN}{}{workflow}{status}{phase}.", run.run_id)
 }
 
 fn named(names: impl Iterator<Item = String>) -> String {
@@ -149,8 +153,9 @@ fn named(names: impl Iterator<Item = String>) -> String {
 
 /// A text of a run as data: on one line, without characters that a terminal obeys, and not too long.
 fn quoted(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if is_terminal_control(c) { ' ' } else { c }).collect();
+    let plain = text.replace(is_terminal_control, " ");
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A quotation mark of its own would end the text early, and what follows would read as flow's words.
     format!("\"{}\"", clipped(&words.replace('"', "'"), QUOTED))
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hooks::payload::{Given, Payload};
-use crate::hooks::{READING, logged};
+use crate::hooks::hook::{READING, logged};
+use crate::hooks::payload::{HostInput, Payload};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
 use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition};
@@ -27,7 +27,7 @@ impl HudRequest {
     /// The request in what a host gives its status line: a JSON object with `session_id` and `cwd`. Anything else asks for
     /// no particular session.
     #[must_use]
-    pub fn read(given: &Given) -> Self {
+    pub fn read(given: &HostInput) -> Self {
         let Payload { session, cwd, project, .. } = Payload::of(given).unwrap_or_default();
         Self { session, cwd, project }
     }
@@ -53,21 +53,25 @@ pub struct HudReport {
 /// # Errors
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
-    let (project, cwd) = (request.project.as_deref(), request.cwd.as_deref());
-    let noted = request.session.as_ref().and_then(|session| runs::noted_project(cx, session));
-    let cx = cx.clone().at_work(noted.as_deref(), project, cwd);
-    let cx = &cx.reading_for(request.session.as_ref(), READING);
-    let brief = runs::brief(cx, &BriefRequest { session: request.session.clone() })?;
-    let worktrees = runs::other_worktrees(cx, runs::RUNS_NAMED);
-    let Ok(project) = cx.project() else { return Ok(HudReport { worktrees, ..HudReport::default() }) };
-    let scope = ModeScope { session: request.session.clone(), ..ModeScope::default() };
-    let modes = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false }));
-    let name = brief.as_ref().map(|brief| runs::short_name(&project, &brief.position.run_id)).transpose()?;
-    Ok(HudReport {
-        name,
-        worktrees,
-        others: brief.as_ref().map_or(0, |brief| brief.others),
-        run: brief.map(|brief| brief.position),
-        modes: modes.map(|report| report.active).unwrap_or_default(),
-    })
+    let HudRequest { session, cwd, project } = request;
+    let noted = match session {
+        Some(session) => runs::noted_project(cx, session),
+        None => None,
+    };
+    let cx = cx.clone().at_work(noted.as_deref(), project.as_deref(), cwd.as_deref());
+    // A status line is drawn again and again, so many runs must not slow it down.
+    let cx = &cx.reading_for(session.as_ref(), READING);
+    let brief = runs::brief(cx, &BriefRequest { session: session.clone() })?;
+    let mut report = HudReport { worktrees: runs::other_worktrees(cx, runs::RUNS_NAMED), ..HudReport::default() };
+    let Ok(project) = cx.project() else { return Ok(report) };
+    let scope = ModeScope { session: session.clone(), ..ModeScope::default() };
+    if let Some(modes) = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false })) {
+        report.modes = modes.active;
+    }
+    if let Some(brief) = brief {
+        report.name = Some(runs::short_name(&project, &brief.position.run_id)?);
+        report.others = brief.others;
+        report.run = Some(brief.position);
+    }
+    Ok(report)
 }

@@ -12,22 +12,24 @@ use crate::runs::{AgentHost, Beginning};
 /// The host that calls. The settings of Claude Code are read by other hosts as well, so there and with `auto` it is the one
 /// that shows; otherwise Claude Code, and with `auto` Codex, which shows by nothing.
 pub(super) fn host(name: &str, signs: &HostSigns, session: Option<&SessionId>) -> Result<AgentHost, String> {
-    let shown = || signs.host(session);
-    match name {
-        "auto" => Ok(shown().unwrap_or(AgentHost::Codex)),
-        "claude-code" => Ok(shown().unwrap_or(AgentHost::ClaudeCode)),
-        _ => AgentHost::named(name).ok_or_else(|| {
-            let names = AgentHost::ALL.map(AgentHost::as_str).join(", ");
-            format!("the host is auto or one of {names}")
-        }),
-    }
+    let otherwise = match name {
+        "auto" => AgentHost::Codex,
+        "claude-code" => AgentHost::ClaudeCode,
+        _ => {
+            return AgentHost::named(name).ok_or_else(|| {
+                let names = AgentHost::ALL.map(AgentHost::as_str).join(", ");
+                format!("the host is auto or one of {names}")
+            });
+        }
+    };
+    Ok(signs.host(session).unwrap_or(otherwise))
 }
 
 /// What a host wrote on standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum HostInput {
     /// Nothing can come: it is a terminal, or the null device.
-    Nobody,
+    Absent,
     /// The payload, or all of something else.
     Text(String),
     /// No whole payload came in time.
@@ -86,53 +88,62 @@ pub(super) struct Payload {
 
 impl Payload {
     /// The payload that was given.
-    pub(super) fn of(given: &Given) -> Result<Self, String> {
+    pub(super) fn of(given: &HostInput) -> Result<Self, String> {
         match given {
-            Given::Text(text) => Self::read(text),
-            Given::Nobody => Err("there is no payload".to_owned()),
-            Given::Late => Err("no whole payload came in time".to_owned()),
-            Given::TooLong => Err("the payload is longer than 1 MiB".to_owned()),
+            HostInput::Text(text) => Self::read(text),
+            HostInput::Absent => Err("there is no payload".to_owned()),
+            HostInput::Late => Err("no whole payload came in time".to_owned()),
+            HostInput::TooLong => Err("the payload is longer than 1 MiB".to_owned()),
         }
     }
 
-    /// Reads a payload.
     fn read(text: &str) -> Result<Self, String> {
+        // No word of the parser is kept: the log never contains anything of a payload.
         let payload: Value = serde_json::from_str(text).map_err(|_| "the payload is not JSON".to_owned())?;
         if !payload.is_object() {
             return Err("the payload is not a JSON object".to_owned());
         }
-        let field = |key: &str| payload.get(key).and_then(Value::as_str).map(str::to_owned);
-        // Cursor names its conversations so, and the directories that are open in it.
-        let session = field("session_id").or_else(|| field("conversation_id"));
-        let roots = payload.get("workspace_roots").and_then(Value::as_array);
-        let root = roots.filter(|roots| roots.len() == 1).and_then(|roots| roots[0].as_str());
+        // A missing key reads as null, which is no text. Cursor calls the session a conversation.
+        let session = payload["session_id"].as_str().or(payload["conversation_id"].as_str());
+        let mut project = payload["workspace"]["project_dir"].as_str();
+        // Cursor lists the directories that are open in it; of several, none is the project.
+        if project.is_none()
+            && let Some([root]) = payload["workspace_roots"].as_array().map(Vec::as_slice)
+        {
+            project = root.as_str();
+        }
         Ok(Self {
+            // An id that is not valid names no session, which does nothing and is logged.
             session: session.and_then(|id| SessionId::new(id).ok()),
-            cwd: field("cwd").map(PathBuf::from),
-            project: payload.pointer("/workspace/project_dir").and_then(Value::as_str).or(root).map(PathBuf::from),
-            beginning: match field("source").as_deref() {
+            cwd: payload["cwd"].as_str().map(PathBuf::from),
+            project: project.map(PathBuf::from),
+            beginning: match payload["source"].as_str() {
                 Some("clear") => Beginning::Cleared,
                 Some("resume") => Beginning::Resumed,
                 _ => Beginning::New,
             },
-            reason: field("reason"),
-            prompt: field("prompt"),
+            reason: payload["reason"].as_str().map(str::to_owned),
+            prompt: payload["prompt"].as_str().map(str::to_owned),
             must_stop: must_stop(&payload),
-            is_subagent: field("agent_id").is_some(),
+            is_subagent: payload["agent_id"].is_string(),
         })
     }
 }
 
 fn must_stop(payload: &Value) -> bool {
-    let is_busy = |key| payload.get(key).is_some_and(|tasks| tasks.as_array().is_none_or(|tasks| !tasks.is_empty()));
     // Cursor counts how often it has gone on, and says how the turn ended.
     let is_first = match payload.get("loop_count") {
-        Some(count) => *count == 0 && payload.get("status").and_then(Value::as_str) == Some("completed"),
-        None => payload.get("stop_hook_active") == Some(&Value::Bool(false)),
+        Some(count) => *count == 0 && payload["status"] == "completed",
+        // Without the field it may be a continuation already, and would never end.
+        None => payload["stop_hook_active"] == false,
     };
-    !is_first
-        || payload.get("permission_mode").and_then(Value::as_str) == Some("plan")
-        || ["background_tasks", "session_crons"].into_iter().any(is_busy)
+    // The host will wake the session up by itself when these are done.
+    let is_busy = ["background_tasks", "session_crons"].iter().any(|key| match payload.get(key) {
+        None => false,
+        Some(Value::Array(tasks)) => !tasks.is_empty(),
+        Some(_) => true,
+    });
+    !is_first || is_busy || payload["permission_mode"] == "plan"
 }
 
 #[cfg(test)]

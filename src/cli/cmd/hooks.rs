@@ -5,9 +5,9 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, Page};
 use crate::hooks::settings::{
-    self, ChangeOutcome, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest, HooksFilesReport,
-    HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport, HooksStatusRequest,
-    HooksUninstallRequest, Installed, Rules, SettingsChange, SettingsStatus, StatusLineOutcome, Trust,
+    self, ChangeOutcome, HandlerTrust, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
+    HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
+    HooksStatusRequest, HooksUninstallRequest, Installed, Rules, SettingsChange, SettingsStatus, StatusLineOutcome,
 };
 
 use crate::runs::Context;
@@ -181,9 +181,9 @@ fn of_file(file: &SettingsStatus, page: &mut Page) {
             HandlerVersion::Foreign => "someone's own",
         };
         let trust = match handler.trust {
-            Trust::NotNeeded => "",
-            Trust::Noted => "trust is noted",
-            Trust::NotNoted => "no trust noted; `flow hooks doctor` asks Codex",
+            HandlerTrust::NotNeeded => "",
+            HandlerTrust::Noted => "trust is noted",
+            HandlerTrust::NotNoted => "no trust noted; `flow hooks doctor` asks Codex",
         };
         let notes: Vec<_> = [version, trust].into_iter().filter(|note| !note.is_empty()).collect();
         vec![handler.event.clone(), notes.join(", "), handler.command.clone()]

@@ -7,22 +7,22 @@ use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
-use crate::hooks::Given;
+use crate::hooks::HostInput;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
 pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
     let mut request = SessionEndRequest { session: args.session, hook: HookInput::default(), unowned: args.unowned };
     let begun = Instant::now();
     let read = match given(SHORT_WAIT) {
-        Given::Nobody => {
+        HostInput::Absent => {
             request.unowned = true;
             Ok(())
         }
         // Then the session is known otherwise, or not at all.
-        Given::Late => Ok(()),
-        Given::Text(text) if text.trim().is_empty() => Ok(()),
-        Given::Text(text) => HookInput::read(&text).map(|hook| request.hook = hook),
-        Given::TooLong => Err("it is longer than 1 MiB"),
+        HostInput::Late => Ok(()),
+        HostInput::Text(text) if text.trim().is_empty() => Ok(()),
+        HostInput::Text(text) => HookInput::read(&text).map(|hook| request.hook = hook),
+        HostInput::TooLong => Err("it is longer than 1 MiB"),
     };
     if let Err(why) = read {
         out.warnings(&[format!("standard input does not say which session ended, so nothing is marked: {why}")]);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::de::IgnoredAny;
 
 use crate::cli::terminal::is_null_device;
-use crate::hooks::Given;
+use crate::hooks::HostInput;
 use crate::model::limits;
 
 /// How long to wait for a payload: hosts write it in pieces, and some leave the pipe open.
@@ -17,9 +17,9 @@ pub(super) const WAIT: Duration = Duration::from_secs(2);
 pub(super) const SHORT_WAIT: Duration = Duration::from_millis(500);
 
 /// What a host writes on standard input: one JSON object, after which nothing more is waited for, or all of something else.
-pub(super) fn given(wait: Duration) -> Given {
+pub(super) fn given(wait: Duration) -> HostInput {
     if io::stdin().is_terminal() || is_null_device(io::stdin()) {
-        return Given::Nobody;
+        return HostInput::Absent;
     }
     let deadline = Instant::now() + wait;
     let (read, pieces) = mpsc::channel();
@@ -36,14 +36,14 @@ pub(super) fn given(wait: Duration) -> Given {
     loop {
         match pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(piece) => bytes.extend(piece),
-            Err(RecvTimeoutError::Disconnected) => return Given::Text(text(&bytes)),
-            Err(RecvTimeoutError::Timeout) => return Given::Late,
+            Err(RecvTimeoutError::Disconnected) => return HostInput::Text(text(&bytes)),
+            Err(RecvTimeoutError::Timeout) => return HostInput::Late,
         }
         if bytes.len() > limits::HOOK_BYTES {
-            return Given::TooLong;
+            return HostInput::TooLong;
         }
         if let Some(object) = first_object(&bytes) {
-            return Given::Text(text(object));
+            return HostInput::Text(text(object));
         }
     }
 }

@@ -30,12 +30,15 @@ pub(super) fn login_flow(cx: &Context, directory: &Path) -> Option<LoginFlow> {
     let script = format!("echo; echo '{BEGIN}'; command -v flow >/dev/null && flow --version; echo '{END}'");
     let arguments: [OsString; 2] = ["-lc".into(), script.into()];
     let question = Question { program: &shell, arguments: &arguments, directory, input: b"", limit: LIMIT };
-    let answer = question.ask(|answer| lines(answer).any(|line| line == END)).ok()?;
-    let mut lines = lines(&answer).skip_while(|line| line != BEGIN).skip(1);
-    match lines.next()? {
-        end if end == END => Some(LoginFlow::Missing),
-        line => Some(LoginFlow::Version(line.strip_prefix("flow ").map(|version| version.trim().to_owned()))),
+    // A profile may start programs that keep the output open, so the end of the answer is a line.
+    let answer = question.ask(|answer| complete_lines(answer).iter().any(|line| line == END)).ok()?;
+    let lines = complete_lines(&answer);
+    let begin = lines.iter().position(|line| line == BEGIN)?;
+    let line = lines.get(begin + 1)?;
+    if line == END {
+        return Some(LoginFlow::Missing);
     }
+    Some(LoginFlow::Version(line.strip_prefix("flow ").map(|version| version.trim().to_owned())))
 }
 
 /// A hook as Codex sees it.
@@ -63,31 +66,36 @@ pub(super) fn codex_hooks(directory: &Path) -> Option<Vec<CodexHook>> {
     let arguments = [OsString::from("app-server")];
     let question =
         Question { program: &program, arguments: &arguments, directory, input: input.as_bytes(), limit: LIMIT };
+    // The server lives on when it has answered, so its answer decides when to stop reading.
     let answer = question.ask(|answer| answer_to_2(answer).is_some()).ok()?;
     let answer = answer_to_2(&answer)?;
     let lists = answer.pointer("/result/data")?.as_array()?;
-    let hooks = lists.iter().filter_map(|list| list.get("hooks")?.as_array()).flatten();
+    let hooks = lists.iter().filter_map(|list| list["hooks"].as_array()).flatten();
     Some(hooks.filter_map(codex_hook).collect())
 }
 
 fn codex_hook(hook: &Value) -> Option<CodexHook> {
-    let text = |key: &str| hook.get(key).and_then(Value::as_str).map(str::to_owned);
     Some(CodexHook {
-        key: text("key").unwrap_or_default(),
-        command: text("command")?,
-        trust: text("trustStatus")?,
-        is_on: hook.get("enabled").and_then(Value::as_bool).unwrap_or(true),
+        key: hook["key"].as_str().unwrap_or_default().to_owned(),
+        command: hook["command"].as_str()?.to_owned(),
+        trust: hook["trustStatus"].as_str()?.to_owned(),
+        is_on: hook["enabled"].as_bool().unwrap_or(true),
     })
 }
 
 fn answer_to_2(answer: &[u8]) -> Option<Value> {
-    let values = lines(answer).filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-    values.into_iter().find(|value| value.get("id") == Some(&json!(2)))
+    for line in complete_lines(answer) {
+        // Codex also sends notifications, and a wrapper may print lines of its own.
+        let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
+        if value["id"] == 2 {
+            return Some(value);
+        }
+    }
+    None
 }
 
-/// The complete lines of an answer.
-fn lines(answer: &[u8]) -> impl Iterator<Item = String> {
-    let complete = answer.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let text = String::from_utf8_lossy(&answer[..complete]).into_owned();
-    text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter()
+/// The complete lines of an answer: the last one may have come in part.
+fn complete_lines(answer: &[u8]) -> Vec<String> {
+    let Some(end) = answer.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+    String::from_utf8_lossy(&answer[..end]).lines().map(str::to_owned).collect()
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
-use crate::hooks::settings::edit::{self, Edited, StatusLine, Wanted};
+use crate::hooks::settings::edit::{self, Edited, StatusLine, WantedHooks};
 use crate::hooks::settings::error::{EditFault, Result};
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
@@ -112,25 +112,22 @@ pub enum StatusLineOutcome {
 /// # Errors
 /// If settings cannot be read or edited, would run hooks twice, or no host is there. Nothing is written then.
 pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChangeReport> {
-    let mut hosts = request.host.hosts(cx)?;
-    let mut skipped = Vec::new();
-    if request.host == HostChoice::All {
-        skipped.extend(
-            hosts
-                .iter()
-                .filter_map(|host| obstacle::plugin(cx, *host).map(|plugin| PluginStatus { host: *host, plugin })),
-        );
-        hosts.retain(|host| !skipped.iter().any(|other| other.host == *host));
+    let (mut hosts, mut skipped) = (Vec::new(), Vec::new());
+    for host in request.host.hosts(cx)? {
+        // A host that was named gets its refusal below; of all of them, those with a plugin are only left out.
+        match obstacle::plugin(cx, host) {
+            Some(plugin) if request.host == HostChoice::All => skipped.push(PluginStatus { host, plugin }),
+            _ => hosts.push(host),
+        }
     }
     let files = files(cx, &hosts, request.scope)?;
     for file in &files {
         obstacle::refuse(cx, file)?;
     }
-    let edit = |file: &SettingsFile, text: Option<&str>| {
-        let wanted = Wanted { host: file.host, continues: request.continues, status_line: request.status_line };
+    let mut report = change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| {
+        let wanted = WantedHooks { host: file.host, continues: request.continues, status_line: request.status_line };
         checked(file, text, edit::install(text, &wanted))
-    };
-    let mut report = change(&files, request.dry_run, &edit)?;
+    })?;
     report.skipped = skipped;
     for file in &mut report.files {
         file.trust = Some(rules::trust(file.host, file.scope));
@@ -145,27 +142,32 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
 /// If settings cannot be read or edited. Nothing is written then.
 pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksChangeReport> {
     let files = files(cx, &request.host.hosts_with_files(cx), request.scope)?;
-    let edit = |file: &SettingsFile, text: Option<&str>| match text {
+    let mut report = change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
         Some(text) => checked(file, Some(text), edit::uninstall(file.host, text)),
         None => Ok(Edited { text: None, events: Vec::new(), status_line: None }),
-    };
-    let mut report = change(&files, request.dry_run, &edit)?;
+    })?;
     for file in &mut report.files {
-        file.status_line = file.status_line.map(|_| StatusLineOutcome::Removed);
+        // The edit says of whom the line was; here it is gone.
+        if file.status_line.is_some() {
+            file.status_line = Some(StatusLineOutcome::Removed);
+        }
     }
     Ok(report)
 }
 
 /// The edit, if its result is JSON as well.
 fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<Edited, EditFault>) -> Result<Edited> {
-    let edited = edited.map_err(|fault| file.invalid(fault))?;
+    let edited = edited.map_err(|fault| file.file.invalid(fault))?;
+    // A host without handlers has a script there, which is written whole.
     if file.host.handler().is_none() {
         return Ok(edited);
     }
-    if let Some(text) = edited.text.as_deref().filter(|text| Some(*text) != old) {
-        let (_, body) = edit::unmarked(file.host, text).map_err(|fault| file.invalid(fault))?;
+    if let Some(text) = edited.text.as_deref()
+        && Some(text) != old
+    {
+        let (_, body) = edit::unmarked(file.host, text).map_err(|fault| file.file.invalid(fault))?;
         if !edit::is_blank(body) {
-            JsonText::parse(body).map_err(|fault| file.invalid(fault.into()))?;
+            JsonText::parse(body).map_err(|fault| file.file.invalid(fault.into()))?;
         }
     }
     Ok(edited)
@@ -181,19 +183,21 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
         let edited = edit(file, old.as_deref())?;
         changes.push(shown(file, old.as_deref(), &edited, dry_run));
     }
-    if !dry_run {
-        for (file, change) in files.iter().zip(&mut changes) {
-            if change.outcome == ChangeOutcome::Unchanged {
-                file.file.sweep();
-                continue;
-            }
-            // The file is read again under the lock, so what is reported is what was written.
-            file.file.edit(&mut |old| {
-                let edited = edit(file, old)?;
-                *change = shown(file, old, &edited, false);
-                Ok(edited.text)
-            })?;
+    if dry_run {
+        return Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() });
+    }
+    for (file, change) in files.iter().zip(&mut changes) {
+        // A file that is as it should be is not written: hosts watch their settings and read them again.
+        if change.outcome == ChangeOutcome::Unchanged {
+            file.file.sweep();
+            continue;
         }
+        // The file is read again under the lock, so what is reported is what was written.
+        file.file.edit(&mut |old| {
+            let edited = edit(file, old)?;
+            *change = shown(file, old, &edited, false);
+            Ok(edited.text)
+        })?;
     }
     Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() })
 }
@@ -206,18 +210,19 @@ fn shown(file: &SettingsFile, old: Option<&str>, edited: &Edited, dry_run: bool)
         _ if old == new => ChangeOutcome::Unchanged,
         _ => ChangeOutcome::Changed,
     };
-    let diff = (dry_run && outcome != ChangeOutcome::Unchanged).then(|| unified(&file.file.path, old, new));
+    let is_shown = dry_run && outcome != ChangeOutcome::Unchanged;
     SettingsChange {
         host: file.host,
         scope: file.scope,
         path: file.file.path.clone(),
         outcome,
         events: edited.events.clone(),
-        status_line: edited.status_line.map(|line| match line {
-            StatusLine::Ours => StatusLineOutcome::Installed,
-            StatusLine::Other => StatusLineOutcome::Kept,
-        }),
-        diff,
+        status_line: match edited.status_line {
+            Some(StatusLine::Ours) => Some(StatusLineOutcome::Installed),
+            Some(StatusLine::Other) => Some(StatusLineOutcome::Kept),
+            None => None,
+        },
+        diff: if is_shown { Some(unified(&file.file.path, old, new)) } else { None },
         trust: None,
         allow: Vec::new(),
     }

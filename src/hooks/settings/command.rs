@@ -42,6 +42,7 @@ pub(super) fn call(command: &str) -> Option<Call> {
     if Path::new(program).file_name()? != "flow" {
         return None;
     }
+    // An option more, a pipe or a redirection makes it a command line of its author's, which is never rewritten.
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["hook", host, event] if is_plain(host) && is_plain(event) => Some(Call::Hook { continues: false }),
         ["hook", host, "stop", "--continue"] if is_plain(host) => Some(Call::Hook { continues: true }),
@@ -60,6 +61,7 @@ fn unguarded(command: &str) -> &str {
 /// What replaces `old`, a command line of flow, by `new`: a path to the program stays, with what stands before it.
 pub(super) fn in_place_of(old: &str, new: &str) -> String {
     match (program(old), program(new)) {
+        // Its author wrote the path because the host's `PATH` does not lead there.
         (Some((word, end)), Some((_, begin))) if word != "flow" => format!("{}{}", &old[..end], &new[begin..]),
         _ => new.to_owned(),
     }
@@ -68,10 +70,13 @@ pub(super) fn in_place_of(old: &str, new: &str) -> String {
 /// The word that names the program, as it is written, and where it ends.
 fn program(command: &str) -> Option<(&str, usize)> {
     let line = unguarded(command);
-    let blanks = line.match_indices([' ', '\t', '\n']).map(|(at, _)| at);
-    let is_word = |text: &&str| shlex::split(text).is_some_and(|words| words.len() == 1);
-    let word = blanks.chain([line.len()]).map(|end| &line[..end]).find(is_word)?;
-    Some((word, command.len() - line.len() + word.len()))
+    // A blank inside of quotes ends no word: what stands before it does not parse.
+    for end in line.match_indices([' ', '\t', '\n']).map(|(at, _)| at).chain([line.len()]) {
+        if let Some([_]) = shlex::split(&line[..end]).as_deref() {
+            return Some((&line[..end], command.len() - line.len() + end));
+        }
+    }
+    None
 }
 
 /// Whether the command line is someone's own, and calls flow for an event.

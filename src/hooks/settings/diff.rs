@@ -7,8 +7,11 @@ use similar::TextDiff;
 /// The change from `old` to `new` as a unified diff; `None` stands for a file that does not exist.
 pub(super) fn unified(path: &Path, old: Option<&str>, new: Option<&str>) -> String {
     let name = path.display().to_string();
-    let named = |text: Option<&str>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
-    let (before, after) = (named(old), named(new));
+    let before = if old.is_some() { &name } else { NO_FILE };
+    let after = if new.is_some() { &name } else { NO_FILE };
     let diff = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
-    diff.unified_diff().header(&before, &after).to_string()
+    diff.unified_diff().header(before, after).to_string()
 }
+
+/// What `patch` and git take for a file that does not exist.
+const NO_FILE: &str = "/dev/null";

@@ -11,7 +11,7 @@ use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{Error, Result, STRICT, WHOLE, suggest};
 use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
-use crate::hooks::settings::look::{Found, FoundHandler, look};
+use crate::hooks::settings::look::{FoundHandler, InstalledHooks, look};
 use crate::hooks::settings::managed;
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
@@ -81,20 +81,14 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
         examined.host(host, all(cx, &[host], None)?);
     }
     if !examined.is_installed {
-        examined.nothing();
+        examined.add("not_installed", None, "no host has hooks of flow", suggest("install").into());
     }
     // There hooks say nothing, and cannot even write into their log.
     if let Err(error @ runs::Error::Store(_)) = cx.project() {
-        let (message, help) = (error.one_line(), error.problem().help.unwrap_or_default());
-        examined.findings.push(HooksFinding {
-            code: "project_refused",
-            host: None,
-            path: None,
-            line: None,
-            message,
-            help,
-        });
+        let help = error.problem().help.unwrap_or_default();
+        examined.add("project_refused", None, error.one_line(), help);
     }
+    // Asked once, and last: a shell may take as long as its profile likes.
     if examined.asks_login
         && let Some(found) = login_flow(cx, &examined.directory())
     {
@@ -115,31 +109,38 @@ struct Examined<'c> {
 }
 
 /// A file with its handlers.
-type Looked = (SettingsFile, Found);
+type Looked = (SettingsFile, InstalledHooks);
 
 impl Examined<'_> {
     fn add(
         &mut self,
         code: &'static str,
-        host: AgentHost,
+        host: Option<AgentHost>,
         message: impl Into<String>,
         help: Help,
     ) -> &mut HooksFinding {
-        let finding = HooksFinding { code, host: Some(host), path: None, line: None, message: message.into(), help };
-        self.findings.push(finding);
+        self.findings.push(HooksFinding { code, host, path: None, line: None, message: message.into(), help });
         self.findings.last_mut().expect("just added")
     }
 
-    fn at(&mut self, code: &'static str, place: (&SettingsFile, &FoundHandler), message: &str, help: Help) {
+    fn add_to_file(&mut self, code: &'static str, settings: &SettingsFile, message: impl Into<String>, help: Help) {
+        self.add(code, Some(settings.host), message, help).path = Some(settings.file.path.clone());
+    }
+
+    fn add_to_handler(&mut self, code: &'static str, place: (&SettingsFile, &FoundHandler), what: &str, help: Help) {
         let (settings, handler) = place;
-        let message = format!("the handler of {} {message}", handler.event);
-        let finding = self.add(code, settings.host, message, help);
+        let message = format!("the handler of {} {what}", handler.event);
+        let finding = self.add(code, Some(settings.host), message, help);
         finding.path = Some(settings.file.path.clone());
         finding.line = Some(handler.place.line);
     }
 
+    /// Where other programs are asked: hooks of the project count there as well.
     fn directory(&self) -> PathBuf {
-        project_root(self.cx).ok().or_else(|| self.cx.env.cwd.clone()).unwrap_or_else(|| "/".into())
+        match project_root(self.cx) {
+            Ok(root) => root,
+            Err(_) => self.cx.env.cwd.clone().unwrap_or_else(|| "/".into()),
+        }
     }
 
     fn host(&mut self, host: AgentHost, files: Vec<SettingsFile>) {
@@ -151,8 +152,10 @@ impl Examined<'_> {
         }
         let has_hooks = looked.iter().any(|(_, found)| found.has_hooks()) || obstacle::plugin(self.cx, host).is_some();
         self.is_installed |= has_hooks;
+        // Codex runs its hooks in a login shell, the others in the environment that they have.
         self.asks_login |= has_hooks && host == AgentHost::Codex;
         self.turned_off(host, &looked);
+        // Without hooks of flow, what an administrator forbids changes nothing.
         if has_hooks {
             self.managed(host);
         }
@@ -160,9 +163,7 @@ impl Examined<'_> {
             self.handlers(settings, found);
             if found.script == Some(Script::Other) {
                 let message = "the script was written by another version of flow";
-                let finding =
-                    self.add("other_command", host, message, Help::from("bring it up to date: ") + install(settings));
-                finding.path = Some(settings.file.path.clone());
+                self.add_to_file("other_command", settings, message, bring_up_to_date(settings));
             }
         }
         self.twice(host, &looked);
@@ -172,7 +173,7 @@ impl Examined<'_> {
     }
 
     /// What the file has, or a finding why its host does not read it.
-    fn read(&mut self, settings: &SettingsFile) -> Option<Found> {
+    fn read(&mut self, settings: &SettingsFile) -> Option<InstalledHooks> {
         let (code, line, message, help) = match settings.file.read() {
             Ok(text) => {
                 let fault = match look(settings, &text?) {
@@ -183,7 +184,7 @@ impl Examined<'_> {
                 let more = if is_whole { "; the host ignores the whole file" } else { "" };
                 let help = Help::from(format!("{}{more}", fault.help));
                 let line = Some(fault.place.line);
-                ("invalid_settings", line, settings.invalid(fault).problem().message, help)
+                ("invalid_settings", line, settings.file.invalid(fault).problem().message, help)
             }
             Err(error) => {
                 let problem = error.problem();
@@ -191,26 +192,24 @@ impl Examined<'_> {
                 ("unreadable_settings", None, problem.message, help)
             }
         };
-        let finding = self.add(code, settings.host, message, help);
+        let finding = self.add(code, Some(settings.host), message, help);
         (finding.path, finding.line) = (Some(settings.file.path.clone()), line);
         None
     }
 
-    fn nothing(&mut self) {
-        let (message, help) = ("no host has hooks of flow".to_owned(), suggest("install").into());
-        self.findings.push(HooksFinding { code: "not_installed", host: None, path: None, line: None, message, help });
-    }
-
     fn turned_off(&mut self, host: AgentHost, looked: &[Looked]) {
-        for (settings, _) in looked.iter().filter(|(_, found)| found.all_off) {
-            let message = "\"disableAllHooks\" turns all hooks off".to_owned();
-            let finding = self.add("hooks_disabled", host, message, "remove it from the settings".into());
-            finding.path = Some(settings.file.path.clone());
+        for (settings, found) in looked {
+            if found.all_off {
+                let message = "\"disableAllHooks\" turns all hooks off";
+                self.add_to_file("hooks_disabled", settings, message, "remove it from the settings".into());
+            }
         }
-        let is_off = |config: crate::codec::TomlText| config.flag(&["features", "hooks"]) == Some(false);
-        if host == AgentHost::Codex && obstacle::codex_config(self.cx).is_some_and(is_off) {
+        if host == AgentHost::Codex
+            && let Some(config) = obstacle::codex_config(self.cx)
+            && config.flag(&["features", "hooks"]) == Some(false)
+        {
             let message = "`hooks = false` in config.toml turns all hooks off";
-            self.add("hooks_disabled", host, message, "remove it from `[features]`".into());
+            self.add("hooks_disabled", Some(host), message, "remove it from `[features]`".into());
         }
     }
 
@@ -220,96 +219,105 @@ impl Examined<'_> {
             let path = Path::new(path);
             let Some(text) = text_of(self.cx, path) else { continue };
             let Some((code, message)) = managed::verdict(path, &text) else { continue };
-            let finding = self.add(code, host, message, "ask who administers this machine".into());
+            let finding = self.add(code, Some(host), message, "ask who administers this machine".into());
             finding.path = Some(path.to_owned());
         }
     }
 
-    fn handlers(&mut self, settings: &SettingsFile, found: &Found) {
-        let again = || Help::from("bring it up to date: ") + install(settings);
-        for handler in found.handlers.iter().filter(|handler| handler.call.is_some()) {
+    fn handlers(&mut self, settings: &SettingsFile, found: &InstalledHooks) {
+        for handler in &found.handlers {
+            // What its author wrote is not flow's to bring up to date.
+            let Some(call) = &handler.call else { continue };
             let here = (settings, handler);
-            if handler.call == Some(Call::SessionEnd) {
-                self.at("old_handler", here, "calls `flow session-end`, as earlier versions did", again());
+            let again = bring_up_to_date(settings);
+            if *call == Call::SessionEnd {
+                self.add_to_handler("old_handler", here, "calls `flow session-end`, as earlier versions did", again);
             } else if !handler.has_timeout(settings.host) {
-                self.at("other_timeout", here, "has another time limit than 3 seconds", again());
+                self.add_to_handler("other_timeout", here, "has another time limit than 3 seconds", again);
             } else if !handler.is_current(settings.host) {
-                self.at("other_command", here, "has a command line of another version of flow", again());
+                self.add_to_handler("other_command", here, "has a command line of another version of flow", again);
             }
+            // Codex recognises the handlers that it trusts by their position.
             if settings.host == AgentHost::Codex && handler.is_before_others {
                 let help = "put it behind the others, and trust them again".into();
                 let why = "stands before others: Codex loses its trust in those when it goes";
-                self.at("before_others", here, why, help);
+                self.add_to_handler("before_others", here, why, help);
             }
         }
         self.missing(settings, found);
     }
 
-    fn missing(&mut self, settings: &SettingsFile, found: &Found) {
-        let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
-        let events = settings.host.hooks().events.iter().map(|event| event.0);
-        let missing = events.filter(|event| !ours().any(|handler| handler.serves(event)));
-        let shown = missing.map(|event| match ours().find(|handler| handler.event == event) {
-            Some(handler) => {
-                format!("{event} (only with the matcher {:?})", handler.matcher.as_deref().unwrap_or_default())
-            }
-            None => event.to_owned(),
-        });
-        let missing: Vec<_> = shown.collect();
-        if ours().next().is_some() && !missing.is_empty() {
+    fn missing(&mut self, settings: &SettingsFile, found: &InstalledHooks) {
+        let mut missing = Vec::new();
+        for event in found.missing_events(settings.host) {
+            let partly = found.ours().find(|handler| handler.event == event);
+            missing.push(match partly {
+                Some(handler) => {
+                    format!("{event} (only with the matcher {:?})", handler.matcher.as_deref().unwrap_or_default())
+                }
+                None => event.to_owned(),
+            });
+        }
+        // A file in which flow has nothing lacks nothing: the hooks may be in another scope.
+        if found.ours().next().is_some() && !missing.is_empty() {
             let message = format!("no handler of flow for {}", missing.join(", "));
-            let help = Help::from("add it: ") + install(settings);
-            self.add("handler_missing", settings.host, message, help).path = Some(settings.file.path.clone());
+            self.add_to_file("handler_missing", settings, message, Help::from("add it: ") + install(settings));
         }
     }
 
     /// Events that flow would answer more than once.
     fn twice(&mut self, host: AgentHost, looked: &[Looked]) {
-        let every: Vec<_> = looked
-            .iter()
-            .flat_map(|(settings, found)| found.handlers.iter().map(move |handler| (settings, handler)))
-            .collect();
         let plugin = obstacle::plugin(self.cx, host);
+        // Hosts run the handlers of all scopes, so a handler of one file may meet one of another.
         let mut seen: Vec<&FoundHandler> = Vec::new();
-        for (settings, handler) in every {
-            let by_plugin = plugin.is_some() && host.hooks().events.iter().any(|event| event.0 == handler.event);
-            let other = seen.iter().find(|other| other.meets(handler));
-            if by_plugin || other.is_some() {
-                let help = keep_one(settings, handler, other.copied());
-                let other = if by_plugin { "the plugin" } else { "another handler" };
-                self.at("twice", (settings, handler), &format!("calls flow, and so does {other}"), help);
+        for (settings, found) in looked {
+            for handler in &found.handlers {
+                let by_plugin = plugin.is_some() && host.hooks().events.iter().any(|event| event.0 == handler.event);
+                let other = seen.iter().find(|other| other.meets(handler));
+                if by_plugin || other.is_some() {
+                    let help = keep_one(settings, handler, other.copied());
+                    let other = if by_plugin { "the plugin" } else { "another handler" };
+                    let what = format!("calls flow, and so does {other}");
+                    self.add_to_handler("twice", (settings, handler), &what, help);
+                }
+                seen.push(handler);
             }
-            seen.push(handler);
         }
     }
 
     fn codex(&mut self, looked: &[Looked]) {
-        let has_any = looked.iter().any(|(_, found)| !found.handlers.is_empty());
-        for (settings, found) in looked.iter().filter(|(_, found)| !found.handlers.is_empty()) {
-            if let Some(Error::HooksInConfig { path, place }) = obstacle::hooks_in_config(self.cx, settings)
-                && !found.handlers.is_empty()
-            {
-                let message = "hooks are configured here as well as in hooks.json".to_owned();
+        let mut has_any = false;
+        for (settings, found) in looked {
+            if found.handlers.is_empty() {
+                continue;
+            }
+            has_any = true;
+            if let Some(Error::HooksInConfig { path, place }) = obstacle::hooks_in_config(self.cx, settings) {
+                let message = "hooks are configured here as well as in hooks.json";
                 let help = "move them into hooks.json".into();
-                let finding = self.add("hooks_in_config", AgentHost::Codex, message, help);
+                let finding = self.add("hooks_in_config", Some(AgentHost::Codex), message, help);
                 (finding.path, finding.line) = (Some(path), Some(place.line));
             }
         }
         if !has_any && obstacle::plugin(self.cx, AgentHost::Codex).is_none() {
             return;
         }
+        // Only Codex can compute whether it trusts a hook.
         let Some(hooks) = codex_hooks(&self.directory()) else { return };
         self.asked_codex = true;
-        for hook in hooks.iter().filter(|hook| command::call(&hook.command).is_some()) {
+        for hook in hooks {
+            if command::call(&hook.command).is_none() {
+                continue;
+            }
             let trust = match hook.trust.as_str() {
                 "trusted" | "managed" if hook.is_on => continue,
-                "trusted" | "managed" => "is turned off".to_owned(),
-                "modified" => "was changed since it was trusted, so Codex skips it".to_owned(),
-                _ => "is not trusted, so Codex skips it".to_owned(),
+                "trusted" | "managed" => "is turned off",
+                "modified" => "was changed since it was trusted, so Codex skips it",
+                _ => "is not trusted, so Codex skips it",
             };
             let message = format!("the hook {} {trust}", hook.key);
             let help = rules::trust(AgentHost::Codex, SettingsScope::User);
-            self.add("not_trusted", AgentHost::Codex, message, Help::from(help));
+            self.add("not_trusted", Some(AgentHost::Codex), message, Help::from(help));
         }
     }
 
@@ -324,7 +332,7 @@ impl Examined<'_> {
         };
         let help =
             Help::from("correct PATH in the profile of the shell; Codex runs hooks and commands in a login shell");
-        self.add(code, AgentHost::Codex, message, help);
+        self.add(code, Some(AgentHost::Codex), message, help);
     }
 }
 
@@ -347,6 +355,10 @@ fn install(settings: &SettingsFile) -> crate::model::Suggestion {
     suggest("install").option("host", settings.host.as_str()).option("scope", settings.scope.as_str())
 }
 
+fn bring_up_to_date(settings: &SettingsFile) -> Help {
+    Help::from("bring it up to date: ") + install(settings)
+}
+
 /// The numbers of a version, for comparison.
 fn numbers(version: &str) -> Vec<u64> {
     let release = version.split(['-', '+']).next().unwrap_or_default();
@@ -360,8 +372,9 @@ fn last_calls(cx: &Context, hosts: HostChoice) -> Vec<LastCall> {
     let mut calls = Vec::new();
     for host in hosts.hosts_with_files(cx) {
         for event in EVENTS {
-            let at = runs::last_call(cx, host, event);
-            calls.extend(at.map(|at| LastCall { host, event: event.to_owned(), at }));
+            if let Some(at) = runs::last_call(cx, host, event) {
+                calls.push(LastCall { host, event: event.to_owned(), at });
+            }
         }
     }
     calls

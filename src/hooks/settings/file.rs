@@ -10,7 +10,7 @@ use crate::disk::{
     read_named, root_of, sweep_document,
 };
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::{Error, LEADS_OUT, Result};
+use crate::hooks::settings::error::{EditFault, Error, LEADS_OUT, Result};
 use crate::hooks::settings::host::{SettingsScope, project_root};
 use crate::model::limits;
 use crate::runs::{self, Context};
@@ -62,6 +62,7 @@ impl UserFile {
     fn followed(&self) -> Result<(PathBuf, PathBuf)> {
         let Self { disk, path, .. } = self;
         let target = match disk.look(path, Links::Refuse) {
+            // Tools that manage such files use links.
             Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(path).map_err(|errno| match errno {
                 Errno::NOENT => refused(path, "is a symlink to a file that does not exist"),
                 errno => failed(path, errno),
@@ -73,6 +74,7 @@ impl UserFile {
             NoRoot::BelowFile => refused(&target, "is below a file"),
             NoRoot::Unseen(path, errno) => failed(path, errno),
         })?;
+        // A link in a project may come from a clone.
         if let Some(within) = &self.within {
             let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
             if !root.starts_with(&within) {
@@ -99,6 +101,11 @@ impl UserFile {
         if let Ok((root, relative)) = self.followed() {
             sweep_document(&self.place(&root, &relative));
         }
+    }
+
+    /// The error for a text that cannot be edited.
+    pub(super) fn invalid(&self, EditFault { place, reason, help }: EditFault) -> Error {
+        Error::Invalid { path: self.path.clone(), place, reason, help }
     }
 
     fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {
@@ -135,10 +142,5 @@ impl SettingsFile {
         let path = self.file.path.with_file_name(name);
         let text = text_of(cx, &path)?;
         Some((path, text))
-    }
-
-    /// The error for a text that cannot be edited.
-    pub(super) fn invalid(&self, fault: crate::hooks::settings::error::EditFault) -> Error {
-        Error::Invalid { path: self.file.path.clone(), place: fault.place, reason: fault.reason, help: fault.help }
     }
 }

@@ -76,6 +76,11 @@ impl SettingsScope {
     }
 }
 
+/// The key of the hooks in a file of settings, and of the handlers in a group.
+pub(super) const HOOKS: &str = "hooks";
+/// The key of the status line, in Claude Code's settings.
+pub(super) const STATUS_LINE: &str = "statusLine";
+
 /// An event that flow answers: its name in the settings, and its name on flow's command line.
 pub(super) type Event = (&'static str, &'static str);
 
@@ -112,23 +117,29 @@ impl AgentHost {
             return true;
         }
         let Some(path) = &cx.env.path else { return false };
-        let dirs = std::env::split_paths(path).filter(|dir| dir.is_absolute());
-        let mut files = dirs.flat_map(|dir| self.programs().iter().map(move |name| dir.join(name)));
-        files.any(|file| cx.disk.is_file(&file))
+        for dir in std::env::split_paths(path) {
+            // A relative one would be another directory for each caller.
+            if dir.is_absolute() && self.programs().iter().any(|name| cx.disk.is_file(&dir.join(name))) {
+                return true;
+            }
+        }
+        false
     }
 
     fn has_file(self, cx: &Context) -> bool {
-        let paths = SettingsScope::ALL.into_iter().filter_map(|scope| self.path(cx, scope).ok()?);
-        paths.into_iter().any(|path| cx.disk.is_file(&path))
+        let is_file = |scope| matches!(self.path(cx, scope), Ok(Some(path)) if cx.disk.is_file(&path));
+        SettingsScope::ALL.into_iter().any(is_file)
     }
 
     /// The directory of the user's settings.
     pub(super) fn home(self, cx: &Context) -> Result<PathBuf> {
-        let named = cx.env.host_homes.iter().find(|(host, _)| *host == self);
-        match (named, &cx.env.home) {
-            (Some((_, dir)), _) => Ok(dir.clone()),
-            (None, Some(home)) => Ok(home.join(self.hooks().home.directory)),
-            (None, None) => Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned())),
+        // A directory that the host's own variable names counts before the usual one.
+        if let Some((_, dir)) = cx.env.host_homes.iter().find(|(host, _)| *host == self) {
+            return Ok(dir.clone());
+        }
+        match &cx.env.home {
+            Some(home) => Ok(home.join(self.hooks().home.directory)),
+            None => Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned())),
         }
     }
 
@@ -148,7 +159,8 @@ impl AgentHost {
             SettingsScope::Project => Some(self.hooks().project_file),
             SettingsScope::Local => self.hooks().local_file,
         };
-        in_project.map(|file| Ok(project_root(cx)?.join(file))).transpose()
+        let Some(file) = in_project else { return Ok(None) };
+        Ok(Some(project_root(cx)?.join(file)))
     }
 }
 

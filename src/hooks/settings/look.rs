@@ -2,17 +2,18 @@
 
 use serde_json::Value;
 
-use crate::codec::{JsonText, Place};
+use crate::codec::{JsonNode, JsonText, Place};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
-use crate::hooks::settings::edit::{self, HOOKS, STATUS_LINE};
+use crate::hooks::settings::edit;
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::SettingsFile;
+use crate::hooks::settings::host::{HOOKS, STATUS_LINE};
 use crate::hooks::settings::script::{self, Script};
 
 /// What a file of settings has of flow.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct InstalledHooks {
     pub(super) handlers: Vec<FoundHandler>,
     /// Whether flow writes the status line.
     pub(super) status_line: bool,
@@ -40,10 +41,21 @@ pub(super) struct FoundHandler {
     pub(super) place: Place,
 }
 
-impl Found {
+impl InstalledHooks {
     /// Whether flow has put anything here.
     pub(super) fn has_hooks(&self) -> bool {
         self.script.is_some() || !self.handlers.is_empty()
+    }
+
+    /// The handlers whose command lines flow or its instructions wrote.
+    pub(super) fn ours(&self) -> impl Iterator<Item = &FoundHandler> {
+        self.handlers.iter().filter(|handler| handler.call.is_some())
+    }
+
+    /// The events for which the host would not call flow every time.
+    pub(super) fn missing_events(&self, host: AgentHost) -> Vec<&'static str> {
+        let events = host.hooks().events.iter().map(|event| event.0);
+        events.filter(|event| !self.handlers.iter().any(|handler| handler.serves(event))).collect()
     }
 }
 
@@ -57,8 +69,8 @@ impl FoundHandler {
 
     /// Whether it is as this version of flow writes it.
     pub(super) fn is_current(&self, host: AgentHost) -> bool {
-        let is_wanted = |wanted: String| command::in_place_of(&self.command, &wanted) == self.command;
-        self.wanted(host).is_some_and(is_wanted) && self.has_timeout(host)
+        let Some(wanted) = self.wanted(host) else { return false };
+        command::in_place_of(&self.command, &wanted) == self.command && self.has_timeout(host)
     }
 
     /// Whether it is flow's, and answers each `event`, whatever caused it.
@@ -79,45 +91,51 @@ impl FoundHandler {
 }
 
 /// Looks into `text`.
-pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<Found, EditFault> {
+pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<InstalledHooks, EditFault> {
     let Some(written) = settings.host.handler() else {
         let script = if text.is_empty() { None } else { Some(script::judge(text)?) };
-        return Ok(Found { script, ..Found::default() });
+        return Ok(InstalledHooks { script, ..InstalledHooks::default() });
     };
     let (_, body) = edit::unmarked(settings.host, text)?;
     if edit::is_blank(body) {
-        return Ok(Found::default());
+        return Ok(InstalledHooks::default());
     }
     let json = JsonText::parse(body)?;
     edit::check(settings.host, &json)?;
     let root = json.root();
-    let mut found = Found {
+    let mut found = InstalledHooks {
         all_off: root.get("disableAllHooks").is_some_and(|node| json.value(node) == Value::Bool(true)),
         status_line: root.get(STATUS_LINE).is_some_and(|node| edit::is_our_status_line(&json, node)),
-        ..Found::default()
+        ..InstalledHooks::default()
     };
-    let is_answered = |name: &str| settings.host.hooks().events.iter().any(|event| event.0 == name);
-    let hooks = root.get(HOOKS);
-    for event in hooks.and_then(|hooks| hooks.members()).unwrap_or_default() {
+    let Some(events) = root.get(HOOKS).and_then(JsonNode::members) else { return Ok(found) };
+    for event in events {
         let all = match edit::handlers(settings.host, &json, &event.key, &event.value) {
             Ok(all) => all,
-            Err(fault) if is_answered(&event.key) => return Err(fault),
-            Err(_) => continue,
+            // What is wrong in an event that flow does not answer is its owner's.
+            Err(_) if !settings.host.hooks().events.iter().any(|(name, _)| *name == event.key) => continue,
+            Err(fault) => return Err(fault),
         };
-        let is_ours = |command: &Option<String>| {
-            command.as_deref().is_some_and(|text| command::call(text).is_some() || command::mentions_flow(text))
-        };
-        let last_other = all.iter().rposition(|handler| !is_ours(&handler.command));
-        for (at, handler) in all.iter().enumerate().filter(|(_, handler)| is_ours(&handler.command)) {
+        let first = found.handlers.len();
+        for handler in all {
+            let call = handler.call();
+            let command = handler.command.unwrap_or_default();
+            if command::call(&command).is_none() && !command::mentions_flow(&command) {
+                // Those of flow that came before this one stand before it.
+                for ours in &mut found.handlers[first..] {
+                    ours.is_before_others = true;
+                }
+                continue;
+            }
             found.handlers.push(FoundHandler {
                 event: event.key.clone(),
                 group: handler.group,
                 position: handler.position,
-                command: handler.command.clone().unwrap_or_default(),
-                call: handler.call(),
-                matcher: handler.matcher.clone(),
+                command,
+                call,
+                matcher: handler.matcher,
                 timeout: handler.node.get(written.timeout).and_then(|node| json.value(node).as_f64()),
-                is_before_others: last_other.is_some_and(|last| at < last),
+                is_before_others: false,
                 place: json.place(handler.node),
             });
         }

@@ -14,17 +14,19 @@ pub(super) fn verdict(path: &Path, text: &str) -> Option<(&'static str, &'static
         if config.flag(&["features", "hooks"]) == Some(false) {
             return Some(("hooks_disabled", "the administrator's `hooks = false` turns all hooks off"));
         }
-        let only_managed = config.flag(&["allow_managed_hooks_only"]) == Some(true);
-        return only_managed
-            .then_some(("managed_hooks", "the administrator's `allow_managed_hooks_only` turns these hooks off"));
+        if config.flag(&["allow_managed_hooks_only"]) == Some(true) {
+            return Some(("managed_hooks", "the administrator's `allow_managed_hooks_only` turns these hooks off"));
+        }
+        return None;
     }
     let settings = parse_json(text.trim_start_matches('\u{feff}')).ok()?;
-    let is_set = |key: &str| settings.get(key) == Some(&Value::Bool(true));
-    if is_set("disableAllHooks") || settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)) {
+    if settings["disableAllHooks"] == true || settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)) {
         return Some(("hooks_disabled", "the administrator's settings turn all hooks off"));
     }
-    is_set("allowManagedHooksOnly")
-        .then_some(("managed_hooks", "the administrator's \"allowManagedHooksOnly\" turns these hooks off"))
+    if settings["allowManagedHooksOnly"] == true {
+        return Some(("managed_hooks", "the administrator's \"allowManagedHooksOnly\" turns these hooks off"));
+    }
+    None
 }
 
 #[cfg(test)]

@@ -36,6 +36,6 @@ pub use setup::{
     plan as plan_setup,
 };
 pub use status::{
-    HandlerStatus, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus, SettingsStatus,
-    Trust, status,
+    HandlerStatus, HandlerTrust, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus,
+    SettingsStatus, status,
 };

@@ -17,10 +17,13 @@ pub(super) fn refuse(cx: &Context, settings: &SettingsFile) -> Result<()> {
     if let Some(plugin) = plugin(cx, settings.host) {
         return Err(Error::PluginPresent { host: settings.host, plugin });
     }
-    match settings.host {
-        AgentHost::Codex => hooks_in_config(cx, settings).map_or(Ok(()), Err),
-        _ => Ok(()),
+    // Codex reads hooks.json and config.toml, and runs the hooks of both.
+    if settings.host == AgentHost::Codex
+        && let Some(error) = hooks_in_config(cx, settings)
+    {
+        return Err(error);
     }
+    Ok(())
 }
 
 /// Hooks in `config.toml`. What Codex notes there about hooks that a person trusted is not one.
@@ -37,11 +40,7 @@ const PLUGIN: &str = "flow@flow";
 /// The plugin of flow that the host has, by its name.
 pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
     let is_on = match host {
-        // The narrowest scope that names the plugin decides.
-        AgentHost::ClaudeCode => SettingsScope::ALL.into_iter().rev().find_map(|scope| {
-            let settings = settings(cx, host, scope)?;
-            settings.get("enabledPlugins")?.get(PLUGIN).map(|on| *on != Value::Bool(false))
-        })?,
+        AgentHost::ClaudeCode => is_enabled_in_claude_code(cx),
         AgentHost::Codex => {
             let config = codex_config(cx)?;
             let is_there = config.keys(&["plugins"]).iter().any(|name| name == PLUGIN);
@@ -49,7 +48,19 @@ pub(super) fn plugin(cx: &Context, host: AgentHost) -> Option<String> {
         }
         _ => false,
     };
-    is_on.then(|| PLUGIN.to_owned())
+    if is_on { Some(PLUGIN.to_owned()) } else { None }
+}
+
+fn is_enabled_in_claude_code(cx: &Context) -> bool {
+    // The narrowest scope that names the plugin decides.
+    for scope in SettingsScope::ALL.into_iter().rev() {
+        let Some(settings) = settings(cx, AgentHost::ClaudeCode, scope) else { continue };
+        if let Some(on) = settings["enabledPlugins"].get(PLUGIN) {
+            // An array of texts turns it on as well.
+            return *on != Value::Bool(false);
+        }
+    }
+    false
 }
 
 /// The user's configuration of Codex.

@@ -101,7 +101,7 @@ pub fn skill(cx: &Context, request: &HooksSkillRequest) -> Result<HooksFilesRepo
         Some(dir) => absolute(cx, dir)?,
         None => project_root(cx)?,
     };
-    let files: Vec<_> = SKILL_DIRECTORIES.into_iter().flat_map(skills_in).collect();
+    let files = SKILL_DIRECTORIES.map(skills_in).concat();
     write(cx, dir, &files, request.replace, Vec::new())
 }
 
@@ -128,12 +128,13 @@ fn within(cx: &Context, dir: &Path) -> Result<Option<PathBuf>> {
     let root = project_root(cx)?;
     let real = cx.disk.canonical(&root).unwrap_or_else(|_| root.clone());
     let is_inside = |dir: &Path| dir.starts_with(&root) || dir.starts_with(&real);
-    if is_inside(dir) {
-        return Ok(Some(root));
+    let mut inside = is_inside(dir);
+    if !inside {
+        // The part of the path that exists, without links.
+        let there = dir.ancestors().find_map(|dir| cx.disk.canonical(dir).ok());
+        inside = there.is_some_and(|there| is_inside(&there));
     }
-    // The part of the path that exists, without links.
-    let there = dir.ancestors().find_map(|dir| cx.disk.canonical(dir).ok());
-    Ok(there.filter(|there| is_inside(there)).map(|_| root))
+    Ok(if inside { Some(root) } else { None })
 }
 
 /// Looks at every file before it writes any.
@@ -148,18 +149,25 @@ fn write(
     let mut planned = Vec::new();
     for (path, text) in files {
         let file = UserFile::at(cx, dir.join(path), within.clone())?;
-        let outcome = judge(&file, file.read()?.as_deref(), text, replace)?;
+        let outcome = outcome(&file, file.read()?.as_deref(), text, replace)?;
         planned.push((file, text, WrittenFile { path: path.clone(), outcome }));
     }
-    for (file, text, written) in &planned {
+    let mut files = Vec::new();
+    for (file, text, written) in planned {
         if written.outcome != ChangeOutcome::Unchanged {
-            file.edit(&mut |old| judge(file, old, text, replace).map(|_| Some((*text).clone())))?;
+            // Judged again under the lock: someone may have written there since.
+            file.edit(&mut |old| {
+                outcome(&file, old, text, replace)?;
+                Ok(Some(text.clone()))
+            })?;
         }
+        files.push(written);
     }
-    Ok(HooksFilesReport { dir, files: planned.into_iter().map(|(.., written)| written).collect(), next })
+    Ok(HooksFilesReport { dir, files, next })
 }
 
-fn judge(file: &UserFile, old: Option<&str>, text: &str, replace: bool) -> Result<ChangeOutcome> {
+/// What becomes of the file, whose text is `old`, when `text` is written there.
+fn outcome(file: &UserFile, old: Option<&str>, text: &str, replace: bool) -> Result<ChangeOutcome> {
     match old {
         None => Ok(ChangeOutcome::Created),
         Some(old) if old == text => Ok(ChangeOutcome::Unchanged),

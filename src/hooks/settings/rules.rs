@@ -52,12 +52,15 @@ pub(super) fn trust(host: AgentHost, scope: SettingsScope) -> String {
 pub(super) fn allow(host: AgentHost) -> Vec<String> {
     match host.hooks().rules {
         Rules::List(_) => {
-            let verbs = HARMLESS.iter().map(|verb| format!("Bash(flow {verb}:*)"));
-            verbs.chain(RESUME.map(|command| format!("Bash({command})"))).collect()
+            let mut rules = HARMLESS.map(|verb| format!("Bash(flow {verb}:*)")).to_vec();
+            // Whole commands: `--take-over` takes a run from another session.
+            rules.extend(RESUME.map(|command| format!("Bash({command})")));
+            rules
         }
         // A rule about a beginning cannot leave out an option.
         Rules::Beginnings(_) => {
-            let verbs: Vec<_> = HARMLESS.into_iter().chain(["resume"]).collect();
+            let mut verbs = HARMLESS.to_vec();
+            verbs.push("resume");
             vec![format!("prefix_rule(pattern = [\"flow\", {verbs:?}], decision = \"allow\")")]
         }
         Rules::Unknown => Vec::new(),

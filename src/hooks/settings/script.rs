@@ -27,15 +27,18 @@ pub(super) fn judge(found: &str) -> Result<Script, EditFault> {
     if found == text() {
         return Ok(Script::Current);
     }
-    let is_flows = found.strip_prefix(MARK).and_then(|rest| rest.split_once('\n'));
-    match is_flows {
-        Some((sum, rest)) if sum == digest(rest.as_bytes()) => Ok(Script::Other),
-        _ => Err(EditFault {
-            place: Place { line: 1, column: 1 },
-            reason: "this is not what flow wrote: someone has edited it, or it is another's".to_owned(),
-            help: EDITED,
-        }),
+    // A text that still has the digest in its first line was written by flow, and edited by no one since.
+    if let Some(rest) = found.strip_prefix(MARK)
+        && let Some((sum, script)) = rest.split_once('\n')
+        && sum == digest(script.as_bytes())
+    {
+        return Ok(Script::Other);
     }
+    Err(EditFault {
+        place: Place { line: 1, column: 1 },
+        reason: "this is not what flow wrote: someone has edited it, or it is another's".to_owned(),
+        help: EDITED,
+    })
 }
 
 /// What to do about a script that someone has edited.

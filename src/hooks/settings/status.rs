@@ -11,10 +11,10 @@ use crate::hooks::settings::command::Call;
 use crate::hooks::settings::error::Result;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
-use crate::hooks::settings::look::{Found, FoundHandler, look};
+use crate::hooks::settings::look::{FoundHandler, InstalledHooks, look};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::script::Script;
-use crate::host as hosts;
+use crate::host::Trust;
 use crate::model::Explain;
 use crate::runs::Context;
 
@@ -97,7 +97,7 @@ pub struct HandlerStatus {
     /// Whose command line it is.
     pub version: HandlerVersion,
     /// Whether the host runs it.
-    pub trust: Trust,
+    pub trust: HandlerTrust,
 }
 
 /// Whose command line a handler has.
@@ -115,7 +115,8 @@ pub enum HandlerVersion {
 /// Whether a host trusts a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Trust {
+#[schemars(rename = "Trust")]
+pub enum HandlerTrust {
     /// The host does not ask.
     NotNeeded,
     /// The host noted that a person trusts a handler at this position. Whether it is this one, `flow hooks doctor` asks it.
@@ -136,8 +137,9 @@ pub fn status(cx: &Context, request: &HooksStatusRequest) -> Result<HooksStatusR
         report.files.push(of_file(settings, config.as_ref()));
     }
     for host in hosts {
-        let plugin = obstacle::plugin(cx, host);
-        report.plugins.extend(plugin.map(|plugin| PluginStatus { host, plugin }));
+        if let Some(plugin) = obstacle::plugin(cx, host) {
+            report.plugins.push(PluginStatus { host, plugin });
+        }
     }
     Ok(report)
 }
@@ -149,38 +151,50 @@ pub(super) fn all(cx: &Context, hosts: &[AgentHost], scope: Option<SettingsScope
     }
     let mut found = files(cx, hosts, SettingsScope::User)?;
     found.extend(files(cx, hosts, SettingsScope::Project)?);
-    let local: Vec<_> = hosts.iter().copied().filter(|host| host.hooks().local_file.is_some()).collect();
+    // Only some hosts have such a file, and asking for it alone is an error.
+    let mut local = hosts.to_vec();
+    local.retain(|host| host.hooks().local_file.is_some());
     found.extend(files(cx, &local, SettingsScope::Local)?);
     found.sort_by_key(|file| (file.host, file.scope));
     Ok(found)
 }
 
 fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus {
-    let (found, problem) = match settings.file.read().map(|text| look(settings, &text.unwrap_or_default())) {
-        Ok(Ok(found)) => (found, None),
-        Ok(Err(fault)) => (Found::default(), Some(format!("{}: {}", fault.place, fault.reason))),
-        Err(error) => (Found::default(), Some(error.problem().message)),
+    let (found, problem) = match settings.file.read() {
+        Err(error) => (InstalledHooks::default(), Some(error.problem().message)),
+        Ok(text) => match look(settings, &text.unwrap_or_default()) {
+            Ok(found) => (found, None),
+            Err(fault) => (InstalledHooks::default(), Some(format!("{}: {}", fault.place, fault.reason))),
+        },
     };
     let (host, scope) = (settings.host, settings.scope);
-    let ours = || found.handlers.iter().filter(|handler| handler.call.is_some());
-    let has = |event: &str| ours().any(|handler| handler.serves(event));
-    let missing: Vec<_> = host.hooks().events.iter().map(|event| event.0).filter(|event| !has(event)).collect();
-    let installed = match (&problem, found.script, ours().next()) {
+    let mut missing = found.missing_events(host);
+    let is_whole = missing.is_empty() && found.ours().all(|handler| handler.is_current(host));
+    let installed = match (&problem, found.script, found.ours().next()) {
         (Some(_), ..) => Installed::Unknown,
         (None, Some(Script::Current), _) => Installed::Yes,
         (None, Some(Script::Other), _) => Installed::Partly,
         (None, None, None) => Installed::No,
-        _ if missing.is_empty() && ours().all(|handler| handler.is_current(host)) => Installed::Yes,
-        _ => Installed::Partly,
+        (None, None, Some(_)) => {
+            if is_whole {
+                Installed::Yes
+            } else {
+                Installed::Partly
+            }
+        }
     };
+    // Where nothing is installed, no event counts as missing.
+    if installed != Installed::Partly {
+        missing.clear();
+    }
     SettingsStatus {
         host,
         scope,
         path: settings.file.path.clone(),
         installed,
         problem,
-        continues: ours().any(|handler| handler.call == Some(Call::Hook { continues: true })),
-        missing: if installed == Installed::Partly { missing.into_iter().map(str::to_owned).collect() } else { vec![] },
+        continues: found.handlers.iter().any(|handler| handler.call == Some(Call::Hook { continues: true })),
+        missing: missing.into_iter().map(str::to_owned).collect(),
         status_line: found.status_line,
         handlers: found.handlers.iter().map(|handler| shown(settings, handler, config)).collect(),
     }
@@ -198,21 +212,22 @@ fn shown(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlTe
             Some(_) => HandlerVersion::Other,
         },
         trust: match settings.host.hooks().trust {
-            hosts::Trust::Folder(_) => Trust::NotNeeded,
-            hosts::Trust::Hook if is_noted(settings, handler, config) => Trust::Noted,
-            hosts::Trust::Hook => Trust::NotNoted,
+            Trust::Folder(_) => HandlerTrust::NotNeeded,
+            Trust::Hook if is_noted(settings, handler, config) => HandlerTrust::Noted,
+            Trust::Hook => HandlerTrust::NotNoted,
         },
     }
 }
 
 /// Whether Codex has a note of trust for a handler at this position.
 fn is_noted(settings: &SettingsFile, handler: &FoundHandler, config: Option<&TomlText>) -> bool {
-    let key = trust_key(settings, handler);
-    config.is_some_and(|config| !config.keys(&["hooks", "state", &key]).is_empty())
+    let Some(config) = config else { return false };
+    !config.keys(&["hooks", "state", &trust_key(settings, handler)]).is_empty()
 }
 
 /// The name under which Codex notes its trust in a handler.
-pub(super) fn trust_key(settings: &SettingsFile, handler: &FoundHandler) -> String {
+fn trust_key(settings: &SettingsFile, handler: &FoundHandler) -> String {
+    // Codex writes events in its settings as `SessionStart`, and in its notes as `session_start`.
     let mut event = String::new();
     for c in handler.event.chars() {
         if c.is_ascii_uppercase() && !event.is_empty() {

@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::codec::{JsonNode, JsonText};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::HOOKS;
+use crate::hooks::settings::host::{HOOKS, STATUS_LINE};
 
 /// What a host takes.
-struct Taken {
+struct AcceptedSettings {
     /// Types of keys, those of an object within the settings behind it.
-    keys: &'static [(&'static [&'static str], Kind)],
+    keys: &'static [(&'static [&'static str], ValueType)],
     /// The events in which something wrong counts for the whole file.
     events: &'static [&'static str],
     /// Whether such an event may be null.
     has_null_events: bool,
     /// Whether an entry of an event must have `hooks`.
     needs_hooks: bool,
-    matcher: Kind,
+    matcher: ValueType,
     /// The kinds of handlers, and what each must have.
     handlers: &'static [(&'static str, &'static [&'static str])],
     /// Types of other keys of a handler.
-    of_handler: &'static [(&'static str, Kind)],
+    of_handler: &'static [(&'static str, ValueType)],
 }
 
 /// Claude Code puts everything out of effect rather than to miss a handler that may forbid something.
-const CLAUDE: Taken = Taken {
+const CLAUDE: AcceptedSettings = AcceptedSettings {
     keys: KEYS,
     events: &["PreToolUse", "PermissionRequest"],
     has_null_events: true,
@@ -53,7 +53,7 @@ const CLAUDE: Taken = Taken {
     ],
 };
 
-const CODEX: Taken = Taken {
+const CODEX: AcceptedSettings = AcceptedSettings {
     keys: &[(&["description"], MaybeText)],
     events: &[
         "SessionStart",
@@ -83,7 +83,7 @@ const CODEX: Taken = Taken {
 
 /// The type that a value must have.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum ValueType {
     Text,
     MaybeText,
     Flag,
@@ -97,10 +97,10 @@ enum Kind {
     Object,
 }
 
-use Kind::{Count, Flag, List, MaybeCount, MaybeText, Object, Seconds, Text, Texts};
+use ValueType::{Count, Flag, List, MaybeCount, MaybeText, Object, Seconds, Text, Texts};
 
 /// The keys, those of an object within the settings behind it.
-const KEYS: &[(&[&str], Kind)] = &[
+const KEYS: &[(&[&str], ValueType)] = &[
     (&["$schema"], Text),
     (&["agent"], Text),
     (&["allowManagedHooksOnly"], Flag),
@@ -172,63 +172,62 @@ const KEYS: &[(&[&str], Kind)] = &[
 
 /// The first value for which the host ignores the whole file, and what is wrong with it.
 pub(super) fn fault<'n>(host: AgentHost, json: &'n JsonText<'_>) -> Option<(&'n JsonNode, String)> {
-    let taken = match host {
+    let accepted = match host {
         AgentHost::ClaudeCode => &CLAUDE,
         AgentHost::Codex => &CODEX,
+        // What the others do with such a file was not tried.
         _ => return None,
     };
-    let judge = Judge { json, taken };
+    let check = Check { json, accepted };
     let root = json.root();
-    for (path, kind) in taken.keys {
+    for (path, kind) in accepted.keys {
         let Some(node) = path.iter().try_fold(root, |node, key| node.get(key)) else { continue };
-        if let Some(wrong) = judge.of_kind(node, *kind) {
+        if let Some(wrong) = check.type_fault(node, *kind) {
             return Some((node, format!("{:?} {wrong}", path.join("."))));
         }
     }
-    judge.events(root).or_else(|| judge.status_line(root)).or_else(|| judge.plugins(root))
+    check.events(root).or_else(|| check.status_line(root)).or_else(|| check.plugins(root))
 }
 
-struct Judge<'j, 't> {
+struct Check<'j, 't> {
     json: &'j JsonText<'t>,
-    taken: &'static Taken,
+    accepted: &'static AcceptedSettings,
 }
 
-type Found<'n> = Option<(&'n JsonNode, String)>;
+/// A value that puts the file out of effect, and what is wrong with it.
+type WrongValue<'n> = Option<(&'n JsonNode, String)>;
 
-impl Judge<'_, '_> {
-    /// What is wrong with a value that must be of this kind.
-    fn of_kind(&self, node: &JsonNode, kind: Kind) -> Option<&'static str> {
+impl Check<'_, '_> {
+    /// What is wrong with a value that must have this type.
+    fn type_fault(&self, node: &JsonNode, wanted: ValueType) -> Option<&'static str> {
         let value = self.json.value(node);
-        let is_texts = || value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
-        let (is_right, wrong) = match kind {
+        let (is_right, wrong) = match wanted {
             Text => (value.is_string(), "is not a text"),
             MaybeText => (value.is_string() || value.is_null(), "is not a text"),
             Flag => (value.is_boolean(), "is not true or false"),
-            Count => (value.as_u64().is_some_and(|count| count > 0), "is not a whole number from 1 on"),
+            Count => (value.is_u64() && value != 0, "is not a whole number from 1 on"),
             MaybeCount => (value.is_u64() || value.is_null(), "is not a whole number from 0 on"),
-            Seconds => (value.as_f64().is_some_and(|seconds| seconds > 0.0), "is not a number above 0"),
+            Seconds => (matches!(value.as_f64(), Some(seconds) if seconds > 0.0), "is not a number above 0"),
             List => (value.is_array(), "is not an array"),
-            Texts => (is_texts(), "is not an array of texts"),
+            Texts => (is_texts(&value), "is not an array of texts"),
             Object => (value.is_object(), "is not an object"),
         };
-        (!is_right).then_some(wrong)
+        if is_right { None } else { Some(wrong) }
     }
 
-    fn status_line<'n>(&self, root: &'n JsonNode) -> Found<'n> {
-        let line = root.get("statusLine")?;
-        let is = |key: &str, wanted: &dyn Fn(&Value) -> bool| {
-            line.get(key).is_some_and(|node| wanted(&self.json.value(node)))
-        };
-        if is("type", &|value| value == "command") && is("command", &Value::is_string) {
+    fn status_line<'n>(&self, root: &'n JsonNode) -> WrongValue<'n> {
+        let line = root.get(STATUS_LINE)?;
+        let value = self.json.value(line);
+        if value["type"] == "command" && value["command"].is_string() {
             return None;
         }
         Some((line, "\"statusLine\" has not the type \"command\" and a command".to_owned()))
     }
 
-    fn plugins<'n>(&self, root: &'n JsonNode) -> Found<'n> {
+    fn plugins<'n>(&self, root: &'n JsonNode) -> WrongValue<'n> {
         for plugin in root.get("enabledPlugins")?.members().unwrap_or_default() {
             let value = self.json.value(&plugin.value);
-            if !value.is_boolean() && self.of_kind(&plugin.value, Texts).is_some() {
+            if !value.is_boolean() && !is_texts(&value) {
                 let wrong = format!("the plugin {:?} is not true, false or an array of texts", plugin.key);
                 return Some((&plugin.value, wrong));
             }
@@ -236,10 +235,13 @@ impl Judge<'_, '_> {
         None
     }
 
-    fn events<'n>(&self, root: &'n JsonNode) -> Found<'n> {
+    fn events<'n>(&self, root: &'n JsonNode) -> WrongValue<'n> {
         for event in root.get(HOOKS)?.members().unwrap_or_default() {
-            let is_null = self.json.value(&event.value).is_null();
-            if !self.taken.events.contains(&event.key.as_str()) || (is_null && self.taken.has_null_events) {
+            // In other events the host only skips what is wrong.
+            if !self.accepted.events.contains(&event.key.as_str()) {
+                continue;
+            }
+            if self.accepted.has_null_events && self.json.value(&event.value).is_null() {
                 continue;
             }
             let Some(entries) = event.value.items() else {
@@ -254,12 +256,12 @@ impl Judge<'_, '_> {
         None
     }
 
-    fn entry<'n>(&self, entry: &'n JsonNode) -> Found<'n> {
-        if entry.members().is_none() || (self.taken.needs_hooks && entry.get(HOOKS).is_none()) {
+    fn entry<'n>(&self, entry: &'n JsonNode) -> WrongValue<'n> {
+        if entry.members().is_none() || (self.accepted.needs_hooks && entry.get(HOOKS).is_none()) {
             return Some((entry, "an item has no \"hooks\"".to_owned()));
         }
         if let Some(matcher) = entry.get("matcher")
-            && self.of_kind(matcher, self.taken.matcher).is_some()
+            && self.type_fault(matcher, self.accepted.matcher).is_some()
         {
             return Some((matcher, "the matcher is not a text".to_owned()));
         }
@@ -268,26 +270,31 @@ impl Judge<'_, '_> {
         handlers.iter().find_map(|handler| self.handler(&handler.value))
     }
 
-    fn handler<'n>(&self, handler: &'n JsonNode) -> Found<'n> {
+    fn handler<'n>(&self, handler: &'n JsonNode) -> WrongValue<'n> {
         if handler.members().is_none() {
             return Some((handler, "a handler is not an object".to_owned()));
         }
-        let kind = handler.get("type").map(|node| self.json.value(node)).unwrap_or_default();
-        let Some((kind, needed)) = self.taken.handlers.iter().find(|(name, _)| kind == *name) else {
-            let kinds: Vec<_> = self.taken.handlers.iter().map(|(name, _)| *name).collect();
+        let value = self.json.value(handler);
+        let kind = &value["type"];
+        let Some((kind, needed)) = self.accepted.handlers.iter().find(|(name, _)| kind == *name) else {
+            let kinds: Vec<_> = self.accepted.handlers.iter().map(|(name, _)| *name).collect();
             return Some((handler, format!("a handler has none of the types {}", kinds.join(", "))));
         };
         for key in *needed {
-            if handler.get(key).is_none_or(|node| self.of_kind(node, Text).is_some()) {
+            if !value[key].is_string() {
                 return Some((handler, format!("a handler of the type {kind:?} has no text {key:?}")));
             }
         }
-        for (key, kind) in self.taken.of_handler {
+        for (key, wanted) in self.accepted.of_handler {
             let Some(node) = handler.get(key) else { continue };
-            if let Some(wrong) = self.of_kind(node, *kind) {
+            if let Some(wrong) = self.type_fault(node, *wanted) {
                 return Some((node, format!("{key:?} of a handler {wrong}")));
             }
         }
         None
     }
+}
+
+fn is_texts(value: &Value) -> bool {
+    matches!(value, Value::Array(items) if items.iter().all(Value::is_string))
 }

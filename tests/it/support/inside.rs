@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowrun::disk::{Disk, Os};
-use flowrun::hooks::{Call, Given, hook};
+use flowrun::hooks::{Call, HostInput, hook};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{Explain as _, SessionId};
 use flowrun::modes::ModesObserver;
@@ -74,7 +74,7 @@ impl Sandbox {
         };
         let cx = self.context(&self.root(), disk, env, options).observed_by(Arc::new(ModesObserver));
         let call = Call { host, event, may_go_on: true };
-        let given = Given::Text(payload.to_string());
+        let given = HostInput::Text(payload.to_string());
         match catch_unwind(AssertUnwindSafe(|| hook(&cx, call, &given))) {
             Ok(answer) => Some(answer),
             Err(died) if died.is::<Died>() => None,

@@ -26,6 +26,7 @@ pub fn carry_out(cx: &Context, plan: SetupPlan) -> Result<SetupReport> {
             write(change)?;
         }
         remove_directories(cx, &changes, &note.directories);
+        // A `.flow` with runs in it stays, and is not reported as removed.
         if report.flow.is_some() && !runs::remove_unused(cx)? {
             report.flow = None;
         }
@@ -63,17 +64,23 @@ fn write(change: &Change) -> Result<()> {
 
 /// The directories on the way to `file` that do not exist.
 fn missing_directories(cx: &Context, file: &Path) -> Vec<PathBuf> {
-    let is_missing = |dir: &&Path| cx.disk.look(dir, Links::Follow).is_err();
-    file.ancestors().skip(1).take_while(is_missing).map(Path::to_owned).collect()
+    let missing = file.ancestors().skip(1).take_while(|directory| cx.disk.look(directory, Links::Follow).is_err());
+    missing.map(Path::to_owned).collect()
 }
 
 /// Removes the directories that setups made, and those of flow's skills, if nothing is in them.
 fn remove_directories(cx: &Context, changes: &[Change], made: &BTreeSet<PathBuf>) {
     let mut directories = made.clone();
-    let removed = changes.iter().filter(|change| change.new.is_none());
-    let parents = removed.filter_map(|change| change.file.path.parent());
-    let is_of_skill = |dir: &&Path| dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with("flow-"));
-    directories.extend(parents.filter(is_of_skill).map(Path::to_owned));
+    for change in changes {
+        // Without the note, as in a clone, the directories of skills show by their names.
+        if change.new.is_none()
+            && let Some(directory) = change.file.path.parent()
+            && let Some(name) = directory.file_name()
+            && name.to_string_lossy().starts_with("flow-")
+        {
+            directories.insert(directory.to_owned());
+        }
+    }
     // The inner ones first.
     for directory in directories.iter().rev() {
         let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { continue };
@@ -88,6 +95,7 @@ fn remove_directories(cx: &Context, changes: &[Change], made: &BTreeSet<PathBuf>
 fn findings(cx: &Context, report: &SetupReport) -> Result<Vec<HooksFinding>> {
     let mut findings: Vec<HooksFinding> = Vec::new();
     for host in &report.hosts {
+        // What concerns all hosts is found with each of them.
         for finding in doctor(cx, &HooksDoctorRequest { host: HostChoice::One(*host) })?.findings {
             if !findings.contains(&finding) {
                 findings.push(finding);

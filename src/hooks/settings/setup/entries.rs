@@ -27,7 +27,7 @@ pub(super) enum EntryList {
 
 /// A text with entries, or without them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct EntryChange {
     /// The text; `None` for no file.
     pub(super) text: Option<String>,
     /// The keys or items that were added or taken out.
@@ -36,26 +36,23 @@ pub(super) struct Changed {
     pub(super) is_taken: bool,
 }
 
-impl Changed {
+impl EntryChange {
     /// A text as it was.
-    pub(super) fn not(text: Option<&str>) -> Self {
+    pub(super) fn none(text: Option<&str>) -> Self {
         Self { text: text.map(str::to_owned), entries: Vec::new(), is_taken: false }
     }
 }
 
 impl Entries {
     /// `text` with these entries behind those that are there. What is there already stays as it is.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<Changed, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EntryChange, EditFault> {
         let (mark, body) = unmarked(self.host, text.unwrap_or_default())?;
         if is_blank(body) {
             // As for hooks: a file that was there and blank gets no line break at its end.
             let end = if text.is_some() { "" } else { "\n" };
-            let whole = self.nested(0, &self.names());
-            return Ok(Changed {
-                text: Some(format!("{mark}{body}{whole:#}{end}")),
-                entries: self.names(),
-                is_taken: false,
-            });
+            let names = self.names();
+            let text = Some(format!("{mark}{body}{:#}{end}", self.nested(0, &names)));
+            return Ok(EntryChange { text, entries: names, is_taken: false });
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
@@ -67,41 +64,44 @@ impl Entries {
                 let names = self.names();
                 json.append(node, &layout, &[(key, self.nested(depth + 1, &names))]);
                 let text = Some(format!("{mark}{}", json.finish()));
-                return Ok(Changed { text, entries: names, is_taken: false });
+                return Ok(EntryChange { text, entries: names, is_taken: false });
             };
             node = inner;
             layout = json.layout(node, &layout);
         }
+        // What a person wrote there already is not put in, so `--undo` leaves it.
         let missing = self.missing(&json, node)?;
         let entries: Vec<_> = missing.iter().map(|name| (name.as_str(), self.value(name))).collect();
         let is_taken = self.is_taken(&json, node);
         if !entries.is_empty() {
             json.append(node, &layout, &entries);
         }
-        Ok(Changed { text: Some(format!("{mark}{}", json.finish())), entries: missing, is_taken })
+        Ok(EntryChange { text: Some(format!("{mark}{}", json.finish())), entries: missing, is_taken })
     }
 
     /// `text` without these entries; only without those that `known` names, if it is given.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Changed, EditFault> {
-        let Some(whole) = text else { return Ok(Changed::not(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EntryChange, EditFault> {
+        let Some(whole) = text else { return Ok(EntryChange::none(None)) };
         let (mark, body) = unmarked(self.host, whole)?;
         if is_blank(body) {
-            return Ok(Changed::not(text));
+            return Ok(EntryChange::none(text));
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
-        let mut nodes = vec![&root];
+        let mut outer = Vec::new();
+        let mut node = &root;
         for key in self.path {
-            let Some(inner) = nodes.last().and_then(|node| node.get(key)) else { return Ok(Changed::not(text)) };
-            nodes.push(inner);
+            let Some(inner) = node.get(key) else { return Ok(EntryChange::none(text)) };
+            outer.push((node, key));
+            node = inner;
         }
-        let gone = self.present(&json, nodes[self.path.len()], known);
-        if gone.is_empty() {
-            return Ok(Changed::not(text));
+        let (places, entries) = self.present(&json, node, known);
+        if places.is_empty() {
+            return Ok(EntryChange::none(text));
         }
-        let places: Vec<usize> = gone.iter().map(|(at, _)| *at).collect();
-        let mut rest = json.take_out(nodes[self.path.len()], |at| places.contains(&at));
-        for (node, key) in nodes.iter().zip(self.path).rev() {
+        let mut rest = json.take_out(node, |at| places.contains(&at));
+        // What was made for these entries goes with them, the inner objects first.
+        for (node, key) in outer.into_iter().rev() {
             if rest == Rest::Stays {
                 break;
             }
@@ -112,7 +112,7 @@ impl Entries {
             Rest::Stays => Some(format!("{mark}{}", json.finish())),
             Rest::Nothing => without_root(mark, json),
         };
-        Ok(Changed { text, entries: gone.into_iter().map(|(_, name)| name).collect(), is_taken: false })
+        Ok(EntryChange { text, entries, is_taken: false })
     }
 
     /// The keys or items.
@@ -154,7 +154,9 @@ impl Entries {
                     return Err(self.wrong(json, node, self.path.len(), "is not an array"));
                 };
                 let there: Vec<Value> = there.iter().map(|item| json.value(&item.value)).collect();
-                Ok(items.iter().filter(|item| !there.contains(&Value::from(item.as_str()))).cloned().collect())
+                let mut missing = items.clone();
+                missing.retain(|item| !there.contains(&Value::from(item.as_str())));
+                Ok(missing)
             }
         }
     }
@@ -166,27 +168,29 @@ impl Entries {
         }
     }
 
-    /// Where the entries are in `node`, as flow writes them. Of equal items, flow's is the last one.
-    fn present(&self, json: &JsonText<'_>, node: &JsonNode, known: Option<&[String]>) -> Vec<(usize, String)> {
-        let mut found = Vec::new();
+    /// Where the entries are in `node`, as flow writes them, and their names. Of equal items, flow's is the last one.
+    fn present(&self, json: &JsonText<'_>, node: &JsonNode, known: Option<&[String]>) -> (Vec<usize>, Vec<String>) {
+        let (mut places, mut names) = (Vec::new(), Vec::new());
+        // An item of an array has an empty key.
+        let (entries, key) = match &self.entries {
+            EntryList::Member(key, _) => (node.members(), *key),
+            EntryList::Items(_) => (node.items(), ""),
+        };
+        let entries = entries.unwrap_or_default();
         for name in self.names() {
-            if known.is_some_and(|known| !known.contains(&name)) {
+            // What was there before flow came was not noted, and stays.
+            if let Some(known) = known
+                && !known.contains(&name)
+            {
                 continue;
             }
             let value = self.value(&name);
-            let place = match &self.entries {
-                EntryList::Member(key, _) => node
-                    .members()
-                    .unwrap_or_default()
-                    .iter()
-                    .rposition(|member| member.key == *key && json.value(&member.value) == value),
-                EntryList::Items(_) => {
-                    node.items().unwrap_or_default().iter().rposition(|item| json.value(&item.value) == value)
-                }
-            };
-            found.extend(place.map(|at| (at, name)));
+            if let Some(at) = entries.iter().rposition(|entry| entry.key == key && json.value(&entry.value) == value) {
+                places.push(at);
+                names.push(name);
+            }
         }
-        found
+        (places, names)
     }
 
     fn check_object(&self, json: &JsonText<'_>, node: &JsonNode, depth: usize) -> Result<(), EditFault> {

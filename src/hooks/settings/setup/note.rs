@@ -30,10 +30,10 @@ pub(super) struct SetupNote {
 impl SetupNote {
     /// The note about `place`; an empty one if there is none.
     pub(super) fn read(cx: &Context, place: &Path) -> Self {
-        let note: Option<Self> = UserNote::about("setup", place).read(cx);
-        match note.filter(|note| note.place == place) {
-            Some(note) => Self { was_there: true, ..note },
-            None => Self { place: place.to_owned(), ..Self::default() },
+        match UserNote::about("setup", place).read::<Self>(cx) {
+            // The name of its file has only a digest of the place.
+            Some(note) if note.place == place => Self { was_there: true, ..note },
+            _ => Self { place: place.to_owned(), ..Self::default() },
         }
     }
 
@@ -49,6 +49,9 @@ impl SetupNote {
 
     /// The entries that were put into `file`; `None` if there is no note that would tell.
     pub(super) fn entries_in(&self, file: &Path) -> Option<Vec<String>> {
-        self.was_there.then(|| self.entries.get(file).into_iter().flatten().cloned().collect())
+        if !self.was_there {
+            return None;
+        }
+        Some(self.entries.get(file).into_iter().flatten().cloned().collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::Result;
@@ -10,7 +10,7 @@ use crate::hooks::settings::host::{SettingsScope, project_root};
 use crate::hooks::settings::plugin::skills_in;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::entries::{Entries, EntryList};
-use crate::hooks::settings::setup::piece::{Content, Piece, SetupPart};
+use crate::hooks::settings::setup::piece::{Piece, PieceContent, SetupPart};
 use crate::runs::{self, Context};
 
 /// The key of flow's server among those of a host.
@@ -22,8 +22,7 @@ pub(super) fn pieces(cx: &Context, host: AgentHost, scope: SettingsScope) -> Res
     let directory = host.directory(cx, scope)?;
     let mut pieces = Vec::new();
     if let Some(file) = host.path(cx, scope)? {
-        let content = Content::Handlers(host);
-        pieces.push((file, Piece { part: SetupPart::Hooks, content }));
+        pieces.push((file, Piece { part: SetupPart::Hooks, content: PieceContent::Handlers(host) }));
     }
     let (file, content) = server(host, scope, &top, &directory);
     pieces.push((file, Piece { part: SetupPart::Tools, content }));
@@ -31,18 +30,18 @@ pub(super) fn pieces(cx: &Context, host: AgentHost, scope: SettingsScope) -> Res
     match host {
         AgentHost::ClaudeCode => {
             let path = &["permissions", "allow"];
-            let content = Content::Entries(Entries { host, path, entries: EntryList::Items(rules) });
+            let content = PieceContent::Entries(Entries { host, path, entries: EntryList::Items(rules) });
             pieces.push((directory.join("settings.json"), Piece { part: SetupPart::Permissions, content }));
         }
         AgentHost::Codex => {
-            let content = Content::File(format!("{}\n", rules.join("\n")));
+            let content = PieceContent::File(format!("{}\n", rules.join("\n")));
             pieces.push((directory.join("rules/flow.rules"), Piece { part: SetupPart::Permissions, content }));
         }
         // Their rules were not looked at yet.
         _ => {}
     }
     for (path, text) in skills_in(&skills(host, scope, &top, &directory).to_string_lossy()) {
-        pieces.push((path, Piece { part: SetupPart::Skills, content: Content::File(text) }));
+        pieces.push((path, Piece { part: SetupPart::Skills, content: PieceContent::File(text) }));
     }
     Ok(pieces)
 }
@@ -67,32 +66,28 @@ fn skills(host: AgentHost, scope: SettingsScope, top: &Path, directory: &Path) -
 }
 
 /// Where the host has its servers for tools, and the entry of `flow mcp` there.
-fn server(host: AgentHost, scope: SettingsScope, top: &Path, directory: &Path) -> (PathBuf, Content) {
+fn server(host: AgentHost, scope: SettingsScope, top: &Path, directory: &Path) -> (PathBuf, PieceContent) {
     let is_user = scope == SettingsScope::User;
-    let entry = json!({ "command": "flow", "args": ["mcp"] });
-    let member = |path: &'static [&'static str], value: Value| {
-        Content::Entries(Entries { host, path, entries: EntryList::Member(SERVER, value) })
-    };
-    match host {
-        AgentHost::Codex => (directory.join("config.toml"), Content::TomlServer),
-        AgentHost::ClaudeCode if is_user => {
-            // It lies beside the directory, and in it if the directory is one that the user chose.
-            let default = directory == top.join(".claude");
-            let file = if default { top.join(".claude.json") } else { directory.join(".claude.json") };
-            (file, member(&["mcpServers"], entry))
-        }
+    let mut path: &[&str] = &["mcpServers"];
+    let mut entry = json!({ "command": "flow", "args": ["mcp"] });
+    let file = match host {
+        AgentHost::Codex => return (directory.join("config.toml"), PieceContent::TomlServer),
+        // It lies beside the directory, and in it if the directory is one that the user chose.
+        AgentHost::ClaudeCode if is_user && directory == top.join(".claude") => top.join(".claude.json"),
+        AgentHost::ClaudeCode if is_user => directory.join(".claude.json"),
         AgentHost::Copilot if is_user => {
-            let entry = json!({ "type": "local", "command": "flow", "args": ["mcp"], "tools": ["*"] });
-            (directory.join("mcp-config.json"), member(&["mcpServers"], entry))
+            entry = json!({ "type": "local", "command": "flow", "args": ["mcp"], "tools": ["*"] });
+            directory.join("mcp-config.json")
         }
-        AgentHost::ClaudeCode | AgentHost::Copilot => (top.join(".mcp.json"), member(&["mcpServers"], entry)),
-        AgentHost::Qwen | AgentHost::GeminiCli => (directory.join("settings.json"), member(&["mcpServers"], entry)),
+        AgentHost::ClaudeCode | AgentHost::Copilot => top.join(".mcp.json"),
+        AgentHost::Qwen | AgentHost::GeminiCli => directory.join("settings.json"),
         AgentHost::Opencode => {
-            let entry = json!({ "type": "local", "command": ["flow", "mcp"], "enabled": true });
-            let directory = if is_user { directory } else { top };
-            (directory.join("opencode.json"), member(&["mcp"], entry))
+            path = &["mcp"];
+            entry = json!({ "type": "local", "command": ["flow", "mcp"], "enabled": true });
+            if is_user { directory.join("opencode.json") } else { top.join("opencode.json") }
         }
-        AgentHost::Cursor => (directory.join("mcp.json"), member(&["mcpServers"], entry)),
-        AgentHost::Kiro => (directory.join("settings/mcp.json"), member(&["mcpServers"], entry)),
-    }
+        AgentHost::Cursor => directory.join("mcp.json"),
+        AgentHost::Kiro => directory.join("settings/mcp.json"),
+    };
+    (file, PieceContent::Entries(Entries { host, path, entries: EntryList::Member(SERVER, entry) }))
 }

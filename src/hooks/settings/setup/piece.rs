@@ -3,12 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::codec::Place;
-use crate::codec::{TomlText, digest};
+use crate::codec::{Place, TomlText, digest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::{self, Wanted};
+use crate::hooks::settings::edit::{self, WantedHooks};
 use crate::hooks::settings::error::{EditFault, STRICT};
-use crate::hooks::settings::setup::entries::{Changed, Entries};
+use crate::hooks::settings::setup::entries::{Entries, EntryChange};
 
 /// A part of the setup of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -28,11 +27,11 @@ pub enum SetupPart {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub(super) part: SetupPart,
-    pub(super) content: Content,
+    pub(super) content: PieceContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Content {
+pub(super) enum PieceContent {
     /// The handlers of a host.
     Handlers(AgentHost),
     /// Entries of a JSON text.
@@ -51,41 +50,41 @@ const EARLIER: [&str; 0] = [];
 
 impl Piece {
     /// `text` with this piece.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<Changed, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EntryChange, EditFault> {
         match &self.content {
-            Content::Handlers(host) => {
-                let wanted = Wanted { host: *host, continues: false, status_line: false };
+            PieceContent::Handlers(host) => {
+                let wanted = WantedHooks { host: *host, continues: false, status_line: false };
                 let edited = edit::install(text, &wanted)?;
-                Ok(Changed { text: edited.text, entries: edited.events, is_taken: false })
+                Ok(EntryChange { text: edited.text, entries: edited.events, is_taken: false })
             }
-            Content::Entries(entries) => entries.put(text),
-            Content::TomlServer => put_server(text),
-            Content::File(wanted) => Ok(match text {
-                Some(text) if text == wanted => Changed::not(Some(text)),
-                Some(text) if !is_earlier(text) => Changed { is_taken: true, ..Changed::not(Some(text)) },
-                _ => Changed { text: Some(wanted.clone()), entries: Vec::new(), is_taken: false },
+            PieceContent::Entries(entries) => entries.put(text),
+            PieceContent::TomlServer => put_server(text),
+            PieceContent::File(wanted) => Ok(match text {
+                Some(text) if text == wanted => EntryChange::none(Some(text)),
+                Some(text) if !is_earlier(text) => EntryChange { is_taken: true, ..EntryChange::none(Some(text)) },
+                _ => EntryChange { text: Some(wanted.clone()), entries: Vec::new(), is_taken: false },
             }),
         }
     }
 
     /// Whether its entries have to be noted to be told from those that others wrote.
     pub(super) fn is_noted(&self) -> bool {
-        matches!(self.content, Content::Entries(_) | Content::TomlServer)
+        matches!(self.content, PieceContent::Entries(_) | PieceContent::TomlServer)
     }
 
     /// `text` without this piece. `known` names the entries that were put in; without it all that look like flow's go.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Changed, EditFault> {
-        let Some(there) = text else { return Ok(Changed::not(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EntryChange, EditFault> {
+        let Some(there) = text else { return Ok(EntryChange::none(None)) };
         match &self.content {
-            Content::Handlers(host) => {
+            PieceContent::Handlers(host) => {
                 let edited = edit::uninstall(*host, there)?;
-                Ok(Changed { text: edited.text, entries: edited.events, is_taken: false })
+                Ok(EntryChange { text: edited.text, entries: edited.events, is_taken: false })
             }
-            Content::Entries(entries) => entries.take(text, known),
-            Content::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(Changed::not(text)),
-            Content::TomlServer => Ok(take_server(there)),
-            Content::File(wanted) if there == wanted || is_earlier(there) => Ok(Changed::not(None)),
-            Content::File(_) => Ok(Changed { is_taken: true, ..Changed::not(text) }),
+            PieceContent::Entries(entries) => entries.take(text, known),
+            PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(EntryChange::none(text)),
+            PieceContent::TomlServer => Ok(take_server(there)),
+            PieceContent::File(wanted) if there == wanted || is_earlier(there) => Ok(EntryChange::none(None)),
+            PieceContent::File(_) => Ok(EntryChange { is_taken: true, ..EntryChange::none(text) }),
         }
     }
 }
@@ -96,15 +95,14 @@ fn is_earlier(text: &str) -> bool {
 
 /// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that
 /// taking it out gives the same bytes.
-fn put_server(text: Option<&str>) -> Result<Changed, EditFault> {
+fn put_server(text: Option<&str>) -> Result<EntryChange, EditFault> {
     let old = text.unwrap_or_default();
-    let broken =
-        |reason: &str| EditFault { place: Place { line: 1, column: 1 }, reason: reason.to_owned(), help: STRICT };
-    let toml = TomlText::parse(old).ok_or_else(|| broken("the file is not TOML"))?;
-    if toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow") {
+    let Some(toml) = TomlText::parse(old) else { return Err(broken("the file is not TOML")) };
+    if has_server(&toml) {
         let is_taken = !blocks(old).iter().any(|block| old.contains(block));
-        return Ok(Changed { is_taken, ..Changed::not(text) });
+        return Ok(EntryChange { is_taken, ..EntryChange::none(text) });
     }
+    // A block of text, since no library writes TOML and keeps every byte.
     let block = &blocks(old)[0];
     let new = match old {
         "" if text.is_none() => block.trim_start().to_owned(),
@@ -112,14 +110,15 @@ fn put_server(text: Option<&str>) -> Result<Changed, EditFault> {
         _ if old.ends_with('\n') => format!("{old}{block}"),
         _ => format!("{old}{}{}", newline(old), block.trim_end()),
     };
+    // Only the parser can say whether both fit together.
     if TomlText::parse(&new).is_none() {
         return Err(broken("`mcp_servers` is not a table to which one can be added"));
     }
-    Ok(Changed { text: Some(new), entries: vec!["flow".to_owned()], is_taken: false })
+    Ok(EntryChange { text: Some(new), entries: vec!["flow".to_owned()], is_taken: false })
 }
 
 /// The text without the entry, if it is as flow writes it.
-fn take_server(text: &str) -> Changed {
+fn take_server(text: &str) -> EntryChange {
     for block in blocks(text) {
         let alone = block.trim_start();
         let unended = format!("{}{}", newline(text), block.trim_end());
@@ -136,18 +135,24 @@ fn take_server(text: &str) -> Changed {
         } else {
             continue;
         };
-        return Changed { text: rest, entries: vec!["flow".to_owned()], is_taken: false };
+        return EntryChange { text: rest, entries: vec!["flow".to_owned()], is_taken: false };
     }
-    let is_taken =
-        TomlText::parse(text).is_some_and(|toml| toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow"));
-    Changed { is_taken, ..Changed::not(Some(text)) }
+    let is_taken = matches!(TomlText::parse(text), Some(toml) if has_server(&toml));
+    EntryChange { is_taken, ..EntryChange::none(Some(text)) }
+}
+
+fn has_server(toml: &TomlText) -> bool {
+    toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow")
+}
+
+fn broken(reason: &str) -> EditFault {
+    EditFault { place: Place { line: 1, column: 1 }, reason: reason.to_owned(), help: STRICT }
 }
 
 /// The entry with the blank line before it, in the line ends of `text` and in the others, which an editor may have given it.
 fn blocks(text: &str) -> [String; 2] {
-    let of = |newline: &str| format!("{newline}{}{newline}", TOML_SERVER.join(newline));
-    let [ours, other] = if newline(text) == "\n" { ["\n", "\r\n"] } else { ["\r\n", "\n"] };
-    [of(ours), of(other)]
+    let newlines = if newline(text) == "\n" { ["\n", "\r\n"] } else { ["\r\n", "\n"] };
+    newlines.map(|newline| format!("{newline}{}{newline}", TOML_SERVER.join(newline)))
 }
 
 fn newline(text: &str) -> &'static str {
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_entry_in_toml_is_put_in_and_taken_out_to_the_byte() {
-        let piece = Piece { part: SetupPart::Tools, content: Content::TomlServer };
+        let piece = Piece { part: SetupPart::Tools, content: PieceContent::TomlServer };
         for text in [
             None,
             Some(""),
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_file_of_flow_s_goes_and_one_that_was_changed_stays() {
-        let piece = Piece { part: SetupPart::Skills, content: Content::File("wanted\n".to_owned()) };
+        let piece = Piece { part: SetupPart::Skills, content: PieceContent::File("wanted\n".to_owned()) };
         let put = piece.put(None).unwrap();
         assert_eq!(put.text.as_deref(), Some("wanted\n"));
         assert_eq!(piece.take(put.text.as_deref(), None).unwrap().text, None);

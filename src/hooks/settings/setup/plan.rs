@@ -9,7 +9,7 @@ use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::change::ChangeOutcome;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::doctor::HooksFinding;
-use crate::hooks::settings::error::{EditFault, Error, Result};
+use crate::hooks::settings::error::Result;
 use crate::hooks::settings::file::{SettingsFile, UserFile};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
@@ -119,7 +119,8 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
     let mut planned = Planned {
         cx,
         undo: request.undo,
-        within: (!request.user).then(|| top.clone()),
+        // A link in a project may come from a clone, so it must not lead out of it.
+        within: if request.user { None } else { Some(top.clone()) },
         note: SetupNote::read(cx, &top),
         files: Vec::new(),
         changes: Vec::new(),
@@ -129,15 +130,7 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
     for (path, pieces) in by_file(cx, &hosts, scope)? {
         planned.file(&path, &pieces)?;
     }
-    let flow = match request.undo {
-        _ if request.user => None,
-        true => planned.note.made_flow.then(|| cx.project().ok()).flatten().map(|project| project.path().to_owned()),
-        false if cx.project().is_ok() => None,
-        false => {
-            planned.note.made_flow = true;
-            Some(top.join(".flow"))
-        }
-    };
+    let flow = if request.user { None } else { planned.flow(&top) };
     let Planned { note, files, changes, diff, .. } = planned;
     let report = SetupReport {
         written: false,
@@ -210,6 +203,22 @@ struct Planned<'c> {
 }
 
 impl Planned<'_> {
+    /// The `.flow` directory, if it is made, or if it is removed again.
+    fn flow(&mut self, top: &Path) -> Option<PathBuf> {
+        if self.undo {
+            // One that was there before setup stays.
+            if !self.note.made_flow {
+                return None;
+            }
+            return Some(self.cx.project().ok()?.path().to_owned());
+        }
+        if self.cx.project().is_ok() {
+            return None;
+        }
+        self.note.made_flow = true;
+        Some(top.join(".flow"))
+    }
+
     /// Plans the change of one file.
     fn file(&mut self, path: &Path, pieces: &[Piece]) -> Result<()> {
         let file = UserFile::at(self.cx, path.to_owned(), self.within.clone())?;
@@ -217,16 +226,16 @@ impl Planned<'_> {
         let mut text = old.clone();
         let mut shown =
             SetupFile { path: path.to_owned(), outcome: ChangeOutcome::Unchanged, parts: Vec::new(), kept: Vec::new() };
-        let invalid = |EditFault { place, reason, help }| Error::Invalid { path: path.to_owned(), place, reason, help };
         let known = self.note.entries_in(path);
+        let mut order: Vec<&Piece> = pieces.iter().collect();
         // Taking out goes the way back.
-        let order: Vec<&Piece> = if self.undo { pieces.iter().rev().collect() } else { pieces.iter().collect() };
+        if self.undo {
+            order.reverse();
+        }
         for piece in order {
-            let changed = match self.undo {
-                true => piece.take(text.as_deref(), known.as_deref()),
-                false => piece.put(text.as_deref()),
-            };
-            let changed = changed.map_err(invalid)?;
+            let changed =
+                if self.undo { piece.take(text.as_deref(), known.as_deref()) } else { piece.put(text.as_deref()) };
+            let changed = changed.map_err(|fault| file.invalid(fault))?;
             if changed.is_taken {
                 shown.kept.push(piece.part);
             }
