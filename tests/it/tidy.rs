@@ -102,7 +102,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ureq", &["drive/http.rs"]),
     // A server that waits for clients is the one thing that runs on an async runtime, with the features `mcp` and `serve`.
     ("rmcp", &["mcp/server/"]),
-    ("tokio", &["mcp/server/mod.rs", "web/server/"]),
+    ("tokio", &["mcp/server/serve.rs", "web/server/"]),
     ("axum", &["web/server/"]),
     ("hyper", &["web/server/accept.rs"]),
     ("hyper_util", &["web/server/accept.rs"]),

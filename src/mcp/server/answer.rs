@@ -9,7 +9,7 @@ use crate::interviews::{
     InterviewAnswerReport, InterviewFinishReport, InterviewNext, InterviewStartReport, InterviewStatusReport,
 };
 use crate::mcp::server::commands::{call, in_words, line};
-use crate::mcp::server::tools::Tool;
+use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Problem, Suggestion};
 use crate::runs::{
     AdvanceReport, Context, EmitReport, ListReport, LogReport, NextStatesReport, RecordReport, ResumeReport,
@@ -37,10 +37,14 @@ impl Advice for StatusReport {}
 
 impl Advice for ResumeReport {
     fn commands(&self) -> Vec<(String, &Suggestion)> {
-        let ways = self.next.alternatives.iter().enumerate();
-        let ways = ways.map(|(nth, way)| (format!("/next/alternatives/{nth}/command"), &way.command));
-        let command = self.next.command.iter().map(|command| ("/next/command".to_owned(), command));
-        command.chain(ways).collect()
+        let mut commands = Vec::new();
+        if let Some(command) = &self.next.command {
+            commands.push(("/next/command".to_owned(), command));
+        }
+        for (nth, way) in self.next.alternatives.iter().enumerate() {
+            commands.push((format!("/next/alternatives/{nth}/command"), &way.command));
+        }
+        commands
     }
 }
 
@@ -74,41 +78,40 @@ impl Advice for InterviewStatusReport {
 }
 
 /// A report in the field `data`: its texts come from people and other agents.
-pub(super) fn report(cx: &Context, tools: &[Tool], report: &(impl Serialize + Advice)) -> Value {
+pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &(impl Serialize + Advice)) -> Value {
     let mut data = serde_json::to_value(report).unwrap_or_default();
-    let (own, place) = (place_of_project(cx), Place::of(cx));
+    let (own, paths) = (place_of_project(cx), ProjectPaths::of(cx));
     for (at, command) in report.commands() {
         if let Some(there) = data.pointer_mut(&at) {
+            // Null stays for a command that no call can reach.
             *there = call(tools, &command.clone().without_project(own.as_deref())).unwrap_or_default();
-            place.shorten_all(there);
+            paths.shorten_all(there);
         }
     }
     if let Some(next) = data.get_mut("next") {
-        place.shorten_all(next);
+        paths.shorten_all(next);
     }
+    // A way that no call can reach is none for this client.
     if let Some(ways) = data.pointer_mut("/next/alternatives").and_then(Value::as_array_mut) {
         ways.retain(|way| !way["command"].is_null());
     }
-    place.leave_out(&mut data);
+    paths.leave_out(&mut data);
     json!({ "data": data })
 }
 
 /// An error, as the command line prints it with `--json`, and its commands.
-pub(super) fn problem(cx: &Context, tools: &[Tool], problem: &Problem) -> Value {
-    let place = Place::of(cx);
-    let help = problem.help.as_ref();
-    let texts = |texts: &[String]| texts.iter().map(|text| place.shorten(text)).collect::<Vec<_>>();
-    let commands: Vec<_> =
-        help.into_iter().flat_map(|help| help.commands()).filter_map(|command| call(tools, command)).collect();
-    let mut error = json!({
-        "code": problem.code,
-        "message": place.shorten(&problem.message),
-        "help": help.map(|help| place.shorten(&help.shown(in_words, |command| line(tools, command)))),
-        "causes": texts(&problem.causes),
-    });
-    if !commands.is_empty() {
-        error["suggestions"] = commands.into();
-        place.shorten_all(&mut error["suggestions"]);
+pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> Value {
+    let paths = ProjectPaths::of(cx);
+    let causes: Vec<_> = problem.causes.iter().map(|cause| paths.shorten(cause)).collect();
+    let message = paths.shorten(&problem.message);
+    let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
+    if let Some(help) = &problem.help {
+        error["help"] = paths.shorten(&help.shown(in_words, |command| line(tools, command))).into();
+        let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
+        if !commands.is_empty() {
+            error["suggestions"] = commands.into();
+            paths.shorten_all(&mut error["suggestions"]);
+        }
     }
     json!({ "error": error })
 }
@@ -117,9 +120,9 @@ pub(super) fn problem(cx: &Context, tools: &[Tool], problem: &Problem) -> Value 
 const TOLD: [&str; 5] = ["notes", "warnings", "reason", "error", "document"];
 
 /// Where the project is on this machine, or where it was looked for. A client that knows the ids need not know it.
-struct Place(Vec<String>);
+struct ProjectPaths(Vec<String>);
 
-impl Place {
+impl ProjectPaths {
     fn of(cx: &Context) -> Self {
         let mut roots: Vec<_> = match cx.project() {
             Ok(project) => vec![project.root().to_owned()],
@@ -127,18 +130,26 @@ impl Place {
         };
         // A path may contain another one.
         roots.sort_by_key(|root| Reverse(root.as_os_str().len()));
-        let roots = roots.into_iter().map(|root| root.to_string_lossy().into_owned());
-        Self(roots.filter(|root| root.len() > 1).collect())
+        let mut paths: Vec<_> = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
+        // `/` is in every path.
+        paths.retain(|path| path.len() > 1);
+        Self(paths)
     }
 
     /// A text in which paths in the project are relative to it.
     fn shorten(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, root| {
-            let inside = text.replace(&format!("{root}/"), "");
-            let alone = [' ', ',', ';', ':', '`', ')', '\''].iter();
-            let text = alone.fold(inside, |text, end| text.replace(&format!("{root}{end}"), &format!(".{end}")));
-            text.strip_suffix(root.as_str()).map(|start| format!("{start}.")).unwrap_or(text)
-        })
+        let mut text = text.to_owned();
+        for root in &self.0 {
+            text = text.replace(&format!("{root}/"), "");
+            // The project itself, and no other directory whose name begins like it.
+            for end in [' ', ',', ';', ':', '`', ')', '\''] {
+                text = text.replace(&format!("{root}{end}"), &format!(".{end}"));
+            }
+            if let Some(start) = text.strip_suffix(root.as_str()) {
+                text = format!("{start}.");
+            }
+        }
+        text
     }
 
     fn shorten_all(&self, value: &mut Value) {
@@ -154,17 +165,23 @@ impl Place {
     fn leave_out(&self, value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                let is_own = |path: &Value| path.as_str().is_some_and(|path| path.starts_with(".flow/"));
-                if fields.get("path").is_some_and(is_own) {
+                if let Some(Value::String(path)) = fields.get("path")
+                    && path.starts_with(".flow/")
+                {
                     fields.shift_remove("path");
                 }
-                for other in fields.get_mut("worktrees").and_then(Value::as_array_mut).into_iter().flatten() {
-                    other.as_object_mut().map(|other| other.shift_remove("path"));
+                if let Some(Value::Array(others)) = fields.get_mut("worktrees") {
+                    for other in others.iter_mut().filter_map(Value::as_object_mut) {
+                        other.shift_remove("path");
+                    }
                 }
-                for (_, value) in fields.iter_mut().filter(|(name, _)| TOLD.contains(&name.as_str())) {
-                    self.shorten_all(value);
+                for (name, value) in fields {
+                    // In other fields a path is data: a person or an agent wrote it.
+                    if TOLD.contains(&name.as_str()) {
+                        self.shorten_all(value);
+                    }
+                    self.leave_out(value);
                 }
-                fields.values_mut().for_each(|value| self.leave_out(value));
             }
             Value::Array(values) => values.iter_mut().for_each(|value| self.leave_out(value)),
             _ => {}

@@ -3,10 +3,12 @@
 
 use serde_json::{Map, Value};
 
+use crate::mcp::server::schema::field_names;
+
 /// Why a request with this schema could not be read from the arguments. `read` says why a value cannot be read; none if it can.
 pub(super) fn misfit(whole: &Value, arguments: &Map<String, Value>, read: &dyn Fn(Value) -> Option<String>) -> String {
-    let shape = Shape { whole };
-    if let Some(why) = shape.fields(whole, "", arguments) {
+    let schema = RequestSchema { whole };
+    if let Some(why) = schema.fields(whole, "", arguments) {
         return why;
     }
     // The schema has no fault to find, as with a text that a type takes apart. Reading stops at the first argument that does
@@ -17,18 +19,23 @@ pub(super) fn misfit(whole: &Value, arguments: &Map<String, Value>, read: &dyn F
         others.shift_remove(*name);
         read(others.into()).as_ref() != Some(&reason)
     });
-    culprit.map_or(reason.clone(), |name| format!("`{name}`: {reason}"))
+    match culprit {
+        Some(name) => format!("`{name}`: {reason}"),
+        None => reason,
+    }
 }
 
 /// A schema, with what its references refer to.
-struct Shape<'a> {
+struct RequestSchema<'a> {
     whole: &'a Value,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> RequestSchema<'a> {
     fn resolved(&self, schema: &'a Value) -> &'a Value {
-        let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
-        name.map_or(schema, |name| self.resolved(&self.whole["$defs"][name]))
+        match schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            Some(name) => self.resolved(&self.whole["$defs"][name]),
+            None => schema,
+        }
     }
 
     /// What is wrong with a value, as a sentence that begins with its place.
@@ -36,9 +43,15 @@ impl<'a> Shape<'a> {
         let schema = self.resolved(schema);
         let ways = ways(schema);
         if !ways.is_empty() {
-            let faults: Option<Vec<_>> = ways.iter().map(|way| self.fault(way, place, value)).collect();
-            // A value of the right kind has its fault inside.
-            let inside = faults?.into_iter().find(|why| !why.starts_with(&format!("`{place}` is ")));
+            let mut inside = None;
+            for way in ways {
+                // One way that fits is enough.
+                let why = self.fault(way, place, value)?;
+                // A value of the right kind has its fault inside.
+                if inside.is_none() && !why.starts_with(&format!("`{place}` is ")) {
+                    inside = Some(why);
+                }
+            }
             return Some(inside.unwrap_or_else(|| self.must_be(schema, place)));
         }
         match value {
@@ -54,20 +67,22 @@ impl<'a> Shape<'a> {
 
     /// What is wrong with the fields of an object.
     fn fields(&self, schema: &'a Value, place: &str, fields: &Map<String, Value>) -> Option<String> {
-        let at = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
-        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        if let Some(missing) = required.into_iter().find(|name| !fields.contains_key(*name)) {
-            return Some(format!("`{}` is missing", at(missing)));
-        }
-        let known = schema["properties"].as_object();
-        fields.iter().find_map(|(name, value)| match known.and_then(|known| known.get(name)) {
-            Some(schema) => self.fault(schema, &at(name), value),
-            None if schema["additionalProperties"] == false => {
-                let known: Vec<_> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-                Some(format!("`{}` has no field `{name:.60}`; it has {}", place, known.join(", ")))
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !fields.contains_key(name) {
+                return Some(format!("`{}` is missing", field_of(place, name)));
             }
-            None => None,
-        })
+        }
+        for (name, value) in fields {
+            if let Some(schema) = schema["properties"].get(name) {
+                if let Some(why) = self.fault(schema, &field_of(place, name), value) {
+                    return Some(why);
+                }
+            } else if schema["additionalProperties"] == false {
+                let known = field_names(schema).join(", ");
+                return Some(format!("`{place}` has no field `{name:.60}`; it has {known}"));
+            }
+        }
+        None
     }
 
     fn is_of_kind(&self, schema: &Value, value: &Value) -> bool {
@@ -78,6 +93,7 @@ impl<'a> Shape<'a> {
             return values.contains(value);
         }
         let kinds = kinds(schema);
+        // A schema without a type takes every value.
         kinds.is_empty()
             || kinds.iter().any(|kind| match *kind {
                 "null" => value.is_null(),
@@ -98,14 +114,15 @@ impl<'a> Shape<'a> {
     /// What a value has to be.
     fn words(&self, schema: &'a Value) -> String {
         let schema = self.resolved(schema);
-        let ways = ways(schema);
+        let mut ways = ways(schema);
         if !ways.is_empty() {
-            let ways: Vec<_> = ways.into_iter().filter(|way| kinds(way) != ["null"]).collect();
+            // Null is never asked for: a caller without a value leaves the argument out.
+            ways.retain(|way| kinds(way) != ["null"]);
             let constants: Vec<_> = ways.iter().filter_map(|way| way.get("const")).collect();
-            return match constants.len() == ways.len() {
-                true => one_of(constants),
-                false => ways.iter().map(|way| self.words(way)).collect::<Vec<_>>().join(" or "),
-            };
+            if constants.len() == ways.len() {
+                return one_of(constants);
+            }
+            return ways.iter().map(|way| self.words(way)).collect::<Vec<_>>().join(" or ");
         }
         if let Some(constant) = schema.get("const") {
             return constant.to_string();
@@ -125,6 +142,11 @@ impl<'a> Shape<'a> {
             },
         }
     }
+}
+
+/// The place of a field of the object at `place`.
+fn field_of(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
 }
 
 /// The schemas of which one has to fit.
@@ -153,7 +175,8 @@ fn range(schema: &Value) -> (Option<i64>, Option<i64>) {
 
 fn is_in((from, to): (Option<i64>, Option<i64>), value: &Value) -> bool {
     match value.as_i64() {
-        Some(number) => from.is_none_or(|from| from <= number) && to.is_none_or(|to| number <= to),
+        Some(number) => from.unwrap_or(i64::MIN) <= number && number <= to.unwrap_or(i64::MAX),
+        // Above the greatest i64, which no schema has as a bound.
         None => value.is_u64() && to.is_none(),
     }
 }
@@ -168,8 +191,14 @@ fn in_range(range: (Option<i64>, Option<i64>)) -> String {
 }
 
 fn one_of<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
-    let values = values.into_iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    format!("one of {}", values.collect::<Vec<_>>().join(", "))
+    let mut texts = Vec::new();
+    for value in values {
+        texts.push(match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+    }
+    format!("one of {}", texts.join(", "))
 }
 
 fn one_by_one(names: &[Value]) -> String {

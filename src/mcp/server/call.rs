@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::mcp::server::answer::{Advice, report};
 use crate::mcp::server::arguments::misfit;
-use crate::mcp::server::tools::Tool;
+use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem, SessionId};
 use crate::runs::{self, Context};
 
@@ -21,47 +21,50 @@ pub(super) type Answer = std::result::Result<Value, Problem>;
 pub(super) struct Call<'a> {
     pub(super) cx: Context,
     pub(super) arguments: Map<String, Value>,
-    tool: &'a Tool,
+    tool: &'a ToolOffer,
     /// The tools that the client can call.
-    offered: &'a [Tool],
+    offered: &'a [ToolOffer],
 }
 
 /// The context of a call. Without a session in its metadata, it is that of the host that started this process; without
 /// one that is known, that of the environment.
 pub(super) fn context(cx: &Context, meta: &Map<String, Value>, what: &str) -> Context {
-    let named = meta.get(CODEX).and_then(|turn| turn.get("session_id")?.as_str());
-    let session = named.and_then(|id| SessionId::new(id).ok()).or_else(|| runs::session_of_host(cx));
+    // Codex has several conversations in one process, so it names the one that calls.
+    let mut session = None;
+    if let Some(turn) = meta.get(CODEX)
+        && let Some(id) = turn["session_id"].as_str()
+    {
+        session = SessionId::new(id).ok();
+    }
+    // The environment comes last: after `/clear` in Claude Code it names a session that is over.
+    let session = session.or_else(|| runs::session_of_host(cx));
     // The host may have begun this server in an environment that is about another project.
     runs::heeding_own_run_only(&cx.for_call(session, format!("flow mcp {what}")))
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(cx: Context, tool: &'a Tool, arguments: Map<String, Value>, offered: &'a [Tool]) -> Self {
-        Self { cx, arguments, tool, offered }
-    }
-
-    /// Calls the tool.
-    pub(super) fn answer(mut self) -> Answer {
+    /// The call with its arguments checked, and with the verb that the tool stands for.
+    pub(super) fn new(
+        cx: Context,
+        tool: &'a ToolOffer,
+        arguments: Map<String, Value>,
+        offered: &'a [ToolOffer],
+    ) -> Result<Self, Problem> {
+        let mut call = Self { cx, arguments, tool, offered };
         // Models fill in what they leave out with null.
-        self.arguments.retain(|_, value| !value.is_null());
-        let known = self.tool.arguments();
-        if let Some(name) = self.arguments.keys().find(|name| !known.contains(&name.as_str())) {
-            let name: String = name.chars().take(60).collect();
-            return Err(self.wrong(&format!("it has no argument `{name}`; it has {}", known.join(", "))));
+        call.arguments.retain(|_, value| !value.is_null());
+        let known = tool.arguments();
+        if let Some(name) = call.arguments.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(call.wrong(&format!("it has no argument `{name:.60}`; it has {}", known.join(", "))));
         }
-        self.choose_verb()?;
-        (self.tool.row.call)(self)
-    }
-
-    /// Fills in the verb that the tool stands for, and refuses those of other tools.
-    fn choose_verb(&mut self) -> Result<(), Problem> {
-        let verbs = self.tool.row.verbs;
-        let Some(usual) = verbs.first() else { return Ok(()) };
-        let given = self.arguments.entry("verb").or_insert_with(|| (*usual).into());
-        if verbs.iter().any(|verb| *given == **verb) {
-            return Ok(());
+        if let Some(usual) = tool.verbs.first() {
+            let given = call.arguments.entry("verb").or_insert_with(|| (*usual).into());
+            // A verb that another tool stands for may write where this one was allowed to read alone.
+            if !tool.verbs.iter().any(|verb| *given == **verb) {
+                return Err(call.wrong(&format!("`verb` is one of {}", tool.verbs.join(", "))));
+            }
         }
-        Err(self.wrong(&format!("`verb` is one of {}", verbs.join(", "))))
+        Ok(call)
     }
 
     /// An argument's value if the caller names none.
@@ -72,11 +75,11 @@ impl<'a> Call<'a> {
 
     /// The request in the arguments.
     pub(super) fn request<Q: DeserializeOwned>(&self) -> Result<Q, Problem> {
-        let arguments = &self.arguments;
-        serde_json::from_value(Value::Object(arguments.clone())).map_err(|_| {
-            let read = |value| serde_json::from_value::<Q>(value).err().map(|error| error.to_string());
-            self.wrong(&misfit(&(self.tool.row.request)(), arguments, &read))
-        })
+        match serde_json::from_value(Value::Object(self.arguments.clone())) {
+            Ok(request) => Ok(request),
+            // The words of the library name fields and types that the caller does not know.
+            Err(_) => Err(self.wrong(&misfit(&(self.tool.request)(), &self.arguments, &why_unreadable::<Q>))),
+        }
     }
 
     /// Calls a verb with the request in the arguments.
@@ -92,11 +95,19 @@ impl<'a> Call<'a> {
 
     /// The report of a verb, or its error, as a client sees it.
     pub(super) fn shown<A: Serialize + Advice, E: Explain>(&self, answer: Result<A, E>) -> Answer {
-        answer.map(|answer| report(&self.cx, self.offered, &answer)).map_err(|error| error.problem())
+        match answer {
+            Ok(answer) => Ok(report(&self.cx, self.offered, &answer)),
+            Err(error) => Err(error.problem()),
+        }
     }
 
     /// The error for arguments that the tool cannot use.
     pub(super) fn wrong(&self, why: &str) -> Problem {
-        Problem::of_message(Kind::Usage, "usage", format!("{}: {why}", self.tool.row.name))
+        Problem::of_message(Kind::Usage, "usage", format!("{}: {why}", self.tool.name))
     }
+}
+
+/// Why a value is not such a request; none if it is.
+fn why_unreadable<Q: DeserializeOwned>(value: Value) -> Option<String> {
+    Some(serde_json::from_value::<Q>(value).err()?.to_string())
 }

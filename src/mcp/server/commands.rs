@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::mcp::server::tools::Tool;
+use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Argument, Invocation, Suggestion};
 
 /// A command as the call of a tool: `{"tool": …, "arguments": …}`. Arguments that the caller has to replace are in
 /// `replace`. A command that no tool offers is `{"command": …}`, a line for a shell. None for a command in another
 /// project, which no call can reach.
-pub(super) fn call(tools: &[Tool], command: &Suggestion) -> Option<Value> {
-    match command {
-        Suggestion::Flow(Invocation { project: Some(_), .. }) => None,
-        command => Some(tool_call(tools, command).unwrap_or_else(|| json!({ "command": command }))),
+pub(super) fn call(tools: &[ToolOffer], command: &Suggestion) -> Option<Value> {
+    if let Suggestion::Flow(Invocation { project: Some(_), .. }) = command {
+        return None;
     }
+    Some(tool_call(tools, command).unwrap_or_else(|| json!({ "command": command })))
 }
 
 /// The same as a text in a sentence.
-pub(super) fn line(tools: &[Tool], command: &Suggestion) -> String {
+pub(super) fn line(tools: &[ToolOffer], command: &Suggestion) -> String {
     match tool_call(tools, command) {
         Some(call) => format!("`{} {}`", call["tool"].as_str().unwrap_or_default(), call["arguments"]),
         None => format!("`{command}`"),
@@ -28,6 +28,7 @@ pub(super) fn in_words(text: &str) -> String {
     let mut parts = text.split("--");
     let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        // Within a word, two hyphens are a dash.
         let is_option = words.ends_with([' ', '`', '(']) || words.is_empty();
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
         let (option, rest) = part.split_at(end);
@@ -42,18 +43,18 @@ pub(super) fn in_words(text: &str) -> String {
     words
 }
 
-fn tool_call(tools: &[Tool], command: &Suggestion) -> Option<Value> {
+fn tool_call(tools: &[ToolOffer], command: &Suggestion) -> Option<Value> {
     let Suggestion::Flow(invocation @ Invocation { project: None, .. }) = command else { return None };
     tools.iter().find_map(|tool| tool.call_of(invocation))
 }
 
-impl Tool {
+impl ToolOffer {
     /// The call of this tool that does what the command does.
     fn call_of(&self, invocation: &Invocation) -> Option<Value> {
-        let (_, places) = self.row.commands.iter().find(|(verb, _)| *verb == invocation.verb)?;
+        let (_, places) = self.commands.iter().find(|(verb, _)| *verb == invocation.verb)?;
         let verb = invocation.verb.rsplit(' ').next().unwrap_or_default();
         let mut made = Arguments { tool: self, given: Map::new(), replace: Vec::new() };
-        if self.row.verbs.contains(&verb) {
+        if self.verbs.contains(&verb) {
             made.given.insert("verb".to_owned(), verb.into());
         }
         let mut places = places.iter();
@@ -66,7 +67,7 @@ impl Tool {
                 Argument::OptionExample(name, value) => made.put_example(name, value)?,
             };
         }
-        let mut call = json!({ "tool": self.row.name, "arguments": made.given });
+        let mut call = json!({ "tool": self.name, "arguments": made.given });
         if !made.replace.is_empty() {
             call["replace"] = made.replace.into();
         }
@@ -76,7 +77,7 @@ impl Tool {
 
 /// The arguments of a call that is being made.
 struct Arguments<'a> {
-    tool: &'a Tool,
+    tool: &'a ToolOffer,
     given: Map<String, Value>,
     replace: Vec<String>,
 }
@@ -85,13 +86,18 @@ impl Arguments<'_> {
     /// Puts an option of the command line where the tool has it. None if it has it nowhere.
     fn put(&mut self, option: &str, value: Option<&str>) -> Option<String> {
         let name = option.replace('-', "_");
-        match (self.tool.row.name, name.as_str(), value) {
+        match (self.tool.name, name.as_str(), value) {
+            // The two flags of the command are one argument with two values.
             ("flow_resume", "claim" | "take_over", None) => self.insert("claim", name.as_str().into()),
             ("flow_record", "advance", to) => {
-                let to = to.map_or_else(|| "next".into(), |to| json!({ "to": to }));
+                let to = match to {
+                    Some(to) => json!({ "to": to }),
+                    None => "next".into(),
+                };
                 self.insert("advance", to)
             }
             ("flow_emit", "type" | "step" | "unit" | "data", Some(value)) => self.insert_report(&name, value),
+            // The names of the state tools are those of RCS.
             ("state_clear", "session", Some(value)) => self.insert("session_id", value.into()),
             (_, _, value) => {
                 let value = self.typed(&name, value)?;
@@ -107,10 +113,12 @@ impl Arguments<'_> {
     }
 
     fn insert(&mut self, name: &str, value: Value) -> Option<String> {
-        self.tool.arguments().contains(&name).then(|| {
-            self.given.insert(name.to_owned(), value);
-            name.to_owned()
-        })
+        // A tool that only reads has fewer arguments than the command.
+        if !self.tool.arguments().contains(&name) {
+            return None;
+        }
+        self.given.insert(name.to_owned(), value);
+        Some(name.to_owned())
     }
 
     /// A command makes one report; the tool takes several.
@@ -126,7 +134,7 @@ impl Arguments<'_> {
         let property = self.tool.schema.get("properties")?.get(name)?;
         match (property["type"].as_str().unwrap_or("string"), value) {
             ("boolean", None) => Some(true.into()),
-            ("integer", Some(value)) => value.parse::<i64>().ok().map(Value::from),
+            ("integer", Some(value)) => Some(value.parse::<i64>().ok()?.into()),
             ("array", Some(value)) => Some(json!([value])),
             ("string", Some(value)) => Some(value.into()),
             _ => None,

@@ -2,8 +2,8 @@
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, Reference};
 
-use crate::mcp::server::resources::failed;
-use crate::mcp::server::{prompts, resources};
+use crate::mcp::server::prompts::{self, invalid};
+use crate::mcp::server::resources::{self, failed};
 use crate::model::Explain;
 use crate::runs::{self, Context, ListFilter};
 
@@ -21,15 +21,12 @@ pub(super) fn complete(cx: &Context, request: &CompleteRequestParams) -> Result<
         return Err(invalid(format!("it has no argument {:.60}; it has {run}", typed.name)));
     }
     let listed = runs::list(cx, &ListFilter::default()).map_err(|error| failed(cx, &error.problem()))?;
-    let ids = listed.runs.iter().map(|run| run.head.run_id.to_string());
-    let mut ids: Vec<_> = ids.filter(|id| id.starts_with(&typed.value)).collect();
+    let mut ids: Vec<_> = listed.runs.iter().map(|run| run.head.run_id.to_string()).collect();
+    ids.retain(|id| id.starts_with(&typed.value));
     let total = ids.len();
+    // The protocol takes no more in one answer.
     ids.truncate(CompletionInfo::MAX_VALUES);
     let is_cut = total > ids.len();
     let info = CompletionInfo::with_pagination(ids, u32::try_from(total).ok(), is_cut);
     info.map(CompleteResult::new).map_err(|why| ErrorData::internal_error(why, None))
-}
-
-fn invalid(why: String) -> ErrorData {
-    ErrorData::invalid_params(why, None)
 }

@@ -16,8 +16,11 @@ use rmcp::{RoleServer, ServerHandler};
 use crate::mcp::Offer;
 use crate::mcp::server::answer::problem;
 use crate::mcp::server::call::{Call, context};
-use crate::mcp::server::tools::{Tool, offered};
-use crate::mcp::server::{completion, prompts, resources};
+use crate::mcp::server::offer::ToolOffer;
+use crate::mcp::server::prompts::{self, invalid};
+use crate::mcp::server::tool::Tool;
+use crate::mcp::server::tools::offered;
+use crate::mcp::server::{completion, resources};
 use crate::runs::Context;
 
 /// The versions of the protocol, oldest first: four that begin with `initialize`, and one in which each request says who
@@ -54,14 +57,18 @@ const METHODS: [&str; 11] = [
 
 /// The server.
 #[derive(Debug)]
-pub(super) struct Handler {
+pub(super) struct McpHandler {
     cx: Context,
     tools: Vec<Tool>,
+    /// The same tools, as calls and answers know them.
+    offers: Vec<ToolOffer>,
 }
 
-impl Handler {
+impl McpHandler {
     pub(super) fn new(cx: Context, offer: Offer) -> Self {
-        Self { cx, tools: offered(offer) }
+        let tools = offered(offer);
+        let offers = tools.iter().map(|tool| tool.offer.clone()).collect();
+        Self { cx, tools, offers }
     }
 
     fn context(&self, meta: &RequestMetaObject, what: &str) -> Context {
@@ -70,25 +77,28 @@ impl Handler {
 
     fn call(&self, request: CallToolRequestParams, meta: &RequestMetaObject) -> Result<CallToolResult, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.is_called(&request.name)) else {
-            let message = format!("there is no tool {:.60}", request.name);
-            return Err(ErrorData::invalid_params(message, None));
+            return Err(invalid(format!("there is no tool {:.60}", request.name)));
         };
         let cx = self.context(meta, tool.row.name);
-        let call = Call::new(cx.clone(), tool, request.arguments.unwrap_or_default(), &self.tools);
-        Ok(match call.answer() {
+        let call = Call::new(cx.clone(), &tool.offer, request.arguments.unwrap_or_default(), &self.offers);
+        // What goes wrong in a verb is an answer, which the model reads; an error of the protocol it may never see.
+        Ok(match call.and_then(tool.row.call) {
             Ok(answer) => CallToolResult::structured(answer),
-            Err(why) => CallToolResult::structured_error(problem(&cx, &self.tools, &why)),
+            Err(why) => CallToolResult::structured_error(problem(&cx, &self.offers, &why)),
         })
     }
 }
 
 /// Whatever happens in a call, it is answered, and the server lives on.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ErrorData>) -> Result<T, ErrorData> {
-    let failed = |_| Err(ErrorData::internal_error("this is a mistake in flow: the call was given up", None));
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(failed)
+    // Without an answer to its request, a client would wait for ever.
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(answer) => answer,
+        Err(_) => Err(ErrorData::internal_error("this is a mistake in flow: the call was given up", None)),
+    }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -145,7 +155,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let cx = self.context(&context.meta, "resources");
-        guarded(|| resources::read(&cx, &self.tools, &request.uri).map(Into::into))
+        guarded(|| resources::read(&cx, &self.offers, &request.uri).map(Into::into))
     }
 
     async fn list_prompts(
@@ -163,7 +173,7 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let cx = self.context(&context.meta, "prompts");
         let arguments = request.arguments.unwrap_or_default();
-        guarded(|| prompts::get(&cx, &self.tools, &request.name, &arguments).map(Into::into))
+        guarded(|| prompts::get(&cx, &self.offers, &request.name, &arguments).map(Into::into))
     }
 
     async fn complete(
@@ -181,9 +191,9 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(match METHODS.contains(&method.as_str()) {
-            true => ErrorData::invalid_params(format!("the parameters of {method} are not valid"), None),
-            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:.60}"), None),
-        })
+        if METHODS.contains(&method.as_str()) {
+            return Err(invalid(format!("the parameters of {method} are not valid")));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:.60}"), None))
     }
 }

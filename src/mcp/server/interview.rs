@@ -68,10 +68,12 @@ enum InterviewVerb {
 /// Calls the verb.
 pub(super) fn call(mut call: Call<'_>) -> Answer {
     let mut asked: InterviewCall = call.request()?;
+    // The verbs of an interview take no session; it belongs to the context of the call.
     if let Some(session) = asked.session.take() {
         call.cx = call.cx.for_call(Some(session), call.cx.options.command.clone());
     }
     let (cx, question) = (&call.cx, asked.question);
+    // Hosts call this without asking, so it must not write their settings, or anything outside of the project.
     let document = document_in_project(cx, &asked.document).map_err(|error| error.problem())?;
     match asked.verb {
         InterviewVerb::Next => call.shown(interviews::next(cx, &document)),
@@ -82,6 +84,7 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
         }
         InterviewVerb::Answer => {
             let Some(text) = asked.answer else { return Err(call.wrong("`answer` is missing")) };
+            // The document keeps a question with its topic.
             let own = match (asked.topic, asked.asked) {
                 (Some(topic), Some(asked)) => Some(Question { topic, asked }),
                 (None, None) => None,

@@ -7,16 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::Serialize;
 
-use crate::mcp::server::message::Line;
+use crate::mcp::server::message::ClientLine;
 use crate::mcp::{Error, Result};
 use crate::model::limits::MESSAGE_BYTES;
 
 /// Why the server ends, if not because its input has ended.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ending(Arc<Mutex<Option<Error>>>);
+pub(super) struct EarlyEnd(Arc<Mutex<Option<Error>>>);
 
-impl Ending {
+impl EarlyEnd {
     fn note(&self, error: Error) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
@@ -37,26 +38,26 @@ impl Ending {
 
 /// The lines of a client, and of the answers to it.
 #[derive(Debug)]
-pub(super) struct Lines<R, W> {
+pub(super) struct ClientLines<R, W> {
     input: R,
     output: W,
     /// Whether a request has no answer yet.
     busy: bool,
-    ending: Ending,
+    ending: EarlyEnd,
 }
 
-impl<R: BufRead, W: Write> Lines<R, W> {
-    pub(super) fn new(input: R, output: W, ending: Ending) -> Self {
+impl<R: BufRead, W: Write> ClientLines<R, W> {
+    pub(super) fn new(input: R, output: W, ending: EarlyEnd) -> Self {
         Self { input, output, busy: false, ending }
     }
 
-    /// The next message. Lines that are none are answered here.
+    /// The next message. ClientLines that are none are answered here.
     fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         while !self.ending.is_near() {
             match self.read() {
-                Ok(Some(Line::Message(message))) => return Some(*message),
-                Ok(Some(Line::Refused(answer))) => drop(self.write(&answer)),
-                Ok(Some(Line::Nothing)) => {}
+                Ok(Some(ClientLine::Message(message))) => return Some(*message),
+                Ok(Some(ClientLine::Refused(answer))) => drop(self.write(&answer)),
+                Ok(Some(ClientLine::Nothing)) => {}
                 Ok(None) => return None,
                 Err(error) => self.ending.note(Error::Input(error)),
             }
@@ -65,8 +66,9 @@ impl<R: BufRead, W: Write> Lines<R, W> {
     }
 
     /// The next line; none at the end of the input.
-    fn read(&mut self) -> io::Result<Option<Line>> {
+    fn read(&mut self) -> io::Result<Option<ClientLine>> {
         let mut line = Vec::new();
+        // One byte more shows that the line is too long, or ends there.
         let longest = MESSAGE_BYTES as u64 + 1;
         if self.input.by_ref().take(longest).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
@@ -74,22 +76,26 @@ impl<R: BufRead, W: Write> Lines<R, W> {
         if line.len() > MESSAGE_BYTES && line.last() != Some(&b'\n') {
             // The rest is skipped without being kept.
             self.input.skip_until(b'\n')?;
-            return Ok(Some(Line::unreadable(&format!("the line is longer than {MESSAGE_BYTES} bytes"))));
+            return Ok(Some(ClientLine::unreadable(&format!("the line is longer than {MESSAGE_BYTES} bytes"))));
         }
-        Ok(Some(Line::read(&line)))
+        Ok(Some(ClientLine::read(&line)))
     }
 
-    fn write(&mut self, answer: &impl serde::Serialize) -> io::Result<()> {
-        let written = serde_json::to_vec(answer).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            self.output.write_all(&line)?;
-            self.output.flush()
-        });
-        written.inspect_err(|error| self.ending.note(Error::Output(io::Error::new(error.kind(), error.to_string()))))
+    fn write(&mut self, answer: &impl Serialize) -> io::Result<()> {
+        // Noted here, since `rmcp` keeps the errors of a transport to itself.
+        self.write_line(answer)
+            .inspect_err(|error| self.ending.note(Error::Output(io::Error::new(error.kind(), error.to_string()))))
+    }
+
+    fn write_line(&mut self, answer: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(answer)?;
+        line.push(b'\n');
+        self.output.write_all(&line)?;
+        self.output.flush()
     }
 }
 
-impl<R: BufRead + Send + 'static, W: Write + Send + 'static> Transport<RoleServer> for Lines<R, W> {
+impl<R: BufRead + Send + 'static, W: Write + Send + 'static> Transport<RoleServer> for ClientLines<R, W> {
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {

@@ -7,7 +7,7 @@ use crate::model::limits::MESSAGE_DEPTH;
 
 /// A line, read.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum ClientLine {
     /// A request or a notification.
     Message(Box<ClientJsonRpcMessage>),
     /// Not a message; the answer is this line.
@@ -16,7 +16,7 @@ pub(super) enum Line {
     Nothing,
 }
 
-impl Line {
+impl ClientLine {
     /// Reads a line.
     pub(super) fn read(line: &[u8]) -> Self {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -37,32 +37,28 @@ impl Line {
     }
 
     fn of(value: Value) -> Self {
-        let id = value.get("id").cloned();
-        let is_request = id.is_some();
-        let answerable = id.filter(|id| id.is_string() || id.is_number());
-        let refuse = |why: &str| {
-            let error = ErrorData::invalid_request(why.to_owned(), None);
-            Self::Refused(refusal(answerable.clone().unwrap_or_default(), &error))
+        let id = value.get("id");
+        let why = match value.get("method") {
+            // Two older versions of the protocol allow batches, and no client sends them.
+            _ if value.is_array() => "a line holds one message, not a list",
+            _ if !value.is_object() => "not a message",
+            _ if value["jsonrpc"] != "2.0" => "`jsonrpc` is not \"2.0\"",
+            Some(Value::String(_)) if id.is_none_or(is_id) => return Self::parsed(value),
+            Some(Value::String(_)) => "the id is neither a text nor an integer",
+            Some(_) => "the method is not a text",
+            None if value.get("result").is_some() || value.get("error").is_some() => return Self::Nothing,
+            None => "the message has no method",
         };
-        let Value::Object(message) = &value else {
-            return refuse(if value.is_array() { "a line holds one message, not a list" } else { "not a message" });
-        };
-        if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-            return refuse("`jsonrpc` is not \"2.0\"");
-        }
-        match message.get("method") {
-            Some(Value::String(_)) if !is_request || answerable.as_ref().is_some_and(is_id) => Self::parsed(value),
-            Some(Value::String(_)) => refuse("the id is neither a text nor an integer"),
-            Some(_) => refuse("the method is not a text"),
-            None if message.contains_key("result") || message.contains_key("error") => Self::Nothing,
-            None => refuse("the message has no method"),
-        }
+        // The client waits for an answer with its id, also if the protocol would not have taken it as one.
+        let id = id.filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+        Self::Refused(refusal(id, &ErrorData::invalid_request(why, None)))
     }
 
     fn parsed(value: Value) -> Self {
         let id = value.get("id").cloned();
         match (serde_json::from_value(value), id) {
             (Ok(message), _) => Self::Message(Box::new(message)),
+            // A notification gets no answer, whatever is wrong with it.
             (Err(_), None) => Self::Nothing,
             (Err(error), Some(id)) => Self::Refused(refusal(id, &ErrorData::invalid_params(error.to_string(), None))),
         }
@@ -119,7 +115,7 @@ mod tests {
             (r#"{"jsonrpc": "2.0", "id": 18446744073709551615, "method": "ping"}"#, json!(u64::MAX), -32600),
             (r#"{"jsonrpc": "2.0", "id": 5}"#, json!(5), -32600),
         ] {
-            let Line::Refused(answer) = Line::read(line.as_bytes()) else { panic!("{line}") };
+            let ClientLine::Refused(answer) = ClientLine::read(line.as_bytes()) else { panic!("{line}") };
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{line}");
         }
     }
@@ -127,7 +123,7 @@ mod tests {
     #[test]
     fn what_asks_for_no_answer_gets_none() {
         for line in ["", " \r\n", r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","id":1,"error":{}}"#] {
-            assert!(matches!(Line::read(line.as_bytes()), Line::Nothing), "{line}");
+            assert!(matches!(ClientLine::read(line.as_bytes()), ClientLine::Nothing), "{line}");
         }
     }
 }

@@ -4,8 +4,8 @@ use rmcp::model::{ErrorData, GetPromptResult, ListPromptsResult, Prompt, PromptA
 use serde_json::{Map, Value};
 
 use crate::mcp::server::answer::report;
+use crate::mcp::server::offer::ToolOffer;
 use crate::mcp::server::resources::failed;
-use crate::mcp::server::tools::Tool;
 use crate::model::Explain;
 use crate::runs::{self, Context, ResumeRequest};
 
@@ -49,30 +49,40 @@ pub(super) fn exists(name: &str) -> bool {
 }
 
 pub(super) fn list() -> ListPromptsResult {
-    let run = || PromptArgument::new(RUN).with_description("The run; otherwise the session's, or the latest");
-    let prompt = |text: &Text| Prompt::new(text.name, Some(text.about), Some(vec![run().with_required(false)]));
-    ListPromptsResult::with_all_items(TEXTS.iter().map(prompt).collect())
+    let mut prompts = Vec::new();
+    for text in &TEXTS {
+        let run = PromptArgument::new(RUN).with_description("The run; otherwise the session's, or the latest");
+        prompts.push(Prompt::new(text.name, Some(text.about), Some(vec![run.with_required(false)])));
+    }
+    ListPromptsResult::with_all_items(prompts)
+}
+
+/// The error for parameters of a request that say nothing which the server knows.
+pub(super) fn invalid(why: String) -> ErrorData {
+    ErrorData::invalid_params(why, None)
 }
 
 pub(super) fn get(
     cx: &Context,
-    tools: &[Tool],
+    tools: &[ToolOffer],
     name: &str,
     arguments: &Map<String, Value>,
 ) -> Result<GetPromptResult, ErrorData> {
-    let invalid = |why: String| ErrorData::invalid_params(why, None);
-    let text = TEXTS.iter().find(|text| text.name == name);
-    let text = text.ok_or_else(|| invalid(format!("there is no prompt {name:.60}; there are resume and handoff")))?;
+    let Some(text) = TEXTS.iter().find(|text| text.name == name) else {
+        return Err(invalid(format!("there is no prompt {name:.60}; there are resume and handoff")));
+    };
     if let Some(other) = arguments.keys().find(|other| *other != RUN) {
         return Err(invalid(format!("the prompt has no argument {other:.60}")));
     }
     let run = match arguments.get(RUN) {
         None | Some(Value::Null) => None,
-        Some(Value::String(run)) => Some(run.clone()).filter(|run| !run.is_empty()),
+        // Hosts send an empty text for what a person leaves out.
+        Some(Value::String(run)) if run.is_empty() => None,
+        Some(Value::String(run)) => Some(run.clone()),
         Some(_) => return Err(invalid("run_id is not a text".to_owned())),
     };
     let resumed = runs::resume(cx, &ResumeRequest { run, ..ResumeRequest::default() });
-    let mut data = resumed.map(|resumed| report(cx, tools, &resumed)).map_err(|error| failed(cx, &error.problem()))?;
+    let mut data = report(cx, tools, &resumed.map_err(|error| failed(cx, &error.problem()))?);
     clip(&mut data);
     let message = PromptMessage::new_text(Role::User, format!("{}\n\n{DATA}\n\n{data}", text.task));
     Ok(GetPromptResult::new(vec![message]).with_description(text.about))

@@ -7,9 +7,9 @@ use rmcp::model::{
 use serde_json::Value;
 
 use crate::mcp::server::answer::{problem, report};
-use crate::mcp::server::tools::Tool;
+use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem};
-use crate::runs::{self, Context, ListFilter, ListReport, LogRequest, ShowRequest};
+use crate::runs::{self, Context, ListFilter, ListReport, ListedRun, LogReport, LogRequest, ShowRequest};
 
 /// The address of the list of runs; a run's begins with it.
 const RUNS: &str = "flow://runs";
@@ -26,14 +26,13 @@ const SHOWN: usize = 200;
 /// The list of runs, and the newest runs.
 pub(super) fn list(cx: &Context) -> Result<ListResourcesResult, ErrorData> {
     let report = newest(cx).map_err(|error| failed(cx, &error.problem()))?;
-    let all = Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON);
-    let run = |run: &runs::ListedRun| {
-        let about = format!("A run of {}, {}", run.head.workflow, run.head.status);
-        Resource::new(format!("{RUNS}/{}", run.head.run_id), run.head.run_id.to_string())
-            .with_description(about)
-            .with_mime_type(JSON)
-    };
-    Ok(ListResourcesResult::with_all_items(std::iter::once(all).chain(report.runs.iter().map(run)).collect()))
+    let mut resources = vec![Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON)];
+    for ListedRun { head, .. } in report.runs {
+        let about = format!("A run of {}, {}", head.workflow, head.status);
+        let run = Resource::new(format!("{RUNS}/{}", head.run_id), head.run_id.to_string());
+        resources.push(run.with_description(about).with_mime_type(JSON));
+    }
+    Ok(ListResourcesResult::with_all_items(resources))
 }
 
 fn newest(cx: &Context) -> runs::Result<ListReport> {
@@ -42,13 +41,10 @@ fn newest(cx: &Context) -> runs::Result<ListReport> {
 
 /// The addresses of a run.
 pub(super) fn templates() -> ListResourceTemplatesResult {
-    let template = |end: &str, name: &str, about: &str| {
-        ResourceTemplate::new(address(end), name).with_description(about).with_mime_type(JSON)
-    };
-    ListResourceTemplatesResult::with_all_items(vec![
-        template("", "run", "A run: its phases, activities and artifacts"),
-        template(EVENTS, "events", "What happened to a run: its latest events"),
-    ])
+    let run = ResourceTemplate::new(address(""), "run").with_description("A run: its phases, activities and artifacts");
+    let events =
+        ResourceTemplate::new(address(EVENTS), "events").with_description("What happened to a run: its latest events");
+    ListResourceTemplatesResult::with_all_items([run, events].map(|template| template.with_mime_type(JSON)).to_vec())
 }
 
 /// The address of a template with this end.
@@ -62,33 +58,38 @@ pub(super) fn is_template(uri: &str) -> bool {
 }
 
 /// Reads a resource.
-pub(super) fn read(cx: &Context, tools: &[Tool], uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let value = value(cx, tools, uri)?;
     let contents = ResourceContents::text(value.to_string(), uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-fn value(cx: &Context, tools: &[Tool], uri: &str) -> Result<Value, ErrorData> {
-    let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri:.200}"), None);
-    let path = uri.strip_prefix(RUNS).ok_or_else(unknown)?;
-    let answer = match path.strip_prefix('/') {
-        None if path.is_empty() => newest(cx).map(|runs| report(cx, tools, &runs)),
-        None => return Err(unknown()),
-        Some(rest) => match rest.strip_suffix(EVENTS) {
-            Some(run) => {
-                let request = LogRequest { run: Some(run.to_owned()), ..LogRequest::default() };
-                runs::log(cx, &request).map(|mut log| {
-                    log.events.drain(..log.events.len().saturating_sub(SHOWN));
-                    report(cx, tools, &log)
-                })
-            }
+fn value(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<Value, ErrorData> {
+    let Some(path) = uri.strip_prefix(RUNS) else { return Err(unknown(uri)) };
+    let answer = if path.is_empty() {
+        newest(cx).map(|runs| report(cx, tools, &runs))
+    } else {
+        // Without the slash it is the address of something else that begins with the same letters.
+        let Some(run) = path.strip_prefix('/') else { return Err(unknown(uri)) };
+        match run.strip_suffix(EVENTS) {
+            Some(run) => latest_events(cx, run).map(|log| report(cx, tools, &log)),
             None => {
-                let request = ShowRequest { run: Some(rest.to_owned()), ..ShowRequest::default() };
+                let request = ShowRequest { run: Some(run.to_owned()), ..ShowRequest::default() };
                 runs::show(cx, &request).map(|shown| report(cx, tools, &shown))
             }
-        },
+        }
     };
     answer.map_err(|error| failed(cx, &error.problem()))
+}
+
+fn latest_events(cx: &Context, run: &str) -> runs::Result<LogReport> {
+    let mut log = runs::log(cx, &LogRequest { run: Some(run.to_owned()), ..LogRequest::default() })?;
+    log.events.drain(..log.events.len().saturating_sub(SHOWN));
+    Ok(log)
+}
+
+fn unknown(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(format!("there is no resource {uri:.200}"), None)
 }
 
 /// The error of a verb as one of the protocol, with the whole of it as its data.

@@ -20,21 +20,26 @@ pub(super) fn reduced(whole: &Value, shown: &[&str], verbs: &[&str]) -> Value {
         let mut property = plain(field, whole);
         if *name == "verb" {
             property = json!({ "enum": verbs, "default": verbs.first() });
-        } else if let Some(about) = field["description"].as_str().filter(|_| !UNDERSTOOD.contains(name)) {
+        } else if let Some(about) = field["description"].as_str()
+            && !UNDERSTOOD.contains(name)
+        {
             // What stands behind a semicolon are details.
             property["description"] = about.split([';', '.']).next().unwrap_or(about).replace('\n', " ").into();
         }
         properties.insert((*name).to_owned(), property);
     }
-    let required = whole["required"].as_array().into_iter().flatten();
-    let required: Vec<_> =
-        required.filter(|name| shown.iter().any(|shown| **name == **shown) && **name != "verb").collect();
-    let mut schema =
-        Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), properties.into())]);
+    let mut schema = json!({ "type": "object", "properties": properties });
+    let mut required = whole["required"].as_array().cloned().unwrap_or_default();
+    required.retain(|name| *name != "verb" && shown.iter().any(|shown| name == shown));
     if !required.is_empty() {
-        schema.insert("required".to_owned(), json!(required));
+        schema["required"] = required.into();
     }
-    schema.into()
+    schema
+}
+
+/// The names of the fields of an object with this schema.
+pub(super) fn field_names(schema: &Value) -> Vec<&str> {
+    schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
 
 /// Arguments whose names say what they are, and those that the server's instructions explain.
@@ -100,10 +105,20 @@ fn kept_value(key: &str, value: &Value, whole: &Value) -> Value {
 
 /// One of several schemas: without null, and constants as one list.
 fn one_of(ways: &[Value], whole: &Value) -> Value {
-    let ways = ways.iter().filter(|way| way["type"] != "null").map(|way| plain(way, whole));
-    let (constants, mut others): (Vec<Value>, Vec<Value>) = ways.partition(|way| way.get("const").is_some());
+    let (mut constants, mut others) = (Vec::new(), Vec::new());
+    for way in ways {
+        // Models leave a value out instead of giving null.
+        if way["type"] == "null" {
+            continue;
+        }
+        let mut way = plain(way, whole);
+        match way.get_mut("const") {
+            Some(constant) => constants.push(constant.take()),
+            None => others.push(way),
+        }
+    }
     if !constants.is_empty() {
-        others.insert(0, json!({ "enum": constants.iter().map(|way| &way["const"]).collect::<Vec<_>>() }));
+        others.insert(0, json!({ "enum": constants }));
     }
     if others.len() == 1 { others.swap_remove(0) } else { json!({ "anyOf": others }) }
 }

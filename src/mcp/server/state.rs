@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::server::call::{Answer, Call};
 use crate::mcp::server::schema::of;
-use crate::mcp::server::tools::{Row, Writes};
+use crate::mcp::server::tool::{ToolRow, Writes};
 use crate::model::{Explain, Problem, SessionId};
 use crate::modes::{
     self, ModeEndRequest, ModeListRequest, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteRequest,
@@ -60,8 +60,8 @@ struct StateCall {
 }
 
 /// The tools.
-pub(super) const ROWS: [Row; 5] = [
-    Row {
+pub(super) const ROWS: [ToolRow; 5] = [
+    ToolRow {
         needs: &["mode"],
         ..row(
             "state_read",
@@ -72,7 +72,7 @@ pub(super) const ROWS: [Row; 5] = [
             read,
         )
     },
-    Row {
+    ToolRow {
         name: "state_write",
         title: "Change a mode",
         about: "Change the state of a mode. The policy decides whether it may become active.",
@@ -100,7 +100,7 @@ pub(super) const ROWS: [Row; 5] = [
         commands: &[],
         call: write,
     },
-    Row {
+    ToolRow {
         needs: &["mode"],
         commands: &[("mode clear", &["mode"])],
         ..row(
@@ -137,8 +137,9 @@ const fn row(
     writes: Writes,
     arguments: &'static [&'static str],
     call: fn(Call<'_>) -> Answer,
-) -> Row {
-    Row { name, title, about, writes, request: of::<StateCall>, arguments, needs: &[], verbs: &[], commands: &[], call }
+) -> ToolRow {
+    let request = of::<StateCall>;
+    ToolRow { name, title, about, writes, request, arguments, needs: &[], verbs: &[], commands: &[], call }
 }
 
 /// The arguments, in a project that is the server's own.
@@ -146,9 +147,10 @@ fn asked(call: &Call<'_>) -> Result<(StateCall, ModeScope), Problem> {
     let asked: StateCall = call.request()?;
     if let Some(there) = &asked.working_directory {
         let own = call.cx.project().map_err(|error| error.problem())?;
-        let named = call.cx.in_project(there).project();
-        if !named.is_ok_and(|named| named.root() == own.root()) {
-            return Err(call.wrong("`workingDirectory` is not in the project of this server"));
+        // The server serves one project, whatever its caller names.
+        match call.cx.in_project(there).project() {
+            Ok(named) if named.root() == own.root() => {}
+            _ => return Err(call.wrong("`workingDirectory` is not in the project of this server")),
         }
     }
     let scope = ModeScope { session: asked.session_id.clone(), root: false };
@@ -183,9 +185,13 @@ fn told(mut state: Map<String, Value>) -> Map<String, Value> {
 
 fn write(call: Call<'_>) -> Answer {
     let (asked, mode, scope) = asked_of(&call)?;
+    // An argument of the tool counts more than the same field in `state`.
     let mut fields = asked.state.unwrap_or_default();
-    let named = call.arguments.iter().filter(|(name, _)| !ABOUT.contains(&name.as_str()));
-    fields.extend(named.map(|(name, value)| (name.clone(), value.clone())));
+    for (name, value) in &call.arguments {
+        if !ABOUT.contains(&name.as_str()) {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
     let request = ModeWriteRequest { mode, scope, fields, review_clean: None };
     let report = modes::write(&call.cx, &request).map_err(problem)?;
     let mut answer =
@@ -229,7 +235,11 @@ fn status(call: Call<'_>) -> Answer {
     };
     let report = modes::list(&call.cx, &ModeListRequest { scope: scope.clone(), all: false }).map_err(problem)?;
     let mut statuses = Map::new();
-    for listed in report.modes.iter().filter(|listed| wanted.as_ref().is_none_or(|wanted| *wanted == listed.mode)) {
+    for listed in &report.modes {
+        if wanted.as_ref().is_some_and(|wanted| *wanted != listed.mode) {
+            continue;
+        }
+        // One unreadable file of a mode leaves the others readable.
         let request = ModeShowRequest { mode: listed.mode.to_string(), scope: scope.clone() };
         let status = match (&listed.error, modes::show(&call.cx, &request)) {
             (None, Ok(shown)) => {
