@@ -10,13 +10,18 @@ use crate::runs;
 /// Warnings about commands for types that no state has: a typo, or a script for several graphs.
 pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
     let kinds: Vec<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
-    let unused = request.on.iter().map(|(kind, _)| kind.as_str()).filter(|kind| !kinds.contains(kind));
-    let told = unused.map(|kind| {
-        let meant = crate::codec::similar(kind, kinds.iter().copied());
-        let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-        format!("--on {kind}: no state of the graph has this type{meant}")
-    });
-    told.collect()
+    let mut warnings = Vec::new();
+    for (kind, _) in &request.on {
+        if kinds.contains(&kind.as_str()) {
+            continue;
+        }
+        let meant = match crate::codec::similar(kind, kinds.iter().copied()) {
+            Some(meant) => format!("; did you mean `{meant}`?"),
+            None => String::new(),
+        };
+        warnings.push(format!("--on {kind}: no state of the graph has this type{meant}"));
+    }
+    warnings
 }
 
 /// Refuses a graph with states that have no command. The error names all of their types.

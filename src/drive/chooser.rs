@@ -36,6 +36,7 @@ pub(super) struct AskCommand<'p> {
 
 impl Chooser for AskCommand<'_> {
     fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
+        // None before the first state.
         let left = context.done.last().and_then(|done| self.machine.state(&done.state));
         let input = json!({
             "about": context.about,
@@ -49,9 +50,12 @@ impl Chooser for AskCommand<'_> {
         let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
         // A script may print just the name of the state.
         let word = reply.trim();
-        let is_name = !word.is_empty() && !word.contains(['\n', '`']) && serde_json::from_str::<Value>(word).is_err();
-        let is_name = is_name && !bare_reply(word).starts_with(['{', '[']);
-        Ok(if is_name { json!({ "next_state": word }).to_string() } else { reply })
+        let is_line = !word.is_empty() && !word.contains(['\n', '`']);
+        // JSON that is broken gets the question put again, with what is wrong in it.
+        if is_line && serde_json::from_str::<Value>(word).is_err() && !bare_reply(word).starts_with(['{', '[']) {
+            return Ok(json!({ "next_state": word }).to_string());
+        }
+        Ok(reply)
     }
 }
 
@@ -99,6 +103,7 @@ impl Chooser for AskEndpoint {
         });
         let address = address(&self.endpoint.url);
         let answer = ask_endpoint(&address, self.endpoint.key.as_deref(), &body, self.timeout);
+        // The address may have a password in it.
         let shown = server(&address).unwrap_or_default();
         let answer = answer.map_err(|why| StateError(format!("{shown} was asked for the next state: {why}")))?;
         let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
@@ -107,6 +112,7 @@ impl Chooser for AskEndpoint {
     }
 }
 
+/// The documentation of servers gives the address with or without this end.
 fn address(url: &str) -> String {
     let url = url.trim_end_matches('/');
     if url.ends_with("/chat/completions") { url.to_owned() } else { format!("{url}/chat/completions") }

@@ -26,11 +26,13 @@ impl DriverCommands<'_> {
     /// The command line that continues to drive `run`, as the run stores it: the path of a graph is as seen from the
     /// project.
     pub(super) fn line(&self, cx: &Context, project: &Project, run: &RunId) -> String {
-        let graph = match is_file(cx, &self.request.graph) {
-            true => named_in(cx, project, &self.request.graph),
-            false => Some(self.request.graph.clone()),
+        let graph = if is_file(cx, &self.request.graph) {
+            named_in(cx, project, &self.request.graph)
+        } else {
+            Some(self.request.graph.clone())
         };
         let command = graph.and_then(|graph| driver(run, &graph, self.request));
+        // Without a command line `resume` at least knows that a driver works here.
         command.unwrap_or_else(|| UNKNOWN_DRIVER.to_owned())
     }
 }
@@ -42,6 +44,7 @@ pub(super) fn things(request: &DriveRequest, place: Option<&str>) -> Vec<Thing> 
     match &request.choose {
         Choose::Person => {}
         Choose::Command(job) => things.push(Thing::command(job, place)),
+        // Accepted without a password that the URL may have.
         Choose::Endpoint(Endpoint { url, .. }) => things.extend(server(url).ok().map(|url| Thing::endpoint(&url))),
     }
     things
@@ -54,8 +57,12 @@ fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
     let mut add = |option: &str, value: &str| {
         let _ = write!(command, " --{option} {}", quoted(value));
     };
-    request.on.iter().for_each(|(kind, job)| add("on", &format!("{kind}={job}")));
-    request.types.iter().for_each(|kind| add("type", kind));
+    for (kind, job) in &request.on {
+        add("on", &format!("{kind}={job}"));
+    }
+    for kind in &request.types {
+        add("type", kind);
+    }
     match &request.choose {
         Choose::Person => {}
         Choose::Command(job) => add("choose", job),
@@ -64,5 +71,6 @@ fn driver(run: &RunId, graph: &str, request: &DriveRequest) -> Option<String> {
     if request.timeout != USUAL_TIMEOUT {
         add("timeout", &request.timeout.as_secs_f64().to_string());
     }
-    is_driver(&command).then_some(command)
+    // The store takes a line of bounded length.
+    if is_driver(&command) { Some(command) } else { None }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError, UserState};
 use crate::drive::check::missing;
@@ -29,13 +29,14 @@ pub(super) fn registry<'r>(
     let mut registry = Registry::new();
     for (kind, command) in &request.on {
         let (machine, runner) = (machine.clone(), runner.clone());
-        let make = move |config: StateConfig<'_>| CommandState {
+        let registered = registry.register(kind, move |config: StateConfig<'_>| CommandState {
             command,
             runner: runner.clone(),
             asked: Asked::of(&machine, &config),
-        };
-        registry.register(kind, make).map_err(missing)?;
+        });
+        registered.map_err(missing)?;
     }
+    // A type that was only declared is done by a person.
     for kind in &request.types {
         if !registry.knows(kind) {
             registry.register(kind, |config: StateConfig<'_>| UserState::of(config.declared)).map_err(missing)?;
@@ -70,6 +71,7 @@ impl CommandRunner<'_> {
             ("FLOW_SESSION", drive.session.as_str().into()),
             ("FLOW_EPOCH", drive.epoch.to_string().into()),
         ];
+        // The chooser belongs to no state.
         env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
         let input = input.to_string();
         let dir = Some(self.dir.as_path());
@@ -125,26 +127,35 @@ impl State for CommandState<'_> {
 /// state comes next. Any other output means that the state is done.
 fn outcome(output: String) -> std::result::Result<Outcome, StateError> {
     let Ok(Value::Object(object)) = serde_json::from_str(&output) else {
-        return Ok(Outcome::Finished { output: (!output.is_empty()).then_some(output), next: None });
+        let output = if output.is_empty() { None } else { Some(output) };
+        return Ok(Outcome::Finished { output, next: None });
     };
-    let text = |key: &str, what: &str| match object.get(key) {
+    if let Some(prompt) = text(&object, "needs_human", "is not a string")? {
+        // A script may print the key with an empty text where it has no link.
+        let link = match object.get("link") {
+            Some(Value::String(link)) if link.is_empty() => None,
+            _ => text(&object, "link", "is not a string")?,
+        };
+        return Ok(Outcome::NeedsHuman { prompt, link });
+    }
+    if let Some(why) = text(&object, "not_ready", "is not a string")? {
+        return Ok(Outcome::NotReady { why });
+    }
+    let next = text(&object, "next_state", "names no state")?;
+    Ok(Outcome::Finished { output: Some(output), next })
+}
+
+/// The text of a field; none if it is missing or null. `what` says what is wrong with any other value.
+fn text(object: &Map<String, Value>, key: &str, what: &str) -> std::result::Result<Option<String>, StateError> {
+    match object.get(key) {
         None | Some(Value::Null) => Ok(None),
+        // An empty question would be put to a person who sees nothing to answer.
         Some(Value::String(text)) if text.trim().is_empty() => {
             Err(StateError(format!("its answer has an empty text as `{key}`")))
         }
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(other) => Err(StateError(format!("its answer has {other} as `{key}`, which {what}"))),
-    };
-    if let Some(prompt) = text("needs_human", "is not a string")? {
-        let has_link = object.get("link").is_some_and(|link| link.as_str() != Some(""));
-        let link = if has_link { text("link", "is not a string")? } else { None };
-        return Ok(Outcome::NeedsHuman { prompt, link });
     }
-    if let Some(why) = text("not_ready", "is not a string")? {
-        return Ok(Outcome::NotReady { why });
-    }
-    let next = text("next_state", "names no state")?;
-    Ok(Outcome::Finished { output: Some(output), next })
 }
 
 /// The states that are done, as commands get them.

@@ -1,7 +1,7 @@
 //! The directory in which the commands of a driver run.
 //!
 //! A command like `./check.sh` is another one in another directory. So a run is driven in one directory: the run stores it,
-//! and whoever drives the run from elsewhere has the commands run there.
+//! and a driver that is called from elsewhere runs the commands there.
 
 use std::path::{Path, PathBuf};
 
@@ -24,17 +24,16 @@ pub(super) struct CommandDir {
 ///
 /// # Errors
 /// [`runs::Error::Usage`] when it is not there, or when the run names one outside of the project in which this machine never
-/// ran the commands: whoever wrote the file could have put any directory there.
+/// ran the commands: the author of the file could have put any directory there.
 pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&str>) -> Result<CommandDir> {
     let cwd = cx.env.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     if request.on.is_empty() && !matches!(request.choose, Choose::Command(_)) {
         return Ok(CommandDir { path: cwd, name: None, is_elsewhere: false });
     }
     let here = cx.disk.canonical(&cwd).ok();
-    let project = cx.project().ok();
-    let root = match &project {
-        Some(project) => project.root().to_owned(),
-        None => cx.root_to_be()?,
+    let root = match cx.project() {
+        Ok(project) => project.root().to_owned(),
+        Err(_) => cx.root_to_be()?,
     };
     let root = cx.disk.canonical(&root).unwrap_or(root);
     let wanted = match (&request.dir, stored) {
@@ -42,22 +41,20 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
         (None, Some(stored)) => root.join(stored),
         (None, None) => cwd,
     };
-    let found = cx.disk.canonical(&wanted).ok().filter(|found| cx.disk.is_dir(found));
-    let Some(path) = found else {
-        let what = match &request.dir {
-            Some(_) => "the directory for the commands",
-            None => "the directory in which the run was first driven",
-        };
-        let message = format!("{what}, {}, is not there; name another one with --dir", wanted.display());
-        return Err(runs::Error::Usage(message).into());
+    let path = match cx.disk.canonical(&wanted) {
+        Ok(path) if cx.disk.is_dir(&path) => path,
+        _ => {
+            let what = match &request.dir {
+                Some(_) => "the directory for the commands",
+                None => "the directory in which the run was first driven",
+            };
+            let message = format!("{what}, {}, is not there; name another one with --dir", wanted.display());
+            return Err(runs::Error::Usage(message).into());
+        }
     };
-    let is_here = here.as_deref() == Some(&path);
-    let is_named = request.dir.is_some() || is_here;
-    let was_driven_there = || {
-        let things = things(request, stored);
-        project.as_ref().is_some_and(|project| is_accepted(cx, project, &things))
-    };
-    if !is_named && !path.starts_with(&root) && !was_driven_there() {
+    // Who works there has chosen it, as much as who names it.
+    let is_named = request.dir.is_some() || here.as_deref() == Some(&path);
+    if !is_named && !path.starts_with(&root) && !was_accepted(cx, request, stored) {
         return Err(runs::Error::Usage(format!(
             "the run was first driven in {}, outside of the project: drive it from there, or name the directory for the \
              commands with --dir",
@@ -66,6 +63,11 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
         .into());
     }
     Ok(CommandDir { name: Some(name_of(&root, &path)), path, is_elsewhere: !is_named })
+}
+
+/// Whether this machine has run these commands in the stored directory before.
+fn was_accepted(cx: &Context, request: &DriveRequest, stored: Option<&str>) -> bool {
+    matches!(cx.project(), Ok(project) if is_accepted(cx, &project, &things(request, stored)))
 }
 
 fn name_of(root: &Path, path: &Path) -> String {

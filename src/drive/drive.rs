@@ -30,11 +30,13 @@ use crate::runs::{self, Context};
 /// variable is not text; [`Error::NoNetwork`] in a build without the feature `network`.
 pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
     need_network()?;
-    let text = |setting: &Option<Setting>| setting.as_ref().map(Setting::parse::<String>).transpose();
-    let unnamed = || runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned());
     server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
-    let model = text(&cx.env.choose_model)?.ok_or_else(unnamed)?;
-    Ok(Endpoint { url, model, key: text(&cx.env.choose_key)? })
+    let Some(model) = &cx.env.choose_model else {
+        return Err(runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned()).into());
+    };
+    let model = model.parse::<String>()?;
+    let key = cx.env.choose_key.as_ref().map(Setting::parse::<String>).transpose()?;
+    Ok(Endpoint { url, model, key })
 }
 
 fn need_network() -> Result<()> {
@@ -48,6 +50,7 @@ fn need_network() -> Result<()> {
 /// of state without a command, [`runs::Error::Refused`] when another session holds the run, [`runs::Error::Catalog`] and
 /// [`runs::Error::Store`] as for any verb. What was recorded stays.
 pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
+    // Before a run begins that could only stop at its first choice.
     if matches!(request.choose, Choose::Endpoint(_)) {
         need_network()?;
     }
@@ -55,9 +58,13 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     let types: Vec<_> = request.on.iter().map(|(kind, _)| kind).chain(&request.types).cloned().collect();
     let definition = workflow_machine(cx, &request.graph, &types);
     let opening = Opening {
-        workflow: definition.as_ref().map_or_else(|_| request.graph.clone(), |machine| machine.id().to_string()),
+        workflow: match &definition {
+            Ok(machine) => machine.id().to_string(),
+            // A run keeps its graph, so it may go on by this name.
+            Err(_) => request.graph.clone(),
+        },
         definition,
-        file: is_file(cx, &request.graph).then(|| request.graph.clone()),
+        file: if is_file(cx, &request.graph) { Some(request.graph.clone()) } else { None },
         run: request.run.clone(),
         goal: request.goal.clone(),
         session: request.session.clone(),
@@ -110,6 +117,7 @@ fn go_through<'p>(
     let ran = agent.notebook.ran;
     let warnings = std::mem::take(&mut agent.notebook.warnings);
     let stopped = match (stopped, agent.notebook.unrecorded.take()) {
+        // The run ended or moved meanwhile: what the state answered is shown, or it would be lost.
         (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, .. }))), Some(done)) => {
             let mut report = overtaken(cx, &drive, &done, &refusal, ran)?;
             report.warnings = warnings;
@@ -127,8 +135,10 @@ fn go_through<'p>(
             (DriveStop::Failed, state, reason)
         }
         Stop::NotReady { state, why } => {
-            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            let reason = format!("`{state}` is not ready{why}; the same command looks again");
+            let reason = match why {
+                Some(why) => format!("`{state}` is not ready: {why}; the same command looks again"),
+                None => format!("`{state}` is not ready; the same command looks again"),
+            };
             (DriveStop::NotReady, state, reason)
         }
         Stop::Limit { state } => {
@@ -137,7 +147,10 @@ fn go_through<'p>(
         }
     };
     let mut report = report(&drive, stop, Some(state), reason, ran);
-    report.given = (stop == DriveStop::NeedsHuman).then(|| given_last(agent.context())).flatten();
+    // The question may refer to it.
+    if stop == DriveStop::NeedsHuman {
+        report.given = given_last(agent.context());
+    }
     report.warnings = warnings;
     Ok(report)
 }

@@ -12,7 +12,8 @@ use crate::model::{RunId, SessionId, StateName};
 
 /// The output of a state, as it is shown to people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Given {
+#[schemars(rename = "Given")]
+pub struct StateOutput {
     /// The state.
     pub state: StateName,
     /// The output; a long one is cut, and ends with `…`.
@@ -22,10 +23,10 @@ pub struct Given {
 /// The person who called the driver, if any.
 pub trait Person {
     /// Shows the output of a state.
-    fn learn(&mut self, given: &Given);
+    fn learn(&mut self, given: &StateOutput);
     /// The answer to `prompt`; none if no person is there. `last` is the latest output, to which the question may
     /// refer.
-    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String>;
+    fn ask(&mut self, last: Option<&StateOutput>, prompt: &str) -> Option<String>;
     /// Shows a line about the progress.
     fn tell(&mut self, line: &str);
 }
@@ -38,11 +39,11 @@ pub(super) const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
 pub(super) type Audience<'p> = Rc<RefCell<dyn Person + 'p>>;
 
 impl<P: Person + ?Sized> Person for &mut P {
-    fn learn(&mut self, given: &Given) {
+    fn learn(&mut self, given: &StateOutput) {
         (**self).learn(given);
     }
 
-    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String> {
+    fn ask(&mut self, last: Option<&StateOutput>, prompt: &str) -> Option<String> {
         (**self).ask(last, prompt)
     }
 
@@ -51,14 +52,14 @@ impl<P: Person + ?Sized> Person for &mut P {
     }
 }
 
-/// The person of a driver that nobody watches.
+/// The person of a driver without an audience.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NoPerson;
 
 impl Person for NoPerson {
-    fn learn(&mut self, _: &Given) {}
+    fn learn(&mut self, _: &StateOutput) {}
 
-    fn ask(&mut self, _: Option<&Given>, _: &str) -> Option<String> {
+    fn ask(&mut self, _: Option<&StateOutput>, _: &str) -> Option<String> {
         None
     }
 
@@ -79,18 +80,19 @@ pub(super) struct Drive {
 }
 
 /// The latest output of a state, for a person who is asked.
-pub(super) fn given_last(context: &agent::Context) -> Option<Given> {
+pub(super) fn given_last(context: &agent::Context) -> Option<StateOutput> {
     context.done.iter().rev().find_map(given)
 }
 
 /// The output of a state, cut for people; none if it is empty.
-pub(super) fn given(done: &Done) -> Option<Given> {
+pub(super) fn given(done: &Done) -> Option<StateOutput> {
     let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
     let mut shown: String = output.chars().take(GIVEN).collect();
+    // A mark shows that there is more.
     if shown.len() < output.len() {
         shown.push('…');
     }
-    Some(Given { state: done.state.clone(), output: shown })
+    Some(StateOutput { state: done.state.clone(), output: shown })
 }
 
 /// How much of an output is shown to people, in characters; the run has all of it.

@@ -44,6 +44,7 @@ pub enum GraphFileError {
 
 fn lines(path: &Path, diagnostics: &[Diagnostic]) -> String {
     let mut lines = Vec::new();
+    // Warnings alone refuse no graph.
     for Diagnostic { place, message, help, .. } in diagnostics.iter().filter(|one| one.is_error()) {
         let help = help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
         lines.push(format!("{}:{}:{}: {message}{help}", path.display(), place.line, place.column));

@@ -46,9 +46,14 @@ pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit
             Ok(text) => return answer(&text, key.filter(|key| !body.to_string().contains(key))),
             Err(refused) => refused,
         };
-        let again = refused.again.filter(|_| tries < TRIES);
-        let pause = again.map(|told| told.unwrap_or(PAUSE * 2_u32.pow(tries - 1)));
+        let pause = match refused.retry {
+            Retry::Never => None,
+            _ if tries == TRIES => None,
+            Retry::Soon => Some(PAUSE * 2_u32.pow(tries - 1)),
+            Retry::After(pause) => Some(pause),
+        };
         match pause {
+            // A pause beyond the limit would only delay the same answer.
             Some(pause) if Instant::now() + pause < deadline => std::thread::sleep(pause),
             _ if tries > 1 => return Err(format!("{} (asked {tries} times)", refused.why)),
             _ => return Err(refused.why),
@@ -60,8 +65,15 @@ pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit
 /// A response with an error status.
 struct Refused {
     why: String,
-    /// Some if a retry makes sense; inside, the pause that the server asks for.
-    again: Option<Option<Duration>>,
+    retry: Retry,
+}
+
+/// Whether a retry makes sense.
+enum Retry {
+    Never,
+    Soon,
+    /// After the pause that the server asks for.
+    After(Duration),
 }
 
 /// Sends the request once.
@@ -81,9 +93,13 @@ fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Resul
     // Remove the key before cutting the text, because cutting could leave a part of it.
     let said = without_key(&text.unwrap_or_default(), key);
     let first: String = said.lines().next().unwrap_or_default().chars().take(300).collect();
-    let is_passing = status.as_u16() == TOO_MANY || status.is_server_error();
-    let again = is_passing.then(|| told.map(Duration::from_secs));
-    Ok(Err(Refused { why: format!("it answered {status}: {first}"), again }))
+    let retry = match told {
+        // The server will say the same of the same request.
+        _ if status.as_u16() != TOO_MANY && !status.is_server_error() => Retry::Never,
+        Some(seconds) => Retry::After(Duration::from_secs(seconds)),
+        None => Retry::Soon,
+    };
+    Ok(Err(Refused { why: format!("it answered {status}: {first}"), retry }))
 }
 
 fn answer(text: &str, key: Option<&str>) -> Result<Value, String> {

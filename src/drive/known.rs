@@ -34,8 +34,8 @@ pub(super) fn run_to_drive(
         };
     }
     let runs = Runs::read_open(cx, project)?;
-    let of_it: Vec<_> =
-        runs.open().filter(|run| run.head.workflow.as_str() == workflow).map(|run| run.head.run_id.clone()).collect();
+    let of_it = runs.open().filter(|run| run.head.workflow.as_str() == workflow);
+    let of_it: Vec<_> = of_it.map(|run| run.head.run_id.clone()).collect();
     match of_it.as_slice() {
         [] if runs.unreadable.is_empty() => Ok(None),
         // An unreadable run may be the one, and a new run would repeat all of its work.
@@ -74,6 +74,7 @@ pub(super) fn take_up(
         })
         .into());
     }
+    // A run that cannot go on is not claimed: its holder keeps it.
     let phase = state.phase().cloned();
     let stopped = |stop, reason: String| Ok(Some(report(drive, stop, phase.clone(), reason, 0)));
     match state.status() {
@@ -116,8 +117,11 @@ pub(super) fn take_up(
     // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
     let held = presence(cx, project, view.history.hold(), &caller)? == Presence::HeldByOther;
-    let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
-    if let (Some(here), false) = (begun, held) {
+    if let Some(here) = &phase
+        && let Some(status) = state.document().state.steps.get(here)
+        && status.is_open()
+        && !held
+    {
         let left = [(DRIVEN_DIR, drive.run_dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
         if let Some(&pid) = crate::host::processes_with(&left).first() {
             return Err(Error::StillRuns { run: run.id().clone(), pid });
@@ -169,11 +173,12 @@ impl Known {
                 Some((state, StepStatus::Completed)) => {
                     // If a person completed the step by hand, the output is the answer from before.
                     let output = report.text("output").map(str::to_owned).or_else(|| answers.0.get(state).cloned());
-                    let done = &mut self.context.done;
-                    match done.last_mut().filter(|last| last.state == *state && begun.take() != Some(state)) {
+                    match self.context.done.last_mut() {
                         // The state's command may have reported its completion before the driver did.
-                        Some(last) => last.output = output.or(last.output.take()),
-                        None => done.push(Done { state: state.clone(), output }),
+                        Some(last) if last.state == *state && begun.take() != Some(state) => {
+                            last.output = output.or(last.output.take());
+                        }
+                        _ => self.context.done.push(Done { state: state.clone(), output }),
                     }
                 }
                 _ => {}
@@ -182,12 +187,14 @@ impl Known {
         }
         let Some(here) = run.current_phase.clone() else { return };
         self.context.answer = answers.0.remove(&here);
-        self.asks = run.questions.iter().any(|question| question.is_of(&here, None)).then(|| here.clone());
+        if run.questions.iter().any(|question| question.is_of(&here, None)) {
+            self.asks = Some(here.clone());
+        }
         self.standing = match run.steps.get(&here) {
             Some(StepStatus::Running | StepStatus::Waiting) => Position::In(here),
             Some(StepStatus::Completed | StepStatus::Skipped) => {
-                let own = |report: &&StepReport| report.own_step().is_some_and(|(state, _)| *state == here);
-                let latest = history.reports().iter().rev().find(own);
+                let mut reports = history.reports().iter().rev();
+                let latest = reports.find(|report| matches!(report.own_step(), Some((state, _)) if *state == here));
                 let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
                 Position::Behind { state: here, named }
             }
@@ -205,7 +212,7 @@ struct Answers<'a>(HashMap<&'a StateName, String>);
 impl<'a> Answers<'a> {
     fn note(&mut self, report: &'a StepReport) {
         // The questions of units do not concern the driver.
-        let Some(step) = report.step.as_ref().filter(|_| report.unit.is_none()) else { return };
+        let (Some(step), None) = (&report.step, &report.unit) else { return };
         // `from`: the run comes from another state, so an answer belongs to an earlier round.
         let is_over = report.status().is_some_and(StepStatus::is_done) || report.from.is_some();
         match report.answer() {

@@ -72,7 +72,7 @@ mod notebook;
 mod report;
 
 pub use drive::{drive, endpoint};
-pub use driven::{Given, Person};
+pub use driven::{Person, StateOutput};
 pub use error::{Error, Result};
 pub use graph_file::GraphFileError;
 pub use notebook::{NotebookRequest, Opened, RunNotebook};

@@ -106,9 +106,8 @@ impl<'p> RunNotebook<'p> {
     /// Opens a run for a driver whose steps are shown to `audience`.
     pub(super) fn open_watched(cx: &Context, opening: Opening, audience: Audience<'p>) -> Result<Opened<'p>> {
         // A driver holds its run exactly as long as its own process lives.
-        let holder_pid = cx.options.holder_pid.or_else(|| Some(std::process::id()));
         let mut cx = cx.clone();
-        cx.options.holder_pid = holder_pid;
+        cx.options.holder_pid.get_or_insert_with(std::process::id);
         let Opening { definition, workflow, file, run, goal, session } = opening;
         let project = match cx.project() {
             Ok(project) => Some(project),
@@ -143,17 +142,14 @@ impl<'p> RunNotebook<'p> {
             return Ok(Opened::Stopped(report));
         }
         let Known { machine, standing, mut context, asks, mut warnings, stored_dir, .. } = known;
-        let machine =
-            match (machine, unusable) {
-                (Some(machine), unusable) => {
-                    warnings.extend(unusable.map(|error| {
-                        format!("the run goes on with the graph that it began with: {}", error.one_line())
-                    }));
-                    machine
-                }
-                (None, Some(error)) => return Err(error.into()),
-                (None, None) => unreachable!("a driver without a graph"),
-            };
+        if let (Some(_), Some(error)) = (&machine, &unusable) {
+            warnings.push(format!("the run goes on with the graph that it began with: {}", error.one_line()));
+        }
+        let machine = match (machine, unusable) {
+            (Some(machine), _) => machine,
+            (None, Some(error)) => return Err(error.into()),
+            (None, None) => unreachable!("a driver without a graph"),
+        };
         context.about["run_id"] = json!(drive.run);
         context.about["workflow"] = json!(drive.workflow);
         Ok(Opened::Ready(Box::new(Self {
@@ -229,6 +225,7 @@ impl<'p> RunNotebook<'p> {
     fn store_command(&self, commands: &DriverCommands<'_>) -> runs::Result<()> {
         let Drive { run, session, epoch, .. } = &self.drive;
         let project = self.cx.project()?;
+        // Accepted on this machine, since a run may come from a clone with commands of someone else.
         accept(&self.cx, &project, &things(commands.request, commands.dir.as_deref()));
         let line = commands.line(&self.cx, &project, run);
         change_context(&self.cx, run, session, *epoch, |context: &mut Map<String, Value>| {
@@ -328,6 +325,7 @@ impl Notebook for RunNotebook<'_> {
 
     fn begin(&mut self, state: &StateName) -> Result<()> {
         self.status(state, StepStatus::Running, &[])?;
+        // Not before the first record: only then is there a run that can store it.
         self.remember();
         self.tell(&format!("{state} begins"));
         Ok(())
@@ -346,7 +344,9 @@ impl Notebook for RunNotebook<'_> {
         self.ran += 1;
         self.tell(&format!("{} is done", done.state));
         // A person need not be shown what they typed.
-        if let Some(given) = given(done).filter(|_| !self.is_of_person(&done.state)) {
+        if !self.is_of_person(&done.state)
+            && let Some(given) = given(done)
+        {
             self.audience.borrow_mut().learn(&given);
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::drive::driven::{Drive, Given};
+use crate::drive::driven::{Drive, StateOutput};
 use crate::model::{RunId, SessionId, StateName, pairs, seconds};
 
 /// What to drive.
@@ -95,7 +95,7 @@ pub struct DriveReport {
     /// How many states were run.
     pub ran: usize,
     /// The latest output of a state, if a person is needed.
-    pub given: Option<Given>,
+    pub given: Option<StateOutput>,
     /// Problems that did not stop the driver.
     pub warnings: Vec<String>,
 }

@@ -5,7 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::Page;
 use crate::cli::prompt::Prompt;
-use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Given, Person};
+use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Person, StateOutput};
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
@@ -59,7 +59,7 @@ fn page(report: &DriveReport) -> String {
 }
 
 /// The output of a state, indented below the line that says that the state is done.
-fn given_lines(given: &Given) -> String {
+fn given_lines(given: &StateOutput) -> String {
     given.output.trim_end().lines().map(|line| format!("  {line}\n")).collect()
 }
 
@@ -67,20 +67,20 @@ fn given_lines(given: &Given) -> String {
 struct Caller<'a> {
     prompt: Prompt<'a>,
     /// The output that was shown last.
-    shown: Option<Given>,
+    shown: Option<StateOutput>,
     /// Whether only questions are shown, and no output of states.
     is_silent: bool,
 }
 
 impl Person for Caller<'_> {
-    fn learn(&mut self, given: &Given) {
+    fn learn(&mut self, given: &StateOutput) {
         if !self.is_silent {
             self.prompt.tell(&given_lines(given));
             self.shown = Some(given.clone());
         }
     }
 
-    fn ask(&mut self, last: Option<&Given>, prompt: &str) -> Option<String> {
+    fn ask(&mut self, last: Option<&StateOutput>, prompt: &str) -> Option<String> {
         // The question may be about output that scrolled away long ago, or that was not shown.
         let last = last.filter(|last| self.shown.as_ref() != Some(last)).map(given_lines).unwrap_or_default();
         self.prompt.read_here(&format!("{last}{prompt}"))

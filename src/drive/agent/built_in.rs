@@ -19,8 +19,11 @@ pub(crate) struct UserState {
 impl UserState {
     /// The state with this declaration. It asks for what its description says, otherwise for its name.
     pub(crate) fn of(declared: &Declared) -> Self {
-        let words = declared.description.clone().filter(|words| !words.trim().is_empty());
-        Self { prompt: words.unwrap_or_else(|| declared.name.to_string()) }
+        let prompt = match &declared.description {
+            Some(words) if !words.trim().is_empty() => words.clone(),
+            _ => declared.name.to_string(),
+        };
+        Self { prompt }
     }
 }
 

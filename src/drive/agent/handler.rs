@@ -20,11 +20,11 @@ impl<'m> StateHandler<'m> {
     /// # Errors
     /// [`RegistryError::Missing`] if the type of a state is not registered.
     pub fn new(machine: Machine, registry: &Registry<'m>) -> Result<Self, RegistryError> {
-        let make = |declared: &crate::machine::State| {
-            let is_terminal = machine.is_terminal(&declared.name);
-            Ok((declared.name.clone(), registry.make(StateConfig { declared, is_terminal })?))
-        };
-        let states = machine.states().iter().map(make).collect::<Result<_, _>>()?;
+        let mut states = HashMap::new();
+        for declared in machine.states() {
+            let config = StateConfig { declared, is_terminal: machine.is_terminal(&declared.name) };
+            states.insert(declared.name.clone(), registry.make(config)?);
+        }
         Ok(Self { machine, states })
     }
 

@@ -47,7 +47,7 @@ pub trait Notebook {
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<(), Self::Error>;
 
     /// The answer to the question that was just recorded, if a person is there to give it; it is the output of the
-    /// state. Without an answer the agent stops. By default nobody is there.
+    /// state. Without an answer the agent stops. By default there is no one to ask.
     fn answer(&mut self, state: &StateName, prompt: &str, context: &Context) -> Option<String> {
         let _ = (state, prompt, context);
         None
@@ -198,7 +198,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 Position::Behind { state, .. } if !self.is_ready(&state)? => {
                     return Ok(Stop::NotReady { state, why: None });
                 }
-                // No state may run any more, so do not ask for a choice that would be lost.
+                // No further state may run, so do not ask for a choice that would be lost.
                 Position::Behind { state, .. } if ran == most => state,
                 Position::Behind { state, named } => match self.next(&state, named.as_deref())? {
                     Ok(next) => next,
@@ -218,23 +218,25 @@ impl<'m, N: Notebook> Agent<'m, N> {
     /// Whether the agent may move on after a state that is done. It does not matter who finished it, or when: the state
     /// is asked before every transition.
     fn is_ready(&mut self, state: &StateName) -> Result<bool, AgentError<N::Error>> {
-        let found = self.handler.state(state);
-        let is_ready = found.map(|found| found.check_transition_ready(&self.context));
-        is_ready.ok_or_else(|| AgentError::Unknown { state: state.clone() })
+        match self.handler.state(state) {
+            Some(found) => Ok(found.check_transition_ready(&self.context)),
+            None => Err(AgentError::Unknown { state: state.clone() }),
+        }
     }
 
     /// Runs one state. Gives the reason to stop there, if any.
     fn step(&mut self, state: &StateName) -> Result<Option<Stop>, AgentError<N::Error>> {
-        let unknown = || AgentError::Unknown { state: state.clone() };
+        // Before anything is noted of it.
         if self.handler.state(state).is_none() {
-            return Err(unknown());
+            return Err(AgentError::Unknown { state: state.clone() });
         }
+        // A state that was begun before the agent was killed has begun in the notebook as well.
         if self.standing != Position::In(state.clone()) {
             self.notebook.begin(state)?;
             self.standing = Position::In(state.clone());
         }
-        let ran = self.handler.state(state).ok_or_else(unknown)?.run(&self.context);
-        let (output, named) = match ran {
+        let Some(found) = self.handler.state(state) else { return Err(AgentError::Unknown { state: state.clone() }) };
+        let (output, named) = match found.run(&self.context) {
             Ok(Outcome::Finished { output, next }) => (output, next),
             Ok(Outcome::NeedsHuman { prompt, link }) => {
                 let why = match &link {
@@ -261,13 +263,15 @@ impl<'m, N: Notebook> Agent<'m, N> {
         };
         // A state that asks for an undeclared next state fails here: it can run again, but the agent could never move
         // on from it.
-        let forced = named.as_deref().map(|named| self.handler.transitions(state).forced(Some(named)));
-        if let Some(Forced::Undeclared(named)) = forced {
+        if let Some(named) = &named
+            && let Forced::Undeclared(named) = self.handler.transitions(state).forced(Some(named))
+        {
             let why = AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }.to_string();
             self.notebook.fail(state, &why)?;
             return Ok(Some(Stop::Failed { state: state.clone(), why }));
         }
         let ends = self.handler.machine().is_terminal(state) && named.is_none();
+        // Recorded before the next state is chosen: what is done is not repeated.
         let done = Done { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
@@ -296,6 +300,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 Ok(reply) => reply,
                 Err(StateError(why)) => return Ok(Err(Stop::NeedsHuman { state: state.clone(), why, link: None })),
             };
+            // Models answer with something else at times, and correct it when they are told what was wrong.
             match choices.read(&reply) {
                 Ok(next) => return Ok(Ok(next)),
                 Err(bad) => problem = Some(bad.to_string()),

@@ -11,7 +11,7 @@ use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{Error, Result, STRICT, WHOLE, suggest};
 use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
-use crate::hooks::settings::look::{FoundHandler, InstalledHooks, look};
+use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
 use crate::hooks::settings::managed;
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
@@ -176,7 +176,7 @@ impl Examined<'_> {
     fn read(&mut self, settings: &SettingsFile) -> Option<InstalledHooks> {
         let (code, line, message, help) = match settings.file.read() {
             Ok(text) => {
-                let fault = match look(settings, &text?) {
+                let fault = match installed_hooks(settings, &text?) {
                     Ok(found) => return Some(found),
                     Err(fault) => fault,
                 };

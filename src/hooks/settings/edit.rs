@@ -118,7 +118,7 @@ pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFaul
 pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited, EditFault> {
     let Some(handler) = wanted.host.handler() else {
         // A script is replaced whole, so one that someone has edited is refused.
-        text.map(script::judge).transpose()?;
+        text.map(script::recognize).transpose()?;
         return Ok(Edited { text: Some(script::text()), events: Vec::new(), status_line: None });
     };
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
@@ -369,7 +369,7 @@ pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault
     let mut edited = Edited { text: Some(text.to_owned()), events: Vec::new(), status_line: None };
     let Some(handler) = host.handler() else {
         // What someone has edited stays.
-        if script::judge(text).is_ok() {
+        if script::recognize(text).is_ok() {
             edited.text = None;
         }
         return Ok(edited);

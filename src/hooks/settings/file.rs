@@ -40,7 +40,7 @@ pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> 
     for &host in hosts {
         if let Some(path) = host.path(cx, scope)? {
             let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
-            files.push(SettingsFile { host, scope, file: UserFile::at(cx, path, within)? });
+            files.push(SettingsFile { host, scope, file: UserFile::of_path(cx, path, within)? });
         }
     }
     if files.is_empty() && !hosts.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> 
 
 impl UserFile {
     /// The file at `path`, which is absolute. A link is followed, but not out of the directory `within`.
-    pub(super) fn at(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
+    pub(super) fn of_path(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
         Ok(Self { path, disk: Arc::clone(&cx.disk), within, wait: cx.lock_wait()? })
     }
 

@@ -91,9 +91,9 @@ impl FoundHandler {
 }
 
 /// Looks into `text`.
-pub(super) fn look(settings: &SettingsFile, text: &str) -> Result<InstalledHooks, EditFault> {
+pub(super) fn installed_hooks(settings: &SettingsFile, text: &str) -> Result<InstalledHooks, EditFault> {
     let Some(written) = settings.host.handler() else {
-        let script = if text.is_empty() { None } else { Some(script::judge(text)?) };
+        let script = if text.is_empty() { None } else { Some(script::recognize(text)?) };
         return Ok(InstalledHooks { script, ..InstalledHooks::default() });
     };
     let (_, body) = edit::unmarked(settings.host, text)?;

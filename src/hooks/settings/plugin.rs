@@ -148,7 +148,7 @@ fn write(
     let within = within(cx, &dir)?;
     let mut planned = Vec::new();
     for (path, text) in files {
-        let file = UserFile::at(cx, dir.join(path), within.clone())?;
+        let file = UserFile::of_path(cx, dir.join(path), within.clone())?;
         let outcome = outcome(&file, file.read()?.as_deref(), text, replace)?;
         planned.push((file, text, WrittenFile { path: path.clone(), outcome }));
     }

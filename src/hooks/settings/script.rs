@@ -23,7 +23,7 @@ pub(super) fn text() -> String {
 }
 
 /// Whose script `found` is; a fault if flow did not write it.
-pub(super) fn judge(found: &str) -> Result<Script, EditFault> {
+pub(super) fn recognize(found: &str) -> Result<Script, EditFault> {
     if found == text() {
         return Ok(Script::Current);
     }

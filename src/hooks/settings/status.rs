@@ -11,7 +11,7 @@ use crate::hooks::settings::command::Call;
 use crate::hooks::settings::error::Result;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
-use crate::hooks::settings::look::{FoundHandler, InstalledHooks, look};
+use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::script::Script;
 use crate::host::Trust;
@@ -162,7 +162,7 @@ pub(super) fn all(cx: &Context, hosts: &[AgentHost], scope: Option<SettingsScope
 fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus {
     let (found, problem) = match settings.file.read() {
         Err(error) => (InstalledHooks::default(), Some(error.problem().message)),
-        Ok(text) => match look(settings, &text.unwrap_or_default()) {
+        Ok(text) => match installed_hooks(settings, &text.unwrap_or_default()) {
             Ok(found) => (found, None),
             Err(fault) => (InstalledHooks::default(), Some(format!("{}: {}", fault.place, fault.reason))),
         },

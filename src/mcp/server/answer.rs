@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::interviews::{
     InterviewAnswerReport, InterviewFinishReport, InterviewNext, InterviewStartReport, InterviewStatusReport,
 };
-use crate::mcp::server::commands::{call, in_words, line};
+use crate::mcp::server::commands::{call, line, with_arguments};
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Problem, Suggestion};
 use crate::runs::{
@@ -106,7 +106,7 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
     let message = paths.shorten(&problem.message);
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
     if let Some(help) = &problem.help {
-        error["help"] = paths.shorten(&help.shown(in_words, |command| line(tools, command))).into();
+        error["help"] = paths.shorten(&help.shown(with_arguments, |command| line(tools, command))).into();
         let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
         if !commands.is_empty() {
             error["suggestions"] = commands.into();

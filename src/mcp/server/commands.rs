@@ -24,7 +24,7 @@ pub(super) fn line(tools: &[ToolOffer], command: &Suggestion) -> String {
 }
 
 /// Words about options of the command line, as words about arguments: `--skip-reason` is `skip_reason`.
-pub(super) fn in_words(text: &str) -> String {
+pub(super) fn with_arguments(text: &str) -> String {
     let mut parts = text.split("--");
     let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -154,7 +154,7 @@ mod tests {
             ("a -- b, x--y", "a -- b, x--y"),
             ("", ""),
         ] {
-            assert_eq!(in_words(text), told);
+            assert_eq!(with_arguments(text), told);
         }
     }
 }

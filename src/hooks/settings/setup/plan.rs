@@ -167,7 +167,7 @@ fn hosts(cx: &Context, request: &SetupRequest, scope: SettingsScope) -> Result<(
             continue;
         }
         if let Some(path) = host.path(cx, scope)? {
-            obstacle::refuse(cx, &SettingsFile { host, scope, file: UserFile::at(cx, path, None)? })?;
+            obstacle::refuse(cx, &SettingsFile { host, scope, file: UserFile::of_path(cx, path, None)? })?;
         }
         hosts.push(host);
     }
@@ -221,7 +221,7 @@ impl Planned<'_> {
 
     /// Plans the change of one file.
     fn file(&mut self, path: &Path, pieces: &[Piece]) -> Result<()> {
-        let file = UserFile::at(self.cx, path.to_owned(), self.within.clone())?;
+        let file = UserFile::of_path(self.cx, path.to_owned(), self.within.clone())?;
         let old = file.read()?;
         let mut text = old.clone();
         let mut shown =
