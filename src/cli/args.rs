@@ -25,6 +25,7 @@ mod mode;
 mod serve;
 mod session;
 mod setup;
+mod shared;
 mod show;
 mod values;
 mod watch;
@@ -42,7 +43,7 @@ use crate::model::{ActivityId, EventId, Issue, RunId, SessionId, StateName};
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
 pub(super) use hooks::{HooksArgs, HooksCommand};
-pub(super) use interview::{BeginArgs, Given, InterviewArgs, InterviewCommand};
+pub(super) use interview::{AnswerSource, BeginArgs, InterviewArgs, InterviewCommand};
 pub(super) use list::ListStatusArg;
 pub(super) use mcp::{McpArgs, ToolsArg};
 pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
@@ -50,6 +51,7 @@ pub(super) use serve::ServeArgs;
 use session::HOOK_TIMES;
 pub(super) use session::{HookArgs, HudArgs, SessionEndArgs};
 pub(super) use setup::SetupArgs;
+pub(super) use shared::{CallerArgs, RunArg};
 pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
@@ -370,25 +372,6 @@ pub(super) struct RecordArgs {
     pub(super) caller: CallerArgs,
 }
 
-// The run that a command is about.
-#[derive(Debug, Args)]
-pub(super) struct RunArg {
-    /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
-    /// session's, or the only open one]
-    #[arg(add = complete::runs())]
-    run: Option<String>,
-    /// The same as RUN
-    #[arg(long, value_name = "RUN", conflicts_with = "run", add = complete::runs())]
-    run_id: Option<String>,
-}
-
-impl RunArg {
-    /// The run that the command line names, in either way.
-    pub(super) fn name(self) -> Option<String> {
-        self.run.or(self.run_id)
-    }
-}
-
 // Arguments of `next`.
 #[derive(Debug, Args)]
 pub(super) struct NextArgs {
@@ -450,17 +433,6 @@ pub(super) struct DriveArgs {
     /// The session that drives [env: FLOW_SESSION] [default: a new one]
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-}
-
-// The session that calls.
-#[derive(Debug, Args)]
-pub(super) struct CallerArgs {
-    /// The session that calls [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
-    pub(super) session: Option<SessionId>,
-    /// The epoch under which the session holds the run [env: FLOW_EPOCH]
-    #[arg(long, value_name = "N", value_parser = whole)]
-    pub(super) epoch: Option<u64>,
 }
 
 // Arguments of `resume`.

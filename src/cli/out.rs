@@ -9,7 +9,7 @@ use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::cli::exit::Exit;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage};
 use crate::cli::usage;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context};
@@ -19,7 +19,7 @@ use crate::runs::{self, Context};
 pub(super) struct Out {
     json: bool,
     /// Output that is kept instead of written to the standard streams; none in a process of its own.
-    kept: Option<RefCell<Kept>>,
+    kept: Option<RefCell<KeptOutput>>,
     /// What is already safe on disk, to be told when the answer cannot be written.
     done: Option<String>,
     /// The word before an error message.
@@ -34,7 +34,7 @@ pub(super) struct Out {
 
 /// What a process would have written to standard output and standard error, without colours.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptOutput {
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
@@ -50,7 +50,7 @@ impl Out {
     }
 
     /// The output that was kept.
-    pub(super) fn kept(self) -> Kept {
+    pub(super) fn kept(self) -> KeptOutput {
         self.kept.map(RefCell::into_inner).unwrap_or_default()
     }
 
@@ -132,7 +132,8 @@ impl Out {
     }
 
     fn undelivered(&self, error: &io::Error) -> Exit {
-        let done = self.done.as_ref().map(|done| format!("; {done}")).unwrap_or_default();
+        // The caller must not repeat what is safe on disk already.
+        let done = page::or_empty(self.done.as_ref().map(|done| format!("; {done}")));
         let message = format!("cannot write to standard output: {error}{done}");
         self.problem(&Problem::of_message(Kind::Io, "io_error", message))
     }
@@ -152,9 +153,7 @@ impl Out {
         if self.json {
             return;
         }
-        let (line, end) = text.strip_suffix('\n').map_or((text, ""), |line| (line, "\n"));
-        let lines: Vec<_> = line.split('\n').map(page::clean).collect();
-        self.stderr(&format!("{}{end}", lines.join("\n")));
+        self.show(text);
     }
 
     /// Prints to standard error in every case, for questions to a person.
@@ -167,7 +166,7 @@ impl Out {
     pub(super) fn error(&self, error: &dyn Explain) -> Exit {
         let mut problem = error.problem();
         let says_only_help = problem.help == Some(Help::from("see ") + Suggestion::flow("help"));
-        if let Some(command) = self.command.as_ref().filter(|_| says_only_help) {
+        if says_only_help && let Some(command) = &self.command {
             problem = problem.help(Help::from("see ") + Suggestion::flow(format!("help {command}")));
         }
         if problem.code == "run_not_found"
@@ -181,8 +180,10 @@ impl Out {
 
     /// Explains a command line that cannot be parsed.
     pub(super) fn usage(&self, text: &str) -> Exit {
-        let mut page = Page::default();
-        text.lines().for_each(|line| page.line(line));
+        let mut page = TextPage::default();
+        for line in text.lines() {
+            page.line(line);
+        }
         self.stderr(&page.finish());
         Exit::Usage
     }
@@ -193,7 +194,7 @@ impl Out {
             let object = serde_json::json!({ "error": problem });
             self.stderr(&format!("{object}\n"));
         } else {
-            let mut page = Page::default();
+            let mut page = TextPage::default();
             for cause in &problem.causes {
                 page.line(&format!("  cause: {cause}"));
             }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::iter::repeat_n;
 
 use anstyle::{AnsiColor, Style};
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::model::{Timestamp, is_terminal_control};
@@ -18,7 +19,7 @@ fn width(text: &str) -> usize {
 
 /// A page that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct TextPage {
     text: String,
     /// Whether very long values are cut.
     clips: bool,
@@ -44,7 +45,7 @@ pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Width of the column with labels.
 const LABEL: usize = 11;
 
-impl Page {
+impl TextPage {
     /// A page that cuts very long values, for text that others wrote. (Commands are never cut.)
     pub(super) fn clipping() -> Self {
         Self { clips: true, ..Self::default() }
@@ -81,31 +82,33 @@ impl Page {
     }
 
     /// Adds a table whose columns are as wide as their widest cell; the last column is not padded.
-    pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: &[impl AsRef<[C]>]) {
-        let Self { clips, text: page, .. } = self;
-        let fit = |text| if *clips { clip(text) } else { Cow::from(text) };
+    pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: impl IntoIterator<Item: AsRef<[C]>>) {
+        let rows: Vec<_> = rows.into_iter().collect();
         // Cells are looked at twice rather than stored: allocating memory for ten thousand rows costs more.
-        let cell = |text| if is_plain(text) { Cow::from(text) } else { clean(&fit(text)).into_owned().into() };
         let mut widths: Vec<usize> = Vec::new();
-        for row in rows {
+        for row in &rows {
             widths.resize(widths.len().max(row.as_ref().len()), 0);
             for (widest, text) in widths.iter_mut().zip(row.as_ref()) {
-                *widest = (*widest).max(width(&cell(text.as_ref())));
+                *widest = (*widest).max(width(&self.cell(text.as_ref())));
             }
         }
         let blanks = " ".repeat(widths.iter().max().map_or(0, |widest| widest + 2));
         let mut line = String::new();
-        for row in rows {
+        for row in &rows {
             line.clear();
             line.extend(repeat_n(' ', indent));
             for (text, widest) in row.as_ref().iter().zip(&widths) {
-                let text = cell(text.as_ref());
+                let text = self.cell(text.as_ref());
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }
-            page.push_str(line.trim_end());
-            page.push('\n');
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
         }
+    }
+
+    fn cell<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if is_plain(text) { text.into() } else { clean(&self.fit(text)).into_owned().into() }
     }
 
     /// The finished page.
@@ -131,6 +134,40 @@ pub(super) fn brief(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(BRIEF) {
         None => text.into(),
         Some((end, _)) => format!("{}…", text[..end].trim_end()).into(),
+    }
+}
+
+/// A value as text; empty if there is none.
+pub(super) fn or_empty(value: Option<impl ToString>) -> String {
+    match value {
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
+}
+
+/// A value as text; `-` if there is none.
+pub(super) fn or_dash(value: Option<impl ToString>) -> String {
+    match value {
+        Some(value) => value.to_string(),
+        None => "-".to_owned(),
+    }
+}
+
+/// A value of JSON: a text without its quotation marks.
+pub(super) fn unquoted(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The place behind the path of a file: `:3:14`, as far as it is known.
+pub(super) fn place(line: Option<usize>, column: Option<usize>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!(":{line}:{column}"),
+        (Some(line), None) => format!(":{line}"),
+        (None, Some(column)) => format!(":{column}"),
+        (None, None) => String::new(),
     }
 }
 
@@ -181,14 +218,14 @@ mod tests {
     fn what_is_long_beyond_reading_is_cut_and_says_by_how_much() {
         assert_eq!(clip(&"é".repeat(500)), "é".repeat(500));
         assert_eq!(clip(&"é".repeat(900_000)), format!("{}… (899500 more characters)", "é".repeat(500)));
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.line(&"x".repeat(1000));
         assert_eq!(page.finish().len(), 1001, "only pages that say so are cut");
     }
 
     #[test]
     fn columns_are_straight_in_every_script() {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.table(0, &[["a", "x"], ["尋ねる", "x"]]);
         assert_eq!(page.finish(), "a       x\n尋ねる  x\n");
     }

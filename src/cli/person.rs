@@ -28,7 +28,7 @@ const SHOWN: usize = 60;
 
 /// A line that a person typed.
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'t> {
+enum TypedLine<'t> {
     /// An empty line.
     Blank,
     Answer(&'t str),
@@ -40,7 +40,7 @@ enum Line<'t> {
     Unknown(&'t str),
 }
 
-impl<'t> Line<'t> {
+impl<'t> TypedLine<'t> {
     /// Parses a line. A command is one line that begins with a slash and a word of letters; a space before the slash
     /// makes it an answer.
     fn read(text: &'t str) -> Self {
@@ -49,7 +49,11 @@ impl<'t> Line<'t> {
             return Self::Blank;
         }
         let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
-        let Some(name) = word.strip_prefix('/').filter(|_| text.starts_with('/')) else { return Self::Answer(answer) };
+        // A blank before the slash makes it an answer.
+        if !text.starts_with('/') {
+            return Self::Answer(answer);
+        }
+        let Some(name) = word.strip_prefix('/') else { return Self::Answer(answer) };
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
         match (name.to_ascii_lowercase().as_str(), rest.trim()) {
             ("skip", why) => Self::Skip(why),
@@ -104,18 +108,18 @@ impl Interviewee for Person<'_> {
         loop {
             let Some(answer) = self.prompt.read(&before)? else { return Ok(Response::Stop) };
             let is_same = matches!(now, Some(InterviewAnswer::Given(there)) if there.trim() == answer.trim());
-            match Line::read(&answer) {
-                Line::Stop => return Ok(Response::Stop),
-                Line::Back if *has_before => return Ok(Response::Back),
-                Line::Back => self.prompt.show("(there is no question before this one)\n"),
-                Line::Blank if !is_there() => {}
-                Line::Blank if now.is_some() => return Ok(Response::Keep),
-                Line::Blank | Line::Help => self.prompt.show(KEYS),
+            match TypedLine::read(&answer) {
+                TypedLine::Stop => return Ok(Response::Stop),
+                TypedLine::Back if *has_before => return Ok(Response::Back),
+                TypedLine::Back => self.prompt.show("(there is no question before this one)\n"),
+                TypedLine::Blank if !is_there() => {}
+                TypedLine::Blank if now.is_some() => return Ok(Response::Keep),
+                TypedLine::Blank | TypedLine::Help => self.prompt.show(KEYS),
                 // An earlier answer that was brought back may look like a command.
                 _ if is_same => return Ok(Response::Keep),
-                Line::Answer(answer) => return Ok(Response::Answer(answer.to_owned())),
-                Line::Skip(why) => return Ok(Response::Skip(why.to_owned())),
-                Line::Unknown(word) => self.refuse(word)?,
+                TypedLine::Answer(answer) => return Ok(Response::Answer(answer.to_owned())),
+                TypedLine::Skip(why) => return Ok(Response::Skip(why.to_owned())),
+                TypedLine::Unknown(word) => self.refuse(word)?,
             }
         }
     }
@@ -153,18 +157,17 @@ impl Interviewee for Person<'_> {
             let InterviewEntry { number, topic, .. } = entry;
             self.prompt.show(&format!("  {number}  {topic}: {}\n", shown(entry)));
         }
-        let number_of = |word: &str| entries.iter().map(|entry| entry.number).find(|number| number.to_string() == word);
         loop {
             self.prompt
                 .show("(Enter writes the document, a number goes back to that question, /quit or Ctrl-D stops)\n");
             let Some(text) = self.prompt.read(&[])? else { return Ok(Review::Stop) };
-            match (Line::read(&text), entries.last()) {
-                (Line::Blank, _) => return Ok(Review::Finish),
-                (Line::Stop, _) => return Ok(Review::Stop),
-                (Line::Back, Some(last)) => return Ok(Review::Back(last.number)),
-                (Line::Answer(word), _) => {
-                    if let Some(number) = number_of(word) {
-                        return Ok(Review::Back(number));
+            match (TypedLine::read(&text), entries.last()) {
+                (TypedLine::Blank, _) => return Ok(Review::Finish),
+                (TypedLine::Stop, _) => return Ok(Review::Stop),
+                (TypedLine::Back, Some(last)) => return Ok(Review::Back(last.number)),
+                (TypedLine::Answer(word), _) => {
+                    if let Some(entry) = entries.iter().find(|entry| entry.number.to_string() == word) {
+                        return Ok(Review::Back(entry.number));
                     }
                 }
                 _ => {}
@@ -215,24 +218,24 @@ mod tests {
     #[test]
     fn a_command_is_no_answer_and_an_answer_is_no_command() {
         for (text, line) in [
-            ("/quit", Line::Stop),
-            ("/Exit ", Line::Stop),
-            ("/back", Line::Back),
-            ("/HELP", Line::Help),
-            ("/skip", Line::Skip("")),
-            ("/Skip no idea\nyet", Line::Skip("no idea\nyet")),
-            ("/quti", Line::Unknown("/quti")),
-            ("/quit now", Line::Unknown("/quit")),
-            ("/usr is full", Line::Unknown("/usr")),
-            (" /usr is full", Line::Answer("/usr is full")),
-            ("/etc/hosts has it", Line::Answer("/etc/hosts has it")),
-            ("// a comment", Line::Answer("// a comment")),
-            ("/", Line::Answer("/")),
-            ("/exit\npasted", Line::Answer("/exit\npasted")),
-            ("- one\n- two", Line::Answer("- one\n- two")),
-            (" \n", Line::Blank),
+            ("/quit", TypedLine::Stop),
+            ("/Exit ", TypedLine::Stop),
+            ("/back", TypedLine::Back),
+            ("/HELP", TypedLine::Help),
+            ("/skip", TypedLine::Skip("")),
+            ("/Skip no idea\nyet", TypedLine::Skip("no idea\nyet")),
+            ("/quti", TypedLine::Unknown("/quti")),
+            ("/quit now", TypedLine::Unknown("/quit")),
+            ("/usr is full", TypedLine::Unknown("/usr")),
+            (" /usr is full", TypedLine::Answer("/usr is full")),
+            ("/etc/hosts has it", TypedLine::Answer("/etc/hosts has it")),
+            ("// a comment", TypedLine::Answer("// a comment")),
+            ("/", TypedLine::Answer("/")),
+            ("/exit\npasted", TypedLine::Answer("/exit\npasted")),
+            ("- one\n- two", TypedLine::Answer("- one\n- two")),
+            (" \n", TypedLine::Blank),
         ] {
-            assert_eq!(Line::read(text), line, "{text:?}");
+            assert_eq!(TypedLine::read(text), line, "{text:?}");
         }
     }
 }

@@ -121,7 +121,9 @@ impl<'a> Prompt<'a> {
         }
         let text = if self.brings_back() { self.edit(before) } else { self.read_plainly() };
         let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
-        if let Some(text) = text.as_ref().filter(|_| std::mem::take(&mut self.keys.state().came_at_once)) {
+        if let Some(text) = &text
+            && std::mem::take(&mut self.keys.state().came_at_once)
+        {
             let lines = text.trim().lines().count();
             self.show(&format!("({lines} lines came at once, so they are one answer)\n"));
         }
@@ -169,7 +171,7 @@ impl<'a> Prompt<'a> {
             if self.terminal.is_some() {
                 self.out.show(MARK);
             }
-            let Some(mut line) = read_line()? else { return Ok(Some(text).filter(|text| !text.is_empty())) };
+            let Some(mut line) = read_line()? else { return Ok(if text.is_empty() { None } else { Some(text) }) };
             // In a paste, a backslash is text.
             let goes_on = !self.read_rest(&mut line)? && goes_on(&line);
             if goes_on {
@@ -221,7 +223,10 @@ fn read_line() -> io::Result<Option<String>> {
         line => line.map_err(|_| not_text())?,
     };
     let is_sent = line.ends_with('\n') || read > limits::ANSWER_BYTES || !io::stdin().is_terminal();
-    Ok((read > 0 && is_sent).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
+    if read == 0 || !is_sent {
+        return Ok(None);
+    }
+    Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
 fn not_text() -> io::Error {

@@ -39,13 +39,15 @@ topics!(
 /// `.md` behind it, as pages name each other, the topic is meant.
 pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<&'static str> {
     let [help, word] = args.get(verbs::position(args)?..)? else { return None };
-    let word = word.to_str().filter(|_| help == "help")?;
-    if is_command(word) {
+    let word = word.to_str()?;
+    if help != "help" || is_command(word) {
         return None;
     }
+    // Pages name each other by their files.
     let name = word.strip_prefix("docs/").unwrap_or(word);
     let name = name.strip_suffix(".md").unwrap_or(name);
-    TOPICS.iter().find(|(known, ..)| *known == name).map(|(_, _, text)| *text)
+    let (_, _, text) = TOPICS.iter().find(|(known, ..)| *known == name)?;
+    Some(text)
 }
 
 /// What to do about a word that is neither a command below `help` nor a topic.

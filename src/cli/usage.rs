@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::cli::{Cli, topics, verbs};
+use crate::cli::args::Cli;
+use crate::cli::{topics, verbs};
 use crate::model::quoted;
 
 /// The last line of the parser's messages.
@@ -38,7 +39,7 @@ pub(super) struct Explained {
 
 /// Explains `error`, which the parser found in `args`.
 pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
-    let line = Line::of(args);
+    let line = UsageLine::of(args);
     let tip = line.tip(error);
     let rendered = error.render().to_string();
     let mut text = String::new();
@@ -69,11 +70,11 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
 /// The text that a command line gives to an option without quotation marks, so that a part of it became another argument.
 /// Answers the option with the text in quotes.
 pub(super) fn unquoted(args: &[OsString]) -> Option<String> {
-    Line::of(args).unquoted()
+    UsageLine::of(args).unquoted()
 }
 
 /// A command line, as far as it names a command.
-struct Line {
+struct UsageLine {
     /// The names of the command: `workflow check`.
     path: Vec<String>,
     command: clap::Command,
@@ -81,15 +82,17 @@ struct Line {
     rest: Vec<String>,
 }
 
-impl Line {
+impl UsageLine {
     fn of(args: &[OsString]) -> Self {
         let mut command = Cli::command();
         command.build();
         let at = verbs::position(args).unwrap_or(args.len());
-        let mut rest: Vec<String> =
+        let mut rest: Vec<_> =
             args[at.min(args.len())..].iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let mut path = Vec::new();
-        while let Some(below) = rest.first().and_then(|word| command.find_subcommand(word)).cloned() {
+        while let Some(word) = rest.first()
+            && let Some(below) = command.find_subcommand(word).cloned()
+        {
             path.push(rest.remove(0));
             command = below;
         }
@@ -104,26 +107,25 @@ impl Line {
     }
 
     fn tip(&self, error: &clap::Error) -> Option<String> {
-        let text = |kind| match error.get(kind) {
-            Some(ContextValue::String(text)) => Some(text.as_str()),
-            _ => None,
-        };
         match error.kind() {
             ErrorKind::InvalidSubcommand if self.path == ["help"] => {
-                Some(topics::near(text(ContextKind::InvalidSubcommand)?, &self.command))
+                Some(topics::near(text_of(error, ContextKind::InvalidSubcommand)?, &self.command))
             }
             ErrorKind::InvalidSubcommand if self.path.is_empty() => {
-                Some(format!("did you mean `flow {}`?", verbs::meant(text(ContextKind::InvalidSubcommand)?)?))
+                let meant = verbs::meant(text_of(error, ContextKind::InvalidSubcommand)?)?;
+                Some(format!("did you mean `flow {meant}`?"))
             }
             ErrorKind::InvalidValue => {
                 let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else { return None };
-                let given = text(ContextKind::InvalidValue)?.to_lowercase();
+                let given = text_of(error, ContextKind::InvalidValue)?.to_lowercase();
                 let (_, meant) = VALUES.iter().find(|(words, _)| words.contains(&given.as_str()))?;
+                // The same word means different values of different options.
                 let meant = meant.iter().find(|meant| known.iter().any(|known| known == *meant))?;
                 Some(format!("did you mean `{meant}`?"))
             }
             ErrorKind::UnknownArgument => {
-                let word = text(ContextKind::InvalidArg)?;
+                let word = text_of(error, ContextKind::InvalidArg)?;
+                // It was meant as an option, for which the parser has the better guess.
                 if word.starts_with('-') {
                     return None;
                 }
@@ -139,15 +141,14 @@ impl Line {
     /// The option that a word without one was probably meant for.
     fn misplaced(&self, word: &str) -> Option<String> {
         let at = self.rest.iter().position(|one| one == word)?;
-        let words: Vec<&str> =
-            self.rest[at..].iter().map(String::as_str).take_while(|one| !one.starts_with('-')).collect();
+        let words = quoted(&words_at(&self.rest[at..]).join(" "));
         let number = word.trim_start_matches('#');
-        match self.path.first().map(String::as_str)? {
+        match self.path.first()?.as_str() {
             "start" if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Some(format!("did you mean `--issue {number}`?"))
             }
-            "start" => Some(format!("did you mean `--goal {}`?", quoted(&words.join(" ")))),
-            "record-activity" => Some(format!("did you mean `--summary {}`?", quoted(&words.join(" ")))),
+            "start" => Some(format!("did you mean `--goal {words}`?")),
+            "record-activity" => Some(format!("did you mean `--summary {words}`?")),
             _ => None,
         }
     }
@@ -155,17 +156,32 @@ impl Line {
     fn unquoted(&self) -> Option<String> {
         for (at, option) in self.rest.iter().enumerate() {
             let Some(name) = option.strip_prefix("--") else { continue };
-            let takes_text = self.command.get_arguments().any(|arg| {
-                let is_text = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "TEXT"));
-                is_text && arg.get_long() == Some(name)
-            });
-            let words: Vec<&str> =
-                self.rest[at + 1..].iter().map(String::as_str).take_while(|one| !one.starts_with('-')).collect();
-            if takes_text && words.len() > 1 {
+            let words = words_at(&self.rest[at + 1..]);
+            if words.len() > 1 && self.takes_text(name) {
                 return Some(format!("{option} {}", quoted(&words.join(" "))));
             }
         }
         None
+    }
+
+    fn takes_text(&self, option: &str) -> bool {
+        let argument = self.command.get_arguments().find(|argument| argument.get_long() == Some(option));
+        match argument.and_then(clap::Arg::get_value_names) {
+            Some(names) => names.iter().any(|name| name == "TEXT"),
+            None => false,
+        }
+    }
+}
+
+/// The words before the next option.
+fn words_at(rest: &[String]) -> Vec<&str> {
+    rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect()
+}
+
+fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
     }
 }
 

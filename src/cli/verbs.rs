@@ -38,7 +38,9 @@ pub(super) fn full(args: &[OsString]) -> Vec<OsString> {
     {
         *word = (*name).into();
     }
-    if args.get(at).is_some_and(|word| word == "setup") {
+    if let Some(word) = args.get(at)
+        && word == "setup"
+    {
         drop_scope(&mut args, at);
     }
     args
@@ -46,12 +48,12 @@ pub(super) fn full(args: &[OsString]) -> Vec<OsString> {
 
 /// Drops a `--project` without a directory behind `setup`: there it names the scope, as `--user` does, and is the default.
 fn drop_scope(args: &mut Vec<OsString>, setup: usize) {
-    let is_scope = |at: &usize| {
-        let has_directory = args.get(at + 1).is_some_and(|next| !next.to_string_lossy().starts_with('-'));
-        args[*at] == "--project" && !has_directory
-    };
-    if let Some(at) = (setup + 1..args.len()).find(is_scope) {
-        args.remove(at);
+    for at in setup + 1..args.len() {
+        let has_directory = matches!(args.get(at + 1), Some(next) if !next.to_string_lossy().starts_with('-'));
+        if args[at] == "--project" && !has_directory {
+            args.remove(at);
+            return;
+        }
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::cli::Cli;
+    use crate::cli::args::Cli;
 
     fn words(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()

@@ -110,7 +110,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ratatui", &["watch/screen/"]),
     ("base64", &["watch/screen/clipboard.rs"]),
     ("maud", &["picture/", "web/server/answer.rs"]),
-    ("signal_hook", &["host/signal.rs", "cli/mod.rs"]),
+    ("signal_hook", &["host/signal.rs", "cli/program.rs"]),
 ];
 
 pub(crate) struct Source {

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::values::positive;
-use super::{CallerArgs, RunArg, pull_request};
+use crate::cli::args::shared::{CallerArgs, RunArg};
+use crate::cli::args::values::{positive, pull_request, text, whole};
 use crate::model::{EventId, Issue, LIMITS};
 
 // Which run is changed, and why.
@@ -12,7 +12,7 @@ pub(crate) struct ReasonArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
     /// The reason
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) reason: Option<String>,
     /// An idempotency key: repeating a command with the same id has no further effect
     #[arg(long, value_name = "ID")]
@@ -25,7 +25,7 @@ pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Change the run only if this is still its last event
-    #[arg(long, value_name = "SEQ", value_parser = super::whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(crate) seen: Option<u64>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
@@ -37,7 +37,7 @@ pub(crate) struct CompleteArgs {
     #[command(flatten)]
     pub(crate) change: StatusArgs,
     /// Why the run may be completed although the work of some phases is not done; logged, and shown from then on
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) skip_reason: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Decide without being asked, if this is still the last event: you have seen the run
-    #[arg(long, value_name = "SEQ", value_parser = super::whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(crate) seen: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) feature: Option<String>,
     /// The goal that the run serves
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text, group = "what")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text, group = "what")]
     pub(crate) goal: Option<String>,
     /// A limit: max_iterations=20, max_runtime_minutes=90, or max_runtime_minutes=none; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = limit, group = "what")]

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::CallerArgs;
+use crate::cli::args::shared::CallerArgs;
+use crate::cli::args::values::{text, whole};
 use crate::model::EventId;
 
 // Arguments of `emit`. Missing ones are reported later, in the words that callers of rp1 know.
@@ -35,10 +36,10 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<EventId>,
     /// Report only if this is still the run's last event
-    #[arg(long, value_name = "SEQ", value_parser = super::whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
     pub(crate) seen: Option<u64>,
     /// The goal of a run that this report creates
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,

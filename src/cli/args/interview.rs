@@ -45,7 +45,7 @@ pub(crate) struct GivenArgs {
 }
 
 /// Where the text of an answer comes from.
-pub(crate) enum Given {
+pub(crate) enum AnswerSource {
     /// From an argument.
     Text(String),
     /// From standard input, because the argument is `-`.
@@ -57,11 +57,11 @@ pub(crate) enum Given {
 impl GivenArgs {
     /// The document, and where the answer comes from. The error is a sentence that says what is wrong with the
     /// arguments.
-    pub(crate) fn read(self) -> Result<(PathBuf, Given), &'static str> {
+    pub(crate) fn read(self) -> Result<(PathBuf, AnswerSource), &'static str> {
         let given = match self.text {
-            Some(text) if text == "-" => Given::Input,
-            Some(text) => Given::Text(text),
-            None => Given::Nothing,
+            Some(text) if text == "-" => AnswerSource::Input,
+            Some(text) => AnswerSource::Text(text),
+            None => AnswerSource::Nothing,
         };
         let mut behind = self.behind.into_iter();
         let document = self.document.or_else(|| behind.next().map(PathBuf::from)).ok_or("no document is named")?;
@@ -69,7 +69,7 @@ impl GivenArgs {
             (None, _) => Ok((document, given)),
             (Some(text), None) => {
                 let text = text.into_string().map_err(|_| "the answer is not UTF-8 text")?;
-                Ok((document, Given::Text(text)))
+                Ok((document, AnswerSource::Text(text)))
             }
             (Some(_), Some(_)) => Err("more than one answer was given; put quotes around it"),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::RunArg;
+use crate::cli::args::shared::RunArg;
 use crate::cli::args::values::{seconds, whole};
 use crate::model::SessionId;
 

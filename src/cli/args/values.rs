@@ -37,19 +37,25 @@ pub(super) fn exit_status(text: &str) -> Result<i64, String> {
 
 /// Any text, also one that begins with a hyphen. What looks like an option is refused: it was probably meant as one.
 pub(super) fn text(given: &str) -> Result<String, String> {
-    let is_word =
-        |word: &str| word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '-');
     let word = given.split('=').next().unwrap_or_default();
-    let long = word.strip_prefix("--").is_some_and(is_word);
-    let short = given.strip_prefix('-').is_some_and(|rest| rest.len() == 1 && is_word(rest));
-    if long || short {
+    let is_long = matches!(word.strip_prefix("--"), Some(name) if is_name(name));
+    let is_short = matches!(given.strip_prefix('-'), Some(name) if name.len() == 1 && is_name(name));
+    if is_long || is_short {
         return Err("this looks like an option; put a blank before it, or other words, if it is a text".to_owned());
     }
     Ok(given.to_owned())
 }
 
+fn is_name(word: &str) -> bool {
+    word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_alphanumeric() || c == '-')
+}
+
 pub(super) fn time(text: &str) -> Result<String, String> {
-    text.parse::<Timestamp>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+    // The verb reads it again, with the words of its own error.
+    match text.parse::<Timestamp>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The number of a pull request, also as `#7`.
@@ -58,6 +64,8 @@ pub(super) fn pull_request(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn positive(text: &str) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|number| (1..=limits::COUNTER).contains(number));
-    number.ok_or_else(|| format!("give a whole number from 1 to {}", limits::COUNTER))
+    match text.parse() {
+        Ok(number) if (1..=limits::COUNTER).contains(&number) => Ok(number),
+        _ => Err(format!("give a whole number from 1 to {}", limits::COUNTER)),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::text;
+use crate::cli::args::values::text;
 use crate::cli::complete;
 
 // Arguments of `watch`.

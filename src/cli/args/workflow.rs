@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::args::{CallerArgs, RunArg};
+use crate::cli::args::shared::{CallerArgs, RunArg};
 
 // Arguments of `workflow`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::person::agrees;
 use crate::model::{DecidedAt, GateStatus, Seq};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
@@ -61,7 +61,7 @@ fn confirmed(gate: &GateReport, approves: bool, out: &Out) -> Result<bool, Error
 }
 
 fn shown(gate: &GateReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     page.head(page::STRONG, gate.phase.as_str(), &format!("{}  {}", gate.run_id, gate.workflow));
     if let Some(goal) = &gate.goal {
         page.field("goal", goal);
@@ -77,22 +77,21 @@ fn shown(gate: &GateReport) -> String {
         GateStatus::Rejected => page.field("note", "it was rejected before"),
         GateStatus::Closed | GateStatus::Approved => {}
     }
-    let rows = gate.records.iter().map(|record| {
-        let status = record.status.to_string();
-        vec![record.number.to_string(), record.id.clone(), status, record.summary.clone().unwrap_or_default()]
-    });
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
+    if gate.records.is_empty() {
         page.line("  nothing is recorded in it");
     } else {
         page.line("  latest records");
-        page.table(4, &rows);
+        let rows = gate.records.iter().map(|record| {
+            let (number, status) = (record.number.to_string(), record.status.to_string());
+            [number, record.id.clone(), status, or_empty(record.summary.as_ref())]
+        });
+        page.table(4, rows);
     }
     page.finish()
 }
 
 fn said(report: &ApproveReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let already = if report.repeated { "already " } else { "" };
     let (verb, then) =
         if report.approved { ("approved", "the run may go on") } else { ("rejected", "the run goes back to work") };

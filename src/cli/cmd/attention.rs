@@ -8,7 +8,7 @@ use crate::cli::args::AttentionArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{CARE, FAINT, Page, age, brief};
+use crate::cli::page::{CARE, FAINT, TextPage, age, brief};
 use crate::model::{StateName, Timestamp};
 use crate::picture::reason_now;
 use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, reader_left};
@@ -55,22 +55,22 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Exit {
 
 /// A table for each group.
 fn page(report: &AttentionReport, now: Timestamp) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
         heading(&mut page, first.group, cards.len());
-        page.table(2, &cards.iter().map(|card| row(card, now)).collect::<Vec<_>>());
+        page.table(2, cards.iter().map(|card| row(card, now)));
     }
     if !report.unreadable.is_empty() {
         page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
         let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
     worktrees::show(&report.worktrees, &mut page);
     page.finish()
 }
 
-fn heading(page: &mut Page, group: CardGroup, runs: usize) {
+fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {
     let style = if group.needs_a_person() { CARE } else { FAINT };
     page.head(style, group.title(), &runs.to_string());
 }

@@ -4,7 +4,7 @@ use crate::cli::args::DoctorArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{BAD, CARE, FAINT, GOOD, Page};
+use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::runs::Context;
 
@@ -25,6 +25,7 @@ pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Exit {
                 worktrees::hint(&report.worktrees, out);
             }
             match out.answer(&report, || page(&report)) {
+                // An answer that could not be written counts more than what is in it.
                 Exit::Done if !report.ok => status(&report),
                 exit => exit,
             }
@@ -44,48 +45,58 @@ fn status(report: &DoctorReport) -> Exit {
 }
 
 fn page(report: &DoctorReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     for finding in &report.findings {
         lines(finding, &mut page);
     }
     if !report.plan.is_empty() {
         page.line(if report.repaired { "done:" } else { "to do:" });
-        let step = |run: Option<&crate::model::RunId>, step: &str| match run {
-            Some(run) => format!("  {run}: {step}"),
-            None => format!("  {step}"),
-        };
-        report.plan.iter().for_each(|one| page.line(&step(one.run_id.as_ref(), &one.step)));
+        for one in &report.plan {
+            page.line(&match &one.run_id {
+                Some(run) => format!("  {run}: {}", one.step),
+                None => format!("  {}", one.step),
+            });
+        }
     }
-    let count = |wanted: &dyn Fn(&FindingReport) -> bool| report.findings.iter().filter(|one| wanted(one)).count();
-    let of = |severity| count(&|one| one.severity == severity && one.state != FindingState::Mended);
-    let counted = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+    let (mut errors, mut warnings, mut mended) = (0, 0, 0);
+    for finding in &report.findings {
+        match (finding.state, finding.severity) {
+            // What was mended is an error or a warning no longer.
+            (FindingState::Mended, _) => mended += 1,
+            (_, Severity::Error) => errors += 1,
+            (_, Severity::Warning) => warnings += 1,
+            (_, Severity::Info) => {}
+        }
+    }
     let mut words = vec![format!("{} checked", counted(report.runs, "run"))];
-    match count(&|one| one.state == FindingState::Mended) {
-        0 => {}
-        n => words.push(format!("{n} mended")),
+    if mended > 0 {
+        words.push(format!("{mended} mended"));
     }
     words.push(counted(errors, "error"));
     words.push(counted(warnings, "warning"));
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "damaged") };
     page.head(style, word, &words.join(", "));
-    let repairable = count(&|one| one.repair.is_some() && one.state == FindingState::Found);
-    if repairable > 0 && report.plan.is_empty() {
+    let is_repairable = report.findings.iter().any(|one| one.repair.is_some() && one.state == FindingState::Found);
+    // With a plan, the caller has asked for the repair already.
+    if is_repairable && report.plan.is_empty() {
         page.line("`flow doctor --dry-run` shows what a repair would do, `flow doctor --repair` does it");
     }
     page.finish()
 }
 
-fn lines(finding: &FindingReport, page: &mut Page) {
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn lines(finding: &FindingReport, page: &mut TextPage) {
     let (style, word) = match (finding.state, finding.severity) {
         (FindingState::Mended, _) => (GOOD, "mended"),
         (_, Severity::Error) => (BAD, "error"),
         (_, Severity::Warning) => (CARE, "warning"),
         (_, Severity::Info) => (FAINT, "info"),
     };
-    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let column = finding.column.map(|column| format!(":{column}")).unwrap_or_default();
-    page.head(style, word, &format!("{}  {}{line}{column}", finding.code, finding.path.display()));
+    let place = place(finding.line, finding.column);
+    page.head(style, word, &format!("{}  {}{place}", finding.code, finding.path.display()));
     page.line(&format!("  {}", finding.message));
     if let (Some(repair), FindingState::Found) = (&finding.repair, finding.state) {
         page.line(&format!("  repair: {repair}"));

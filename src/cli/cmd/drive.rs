@@ -3,7 +3,7 @@
 use crate::cli::args::DriveArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::TextPage;
 use crate::cli::prompt::Prompt;
 use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Person, StateOutput};
 use crate::runs::Context;
@@ -29,7 +29,7 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
         goal: args.goal,
         session: args.session,
     };
-    let mut caller = Caller { prompt: Prompt::new(out), shown: None, is_silent: out.is_json() };
+    let mut caller = DriveAudience { prompt: Prompt::new(out), shown: None, is_silent: out.is_json() };
     let driven = drive::drive(cx, &request, &mut caller);
     if let Ok(DriveReport { given: Some(given), .. }) = &driven
         && caller.shown.as_ref() != Some(given)
@@ -52,7 +52,7 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &DriveReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     page.line(&format!("{}: {}  {}", report.stop.as_str(), report.run_id, report.workflow));
     page.line(&format!("  {}", report.reason));
     page.finish()
@@ -64,7 +64,7 @@ fn given_lines(given: &StateOutput) -> String {
 }
 
 /// The caller of `drive`, who answers for states that a person does.
-struct Caller<'a> {
+struct DriveAudience<'a> {
     prompt: Prompt<'a>,
     /// The output that was shown last.
     shown: Option<StateOutput>,
@@ -72,7 +72,7 @@ struct Caller<'a> {
     is_silent: bool,
 }
 
-impl Person for Caller<'_> {
+impl Person for DriveAudience<'_> {
     fn learn(&mut self, given: &StateOutput) {
         if !self.is_silent {
             self.prompt.tell(&given_lines(given));
@@ -82,8 +82,12 @@ impl Person for Caller<'_> {
 
     fn ask(&mut self, last: Option<&StateOutput>, prompt: &str) -> Option<String> {
         // The question may be about output that scrolled away long ago, or that was not shown.
-        let last = last.filter(|last| self.shown.as_ref() != Some(last)).map(given_lines).unwrap_or_default();
-        self.prompt.read_here(&format!("{last}{prompt}"))
+        match last {
+            Some(last) if self.shown.as_ref() != Some(last) => {
+                self.prompt.read_here(&format!("{}{prompt}", given_lines(last)))
+            }
+            _ => self.prompt.read_here(prompt),
+        }
     }
 
     fn tell(&mut self, line: &str) {

@@ -24,9 +24,12 @@ pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
     }
 }
 
+/// The parser does not require them, since callers of rp1 know these words.
+fn needed(given: Option<String>, option: &str) -> Result<String, Error> {
+    given.ok_or_else(|| Error::Usage(format!("{option} is required")))
+}
+
 fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
-    let needed =
-        |given: Option<String>, option: &str| given.ok_or_else(|| Error::Usage(format!("{option} is required")));
     let reports = match &args.batch {
         Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
         // No file has such a name, as its callers would write it.

@@ -3,7 +3,7 @@
 use crate::cli::args::EvidenceArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{CARE, Page};
+use crate::cli::page::{CARE, TextPage};
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
 pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Exit {
@@ -23,16 +23,16 @@ pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Exit {
 
 /// A table for each run.
 fn page(report: &EvidenceReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     for items in report.evidence.chunk_by(|a, b| a.run_id == b.run_id) {
         let Some(first) = items.first() else { continue };
         page.line(first.run_id.as_str());
-        page.table(2, &items.iter().map(row).collect::<Vec<_>>());
+        page.table(2, items.iter().map(row));
     }
     if !report.unreadable.is_empty() {
         page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
         let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
     page.finish()
 }

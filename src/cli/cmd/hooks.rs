@@ -3,7 +3,7 @@
 use crate::cli::args::{HooksArgs, HooksCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, Page};
+use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::hooks::settings::{
     self, ChangeOutcome, HandlerTrust, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
     HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
@@ -50,7 +50,7 @@ fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
     };
     out.committed(format!("the files in {} are written", report.dir.display()));
     out.answer(&report, || {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         for file in &report.files {
             page.head(GOOD, outcome(file.outcome, false), &report.dir.join(&file.path).display().to_string());
         }
@@ -74,13 +74,14 @@ pub(super) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str 
 }
 
 fn findings(report: &HooksDoctorReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     for finding in &report.findings {
-        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let place = finding.path.as_ref().map(|path| format!("{}{line}", path.display()));
-        let host = finding.host.map(|host| host.title().to_owned());
-        let about: Vec<_> = [Some(finding.code.to_owned()), place.or(host)].into_iter().flatten().collect();
-        page.head(BAD, "finding", &about.join("  "));
+        let about = match (&finding.path, finding.host) {
+            (Some(path), _) => format!("{}  {}{}", finding.code, path.display(), place(finding.line, None)),
+            (None, Some(host)) => format!("{}  {}", finding.code, host.title()),
+            (None, None) => finding.code.to_owned(),
+        };
+        page.head(BAD, "finding", &about);
         page.line(&format!("  {}", finding.message));
         page.line(&format!("  help: {}", finding.help));
     }
@@ -99,8 +100,9 @@ fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Exit {
         Ok(report) => report,
         Err(error) => return out.error(&error),
     };
-    let is_written = |file: &SettingsChange| !report.dry_run && file.outcome != ChangeOutcome::Unchanged;
-    if let Some(file) = report.files.iter().find(|file| is_written(file)) {
+    if !report.dry_run
+        && let Some(file) = report.files.iter().find(|file| file.outcome != ChangeOutcome::Unchanged)
+    {
         out.committed(format!("{} is written", file.path.display()));
     }
     out.answer(&report, || change(&report))
@@ -109,7 +111,7 @@ fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Exit {
 fn change(report: &HooksChangeReport) -> String {
     let mut text = String::new();
     for file in &report.files {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.head(GOOD, outcome(file.outcome, report.dry_run), &file.path.display().to_string());
         if !file.events.is_empty() {
             page.field(file.host.as_str(), &file.events.join(", "));
@@ -130,7 +132,7 @@ fn change(report: &HooksChangeReport) -> String {
         text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
     }
     for skipped in &report.skipped {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         let why = format!("{}: the plugin `{}` brings its hooks", skipped.host.title(), skipped.plugin);
         page.head(FAINT, "skipped", &why);
         text += &page.finish();
@@ -139,7 +141,7 @@ fn change(report: &HooksChangeReport) -> String {
 }
 
 /// The rules as they stand in the host's own settings.
-fn allowed(file: &SettingsChange, page: &mut Page) {
+fn allowed(file: &SettingsChange, page: &mut TextPage) {
     let (place, separator, shown): (_, _, Vec<_>) = match file.host.hooks().rules {
         Rules::List(place) => (place, ",", file.allow.iter().map(|rule| format!("{rule:?}")).collect()),
         Rules::Beginnings(place) => (place, "", file.allow.clone()),
@@ -153,7 +155,7 @@ fn allowed(file: &SettingsChange, page: &mut Page) {
 }
 
 fn status(report: &HooksStatusReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     for file in &report.files {
         of_file(file, &mut page);
     }
@@ -163,7 +165,7 @@ fn status(report: &HooksStatusReport) -> String {
     page.finish()
 }
 
-fn of_file(file: &SettingsStatus, page: &mut Page) {
+fn of_file(file: &SettingsStatus, page: &mut TextPage) {
     let (style, word) = match file.installed {
         Installed::Yes => (GOOD, "installed"),
         Installed::Partly => (CARE, "partly"),
@@ -185,16 +187,15 @@ fn of_file(file: &SettingsStatus, page: &mut Page) {
             HandlerTrust::Noted => "trust is noted",
             HandlerTrust::NotNoted => "no trust noted; `flow hooks doctor` asks Codex",
         };
-        let notes: Vec<_> = [version, trust].into_iter().filter(|note| !note.is_empty()).collect();
-        vec![handler.event.clone(), notes.join(", "), handler.command.clone()]
+        let mut notes = vec![version, trust];
+        notes.retain(|note| !note.is_empty());
+        [handler.event.clone(), notes.join(", "), handler.command.clone()]
     });
-    page.table(2, &rows.collect::<Vec<_>>());
-    for (label, shown) in [
-        ("missing", file.missing.join(", ")),
-        ("statusline", if file.status_line { "flow writes it".to_owned() } else { String::new() }),
-    ] {
-        if !shown.is_empty() {
-            page.field(label, &shown);
-        }
+    page.table(2, rows);
+    if !file.missing.is_empty() {
+        page.field("missing", &file.missing.join(", "));
+    }
+    if file.status_line {
+        page.field("statusline", "flow writes it");
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{age, brief, clean};
+use crate::cli::page::{age, brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
 use crate::runs::{Context, Error, RunPosition, reader_left};
@@ -15,12 +15,15 @@ use crate::runs::{Context, Error, RunPosition, reader_left};
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
+    // Told before a host draws a line with a gap in it.
     if let Some(unknown) = args.format.as_deref().and_then(unknown_name) {
         let known = FIELDS.map(|(name, _)| name).join(", ");
         return out.error(&Error::Usage(format!("--format: {{{unknown}}} is not known; known are {known}")));
     }
-    let given = HudRequest::read(&given(SHORT_WAIT));
-    let request = HudRequest { session: args.session.clone().or(given.session), ..given };
+    let mut request = HudRequest::read(&given(SHORT_WAIT));
+    if args.session.is_some() {
+        request.session = args.session;
+    }
     let mut shown = None;
     loop {
         let report = match hud(cx, &request) {
@@ -47,79 +50,84 @@ type Field = fn(&HudReport, Timestamp) -> String;
 /// The fields of `--format`.
 const FIELDS: [(&str, Field); 13] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
-    ("name", |report, _| text(report.name.as_ref())),
-    ("workflow", |report, _| of_run(report, |run| text(run.workflow.as_ref()))),
-    ("status", |report, _| of_run(report, |run| text(run.status.as_ref()))),
-    ("phase", |report, _| of_run(report, |run| text(run.phase.as_ref()))),
+    ("name", |report, _| or_empty(report.name.as_ref())),
+    ("workflow", |report, _| of_run(report, |run| or_empty(run.workflow.as_ref()))),
+    ("status", |report, _| of_run(report, |run| or_empty(run.status))),
+    ("phase", |report, _| of_run(report, |run| or_empty(run.phase.as_ref()))),
     ("place", |report, _| of_run(report, place)),
     ("branch", |report, _| of_run(report, branch)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
     ("undone", |report, _| of_run(report, undone)),
-    ("age", |report, now| of_run(report, |run| run.updated_at.map(|at| age(at, now)).unwrap_or_default())),
+    ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
     ("elsewhere", |report, _| elsewhere(report)),
-    ("others", |report, _| text(Some(report.others).filter(|&others| others > 0).as_ref())),
+    ("others", |report, _| if report.others > 0 { report.others.to_string() } else { String::new() }),
 ];
 
 fn of_run(report: &HudReport, field: impl Fn(&RunPosition) -> String) -> String {
-    report.run.as_ref().map(field).unwrap_or_default()
+    or_empty(report.run.as_ref().map(field))
 }
 
 fn field(name: &str, report: &HudReport, now: Timestamp) -> String {
-    let field = FIELDS.iter().find(|(known, _)| *known == name);
-    field.map(|(_, of)| of(report, now)).unwrap_or_default()
+    match FIELDS.iter().find(|(known, _)| *known == name) {
+        // A host shows the line as it is, so no field may break or colour it.
+        Some((_, value)) => clean(&brief(&value(report, now))).into_owned(),
+        None => String::new(),
+    }
 }
 
 fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
-    let field = |name: &str| clean(&brief(&field(name, report, now))).into_owned();
-    let Some(format) = format else {
-        let place = [field("phase"), field("place")].join(" ");
-        let place = place.trim().to_owned();
-        let names = ["branch", "verdict", "undone", "modes", "age", "elsewhere"];
-        let fields = [field("name"), place].into_iter().chain(names.map(field));
-        return fields.filter(|field| !field.is_empty()).collect::<Vec<_>>().join("  ");
-    };
-    pieces(format).map(|(text, name)| format!("{text}{}", name.map(field).unwrap_or_default())).collect()
+    if let Some(format) = format {
+        let mut line = String::new();
+        for (text, name) in pieces(format) {
+            line += text;
+            line += &or_empty(name.map(|name| field(name, report, now)));
+        }
+        return line;
+    }
+    let place = [field("phase", report, now), field("place", report, now)].join(" ");
+    let mut fields = vec![field("name", report, now), place.trim().to_owned()];
+    fields.extend(["branch", "verdict", "undone", "modes", "age", "elsewhere"].map(|name| field(name, report, now)));
+    fields.retain(|field| !field.is_empty());
+    fields.join("  ")
 }
 
 /// The pieces of a format: a text, and the name of the field behind it.
-fn pieces(format: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
-    let mut rest = Some(format);
-    std::iter::from_fn(move || {
-        let text = rest.take()?;
-        match text.split_once('{').and_then(|(before, behind)| Some((before, behind.split_once('}')?))) {
-            Some((before, (name, behind))) => {
-                rest = Some(behind);
-                Some((before, Some(name)))
-            }
-            None => Some((text, None)),
-        }
-    })
+fn pieces(format: &str) -> Vec<(&str, Option<&str>)> {
+    let mut pieces = Vec::new();
+    let mut rest = format;
+    while let Some((text, behind)) = rest.split_once('{')
+        && let Some((name, behind)) = behind.split_once('}')
+    {
+        pieces.push((text, Some(name)));
+        rest = behind;
+    }
+    // A bracket that is not closed is text.
+    pieces.push((rest, None));
+    pieces
 }
 
 fn unknown_name(format: &str) -> Option<&str> {
-    let mut names = pieces(format).filter_map(|(_, name)| name);
+    let mut names = pieces(format).into_iter().filter_map(|(_, name)| name);
     names.find(|name| !FIELDS.iter().any(|(known, _)| known == name))
 }
 
-fn text(value: Option<&impl ToString>) -> String {
-    value.map(ToString::to_string).unwrap_or_default()
-}
-
 fn branch(run: &RunPosition) -> String {
-    run.other_branch.as_ref().map(|branch| format!("branch {branch}")).unwrap_or_default()
+    or_empty(run.other_branch.as_ref().map(|branch| format!("branch {branch}")))
 }
 
 /// The open runs of other worktrees, named if there are few.
 fn elsewhere(report: &HudReport) -> String {
-    let mut runs = report.worktrees.iter().flat_map(|worktree| {
+    let mut runs = Vec::new();
+    for worktree in &report.worktrees {
         let place = worktree.path.file_name().unwrap_or_default().to_string_lossy();
-        worktree.runs.iter().map(move |run| format!("{}@{place}", run.head.run_id.name()))
-    });
-    let first = runs.next().map(|first| format!("+ {first}")).unwrap_or_default();
-    match runs.count() {
-        0 => first,
-        n => format!("{first} and {n} more"),
+        runs.extend(worktree.runs.iter().map(|run| format!("{}@{place}", run.head.run_id.name())));
+    }
+    // A status line has room for one of them.
+    match runs.as_slice() {
+        [] => String::new(),
+        [only] => format!("+ {only}"),
+        [first, more @ ..] => format!("+ {first} and {} more", more.len()),
     }
 }
 
@@ -140,7 +148,6 @@ mod tests {
 
     #[test]
     fn a_format_is_text_with_fields() {
-        let pieces = |format| pieces(format).collect::<Vec<_>>();
         assert_eq!(pieces("a{run} {phase}"), [("a", Some("run")), (" ", Some("phase")), ("", None)]);
         assert_eq!(pieces("{"), [("{", None)]);
         assert_eq!(unknown_name("{run}{what}"), Some("what"));

@@ -2,22 +2,23 @@
 
 use clap::CommandFactory;
 
-use crate::cli::Cli;
+use crate::cli::args::Cli;
 use crate::cli::args::{CompletionArgs, SchemaArgs};
-use crate::cli::complete::write_script;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::TextPage;
+use crate::cli::shell::write_script;
 use crate::runs::{self, Context, Error, schema_text};
 
 pub(super) fn init(cx: &Context, out: &mut Out) -> Exit {
     match runs::init(cx) {
         Ok(report) => out.answer(&report, || {
-            let mut page = Page::default();
+            let mut page = TextPage::default();
             let path = report.path.display();
-            match report.created.is_empty() {
-                true => page.line(&format!("{path} is complete already")),
-                false => page.line(&format!("{path} is ready ({} created)", report.created.join(", "))),
+            if report.created.is_empty() {
+                page.line(&format!("{path} is complete already"));
+            } else {
+                page.line(&format!("{path} is ready ({} created)", report.created.join(", ")));
             }
             page.finish()
         }),

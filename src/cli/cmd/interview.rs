@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{BeginArgs, Given, InterviewArgs, InterviewCommand};
+use crate::cli::args::{AnswerSource, BeginArgs, InterviewArgs, InterviewCommand};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{CARE, GOOD, Page};
+use crate::cli::page::{CARE, GOOD, TextPage, or_empty};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
 use crate::interviews::pad::{
@@ -21,35 +21,43 @@ use crate::interviews::{
 use crate::runs::{self, Context, Source};
 
 pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
-    let done = match args.command {
+    match done(cx, args.command, out) {
+        Ok(exit) => exit,
+        Err(error) => out.error(&error),
+    }
+}
+
+fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> {
+    match command {
         InterviewCommand::Start(begin) => start(cx, begin, out),
-        InterviewCommand::Next { document } => interviews::next(cx, &document).map(|next| {
-            let mut page = Page::default();
+        InterviewCommand::Next { document } => {
+            let next = interviews::next(cx, &document)?;
+            let mut page = TextPage::default();
             of_next(&mut page, &next);
-            out.answer(&next, || page.finish())
-        }),
+            Ok(out.answer(&next, || page.finish()))
+        }
         InterviewCommand::Answer { given, question, asked, topic, replace } => {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
-            let given = given.read().map_err(|why| runs::Error::Usage(why.to_owned()).into());
-            given.and_then(|(document, given)| {
-                let (text, question) = answer_text(cx, &document, given, question, asked.as_ref(), out)?;
-                let answer = InterviewAnswer::Given(text);
-                let replaces = if replace { Replaces::Anything } else { Replaces::Nothing };
-                answer_with(cx, AnswerRequest { document, question, asked, answer, replaces }, out)
-            })
+            let (document, given) = given.read().map_err(|why| runs::Error::Usage(why.to_owned()))?;
+            let (text, question) = answer_text(cx, &document, given, question, asked.as_ref(), out)?;
+            let answer = InterviewAnswer::Given(text);
+            let replaces = if replace { Replaces::Anything } else { Replaces::Nothing };
+            answer_with(cx, AnswerRequest { document, question, asked, answer, replaces }, out)
         }
         InterviewCommand::Skip { document, reason, question } => {
             let answer = InterviewAnswer::Skipped(reason.unwrap_or_default());
             answer_with(cx, AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing }, out)
         }
-        InterviewCommand::List => interviews::list(cx).map(|report| {
+        InterviewCommand::List => {
+            let report = interviews::list(cx)?;
             if report.interviews.is_empty() && report.documents.is_empty() && report.questions.is_empty() {
                 out.aside("no interview is open, and no open run asks a question\n");
             }
-            out.answer(&report, || list(&report))
-        }),
+            Ok(out.answer(&report, || list(&report)))
+        }
         InterviewCommand::Status { document } => {
-            interviews::status(cx, &document).map(|report| out.answer(&report, || status(&report)))
+            let report = interviews::status(cx, &document)?;
+            Ok(out.answer(&report, || status(&report)))
         }
         InterviewCommand::Finish { document, content, early } => finish(cx, document, content, early, out),
         InterviewCommand::Abandon { document, yes } => abandon(cx, document, yes, out),
@@ -57,37 +65,46 @@ pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
             let request = TalkRequest { interview: request(begin), agent, timeout, record, replay };
             talk(cx, &request, out)
         }
-    };
-    done.unwrap_or_else(|error| out.error(&error))
+    }
 }
 
 fn list(report: &InterviewListReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     if !report.interviews.is_empty() {
         page.head(CARE, "Interviews", &report.interviews.len().to_string());
         let rows = report.interviews.iter().map(|one| {
-            let question = one.error.as_deref().or(one.next.as_ref().map(InterviewNext::words)).unwrap_or_default();
-            [one.document.display().to_string(), one.run_id.to_string(), question.to_owned()]
+            let question = question_or_error(one.next.as_ref(), one.error.as_deref());
+            [one.document.display().to_string(), one.run_id.to_string(), question]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
     if !report.documents.is_empty() {
         page.head(CARE, "Without an open run", &report.documents.len().to_string());
         let rows = report.documents.iter().map(|one| {
-            let question = one.error.as_deref().or(one.next.as_ref().map(InterviewNext::words)).unwrap_or_default();
-            [one.document.display().to_string(), question.to_owned()]
+            [one.document.display().to_string(), question_or_error(one.next.as_ref(), one.error.as_deref())]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
     if !report.questions.is_empty() {
         page.head(CARE, "Questions", &report.questions.len().to_string());
         let rows = report.questions.iter().map(|one| {
-            let unit = one.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-            [one.run_id.to_string(), format!("{}{unit}", one.step), one.prompt.clone()]
+            let step = match &one.unit {
+                Some(unit) => format!("{} ({unit})", one.step),
+                None => one.step.to_string(),
+            };
+            [one.run_id.to_string(), step, one.prompt.clone()]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
     }
     page.finish()
+}
+
+fn question_or_error(next: Option<&InterviewNext>, error: Option<&str>) -> String {
+    match (error, next) {
+        (Some(error), _) => error.to_owned(),
+        (None, Some(next)) => next.words().to_owned(),
+        (None, None) => String::new(),
+    }
 }
 
 fn request(begin: BeginArgs) -> InterviewRequest {
@@ -99,26 +116,35 @@ fn request(begin: BeginArgs) -> InterviewRequest {
 fn answer_text(
     cx: &Context,
     document: &Path,
-    given: Given,
+    given: AnswerSource,
     question: Option<u32>,
     asked: Option<&InterviewQuestion>,
     out: &Out,
 ) -> Result<(String, Option<u32>)> {
     match given {
-        Given::Text(text) => return Ok((text, question)),
-        Given::Nothing if io::stdin().is_terminal() => {}
+        AnswerSource::Text(text) => return Ok((text, question)),
+        AnswerSource::Nothing if io::stdin().is_terminal() => {}
         _ => return Ok((Source::of_standard_input()?.text, question)),
     }
     let status = interviews::status(cx, document)?;
-    let next = status.next.next_question.as_ref().map(|_| status.next.metadata.question_number);
-    let meant = if asked.is_none() { question.or(next) } else { question };
-    let there = status.entries.into_iter().find(|entry| Some(entry.number) == meant).map(|entry| entry.asked);
-    let words = match asked {
-        Some(own) => Some(own.asked.clone()),
-        None => there.or(status.next.next_question.filter(|_| meant == next)),
-    };
+    let mut meant = question;
+    let mut words = None;
+    if let Some(own) = asked {
+        words = Some(own.asked.clone());
+    } else {
+        // Without a number, the next question is meant.
+        if let Some(next) = status.next.next_question {
+            let number = status.next.metadata.question_number;
+            if *meant.get_or_insert(number) == number {
+                words = Some(next);
+            }
+        }
+        if let Some(entry) = status.entries.into_iter().find(|entry| Some(entry.number) == meant) {
+            words = Some(entry.asked);
+        }
+    }
     let mut prompt = Prompt::new(out);
-    prompt.ask(&words.map(|words| format!("{words}\n")).unwrap_or_default());
+    prompt.ask(&or_empty(words.map(|words| format!("{words}\n"))));
     let text = prompt.read(&[])?.ok_or_else(|| runs::Error::Usage("nothing was answered".to_owned()))?;
     Ok((text, meant))
 }
@@ -133,7 +159,7 @@ fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
 }
 
 fn started(report: &InterviewStartReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let word = match (report.begun, report.next.kind) {
         (true, _) => "begun",
         (false, InterviewStep::Skip) => "nothing to ask",
@@ -146,7 +172,7 @@ fn started(report: &InterviewStartReport) -> String {
 }
 
 /// The next question or the next command, for people.
-fn of_next(page: &mut Page, next: &InterviewNext) {
+fn of_next(page: &mut TextPage, next: &InterviewNext) {
     let progress = next.metadata;
     match next.kind {
         InterviewStep::NextQuestion => {
@@ -172,7 +198,7 @@ fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Result<Ex
 }
 
 fn answered(report: &InterviewAnswerReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let again = if report.repeated { " (as it was)" } else { "" };
     page.head(GOOD, report.status.as_str(), &format!("{} {}{again}", report.question, report.topic));
     of_next(&mut page, &report.next);
@@ -180,7 +206,7 @@ fn answered(report: &InterviewAnswerReport) -> String {
 }
 
 fn status(report: &InterviewStatusReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let mode = report.mode.as_str();
     page.head(CARE, mode, &format!("{}  {}", report.document.display(), report.script));
     if let Some(started) = &report.started {
@@ -190,6 +216,7 @@ fn status(report: &InterviewStatusReport) -> String {
         page.field("run", run);
     }
     let rows = report.entries.iter().map(|entry| {
+        // An open question may have a draft, which is not an answer.
         let said = match entry.status {
             EntryStatus::Open => "",
             _ => entry.answer.as_deref().unwrap_or_default(),
@@ -199,7 +226,7 @@ fn status(report: &InterviewStatusReport) -> String {
     });
     page.table(2, &rows.collect::<Vec<[String; 4]>>());
     let rows = report.sections.iter().map(|section| {
-        let line = section.line.map(|line| format!("line {line}")).unwrap_or_default();
+        let line = or_empty(section.line.map(|line| format!("line {line}")));
         [section.fill.as_str().to_owned(), section.heading.clone(), line]
     });
     page.line("sections");
@@ -220,27 +247,25 @@ fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool
     out.committed(format!("{} is finished", report.document.display()));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, || {
-        let mut page = Page::default();
-        let (answered, skipped) = (report.answered, report.skipped);
-        let how = match report.already {
-            true => "it was already, which its run knows now".to_owned(),
-            false => format!("{answered} answered, {skipped} skipped"),
+        let mut page = TextPage::default();
+        let how = if report.already {
+            "it was already, which its run knows now".to_owned()
+        } else {
+            format!("{} answered, {} skipped", report.answered, report.skipped)
         };
-        let line = format!("{}  {how}", report.document.display());
-        page.head(GOOD, "finished", &line);
+        page.head(GOOD, "finished", &format!("{}  {how}", report.document.display()));
         of_sections(&mut page, &report.sections);
         page.finish()
     }))
 }
 
-fn of_sections(page: &mut Page, sections: &[InterviewChange]) {
-    let rows: Vec<_> =
-        sections.iter().map(|section| [section.how.as_str().to_owned(), section.heading.clone()]).collect();
-    page.table(2, &rows);
+fn of_sections(page: &mut TextPage, sections: &[InterviewChange]) {
+    page.table(2, sections.iter().map(|section| [section.how.as_str(), section.heading.as_str()]));
 }
 
 fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
-    let what = match (!yes).then(|| interviews::status(cx, &document)) {
+    let status = if yes { None } else { Some(interviews::status(cx, &document)) };
+    let what = match status {
         Some(Ok(status)) => {
             let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
             Some(format!("{answers} answers leave the document"))
@@ -267,7 +292,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
     out.committed(format!("the interview in {} was given up", report.document.display()));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, || {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         page.head(GOOD, "abandoned", &report.document.display().to_string());
         match &report.copy {
             Some(copy) => page.field("copy", &copy.display().to_string()),
@@ -290,7 +315,7 @@ fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
 }
 
 fn talked(report: &InterviewRunReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let word = match report.stop {
         InterviewStop::Finished => "finished",
         InterviewStop::Nothing => "nothing to ask",

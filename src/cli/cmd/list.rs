@@ -1,14 +1,12 @@
 //! `list`.
 
-use std::borrow::Cow;
-
 use crate::cli::args::ListArgs;
+use crate::cli::cmd::run_rows::rows;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{Page, brief};
-use crate::model::StateName;
-use crate::runs::{self, Context, Error, ListFilter, ListReport, ListedRun, parse_since};
+use crate::cli::page::TextPage;
+use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
 
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
     let since = match args.since.map(|text| parse_since(&text, cx.now())).transpose() {
@@ -28,9 +26,10 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
     };
     match runs::list(cx, &filter) {
         Ok(report) => {
-            let unreadable = report.unreadable.iter();
-            let warnings = unreadable.map(|run| format!("{} cannot be read: {}", run.run_id, run.reason));
-            out.warnings(&warnings.collect::<Vec<_>>());
+            for run in &report.unreadable {
+                out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
+            }
+            // Who asks for none knows that none is shown.
             if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
                 out.aside(if filter.is_all() { "there are no runs\n" } else { "no run matches\n" });
             }
@@ -42,25 +41,8 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &ListReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     rows(&report.runs, 0, &mut page);
     worktrees::show(&report.worktrees, &mut page);
     page.finish()
-}
-
-/// One line for each run.
-pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut Page) {
-    let rows = runs.iter().map(|run| {
-        let completed = format!("{} completed", run.completed_activities);
-        [
-            Cow::from(run.head.run_id.as_str()),
-            run.head.workflow.as_str().into(),
-            run.head.word().into(),
-            run.head.phase.as_ref().map_or("", StateName::as_str).into(),
-            completed.into(),
-            run.feature.as_deref().unwrap_or_default().into(),
-            brief(run.head.blocked_reason.as_deref().unwrap_or_default()),
-        ]
-    });
-    page.table(indent, &rows.collect::<Vec<_>>());
 }

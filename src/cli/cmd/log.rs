@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::cli::args::LogArgs;
+use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{Page, clip};
+use crate::cli::page::{TextPage, clip};
 use crate::model::{Event, Seq};
 use crate::picture::event_in_words;
 use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
@@ -14,7 +15,7 @@ use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(cx, args.run, out, false) {
+    let run = match meant(cx, args.run, out, false) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
@@ -65,7 +66,7 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Exit {
 }
 
 fn page(report: &LogReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     report.events.iter().for_each(|event| page.line(&line(event)));
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));

@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::cli::args::{ModeCommand, ReviewArg, ScopeArgs};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage, or_dash, unquoted};
 use crate::model::{ModeName, limits};
 use crate::modes::{
     self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest,
@@ -49,19 +49,9 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
             answered(out, modes::cancel(cx, &request), |report, out| ended(report, "cancelled", out))
         }
         ModeCommand::Outcome { file } => {
-            let told = source(cx, Path::new(&file))
-                .map_err(Error::Run)
-                .and_then(|read| modes::outcome(&read.origin, read.text.as_bytes()));
-            answered(out, told, |report, out| out.answer(report, || outcome(report)))
+            answered(out, outcome_of(cx, &file), |report, out| out.answer(report, || outcome(report)))
         }
-        ModeCommand::Prompt { text, scope } => {
-            let text = text.filter(|text| text != "-").map_or_else(prompt_of_hook, Ok);
-            let told = text
-                .map_err(Error::Run)
-                .and_then(|text| ModePromptRequest::read(&text, whose(scope)))
-                .and_then(|request| modes::prompt(cx, &request));
-            answered(out, told, prompt)
-        }
+        ModeCommand::Prompt { text, scope } => answered(out, prompted(cx, text, whose(scope)), prompt),
         ModeCommand::Policy { table } => {
             answered(out, modes::table(cx), |report, out| out.answer(report, || policy(report, table)))
         }
@@ -79,13 +69,26 @@ fn answered<T>(out: &mut Out, result: Result<T, Error>, tell: impl FnOnce(&T, &m
     }
 }
 
+fn outcome_of(cx: &Context, file: &str) -> Result<OutcomeReport, Error> {
+    let read = source(cx, Path::new(file)).map_err(Error::Run)?;
+    modes::outcome(&read.origin, read.text.as_bytes())
+}
+
+fn prompted(cx: &Context, text: Option<String>, scope: ModeScope) -> Result<ModePromptReport, Error> {
+    let text = match text {
+        Some(text) if text != "-" => text,
+        _ => prompt_of_hook().map_err(Error::Run)?,
+    };
+    modes::prompt(cx, &ModePromptRequest::read(&text, scope)?)
+}
+
 fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
     if report.changed {
         out.committed(report.message.clone());
     }
     out.warnings(&report.warnings);
     let exit = out.answer(report, || {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         let style = if report.decision == ModeDecision::Deny { page::BAD } else { page::GOOD };
         page.head(style, report.decision.as_str(), &report.message);
         page.field("active", &names(&report.active));
@@ -103,83 +106,92 @@ fn names(modes: &[ModeName]) -> String {
 }
 
 fn list(report: &ModeListReport, all: bool) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     if report.modes.is_empty() {
         page.line("no mode has begun here");
         return page.finish();
     }
-    let rows = report.modes.iter().map(|mode| {
-        let phase = mode.current_phase.clone().unwrap_or_else(|| "-".to_owned());
-        let mut row = vec![mode.mode.to_string(), mode.state().to_owned(), phase];
+    let mut rows = Vec::new();
+    for mode in &report.modes {
+        let mut row = vec![mode.mode.to_string(), mode.state().to_owned(), or_dash(mode.current_phase.as_ref())];
         if all || report.scope.0.is_some() {
             row.push(mode.scope.to_string());
         }
+        // Where every scope is listed, its name says why a mode is here.
         if mode.scope != report.scope && !all {
             row.push(mode.decided_by.why.clone());
         }
         row.extend(mode.decided_by.hides.iter().map(|file| format!("hides {}", file.display())));
         row.extend(mode.run_id.iter().map(|run| format!("run {run}")));
         row.extend(mode.error.iter().chain(&mode.notes).cloned());
-        row
-    });
-    page.table(0, &rows.collect::<Vec<_>>());
+        rows.push(row);
+    }
+    page.table(0, rows);
     page.finish()
 }
 
 fn shown(report: &ModeShowReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let Some(state) = &report.state else {
         page.line(&format!("{} has no file here ({})", report.mode, report.scope));
-        report.decided_by.iter().for_each(|decided| of_decided(&mut page, decided));
+        of_decided(&mut page, report.decided_by.as_ref());
         return page.finish();
     };
     page.head(page::STRONG, report.mode.as_str(), &report.scope.to_string());
     for (field, value) in state {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        page.field(field, &text);
+        page.field(field, &unquoted(value));
     }
     page.field("ended", report.outcome.map_or("no", |outcome| outcome.as_str()));
-    report.decided_by.iter().for_each(|decided| of_decided(&mut page, decided));
-    report.notes.iter().for_each(|note| page.field("note", note));
+    of_decided(&mut page, report.decided_by.as_ref());
+    for note in &report.notes {
+        page.field("note", note);
+    }
     page.finish()
 }
 
 /// The file that decides whether the mode is active, and why.
-fn of_decided(page: &mut Page, decided: &DecidedBy) {
+fn of_decided(page: &mut TextPage, decided: Option<&DecidedBy>) {
+    let Some(decided) = decided else { return };
     let state = match decided.active {
         Some(true) => "active",
         Some(false) => "not active",
         None => "unreadable",
     };
     page.field("decided by", &format!("{} ({state}): {}", decided.path.display(), decided.why));
-    decided.hides.iter().for_each(|file| page.field("hides", &file.display().to_string()));
+    if let Some(file) = &decided.hides {
+        page.field("hides", &file.display().to_string());
+    }
 }
 
 fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
     let ModeCommand::Write { mode, scope, data, active, phase, iteration, outcome, run_id, review } = command else {
         return Exit::Usage;
     };
-    let fields = fields(data).map(|mut fields| {
-        let given = [
-            ("active", active.map(Value::from)),
-            ("current_phase", phase.map(Value::from)),
-            ("iteration", iteration.map(Value::from)),
-            ("lifecycle_outcome", outcome.map(Value::from)),
-            ("run_id", run_id.map(Value::from)),
-        ];
-        fields.extend(given.into_iter().filter_map(|(field, value)| Some((field.to_owned(), value?))));
-        fields
-    });
+    let mut fields = match fields(data) {
+        Ok(fields) => fields,
+        Err(error) => return out.error(&error),
+    };
+    // An option counts more than the same field in the JSON.
+    for (field, value) in [
+        ("active", json!(active)),
+        ("current_phase", json!(phase)),
+        ("iteration", json!(iteration)),
+        ("lifecycle_outcome", json!(outcome)),
+        ("run_id", json!(run_id)),
+    ] {
+        if !value.is_null() {
+            fields.insert(field.to_owned(), value);
+        }
+    }
     let review_clean = review.map(ReviewArg::is_clean);
-    let written = fields
-        .and_then(|fields| modes::write(cx, &ModeWriteRequest { mode, scope: whose(scope), fields, review_clean }));
+    let written = modes::write(cx, &ModeWriteRequest { mode, scope: whose(scope), fields, review_clean });
     answered(out, written, |report: &ModeWriteReport, out| {
         if report.changed {
             out.committed(format!("{} is written", report.path.display()));
         }
         out.warnings(&report.warnings);
         out.answer(report, || {
-            let mut page = Page::default();
+            let mut page = TextPage::default();
             let what = if report.changed { "is written" } else { "says so already" };
             page.line(&format!("{} {what}", report.path.display()));
             if !report.completed.is_empty() {
@@ -200,32 +212,33 @@ fn fields(data: Option<String>) -> Result<Map<String, Value>, Error> {
 }
 
 fn ended(report: &ModeEndReport, word: &str, out: &mut Out) -> Exit {
-    let told: Vec<String> = report.ended.iter().map(|ended| format!("{} ({})", ended.mode, ended.scope)).collect();
+    let ended: Vec<String> = report.ended.iter().map(|ended| format!("{} ({})", ended.mode, ended.scope)).collect();
+    let line = if ended.is_empty() { "nothing to end".to_owned() } else { format!("{word}: {}", ended.join(", ")) };
     if report.changed {
-        out.committed(format!("{word}: {}", told.join(", ")));
+        out.committed(format!("{word}: {}", ended.join(", ")));
     }
     out.warnings(&report.warnings);
     out.answer(report, || {
-        let mut page = Page::default();
-        match told.is_empty() {
-            true => page.line("nothing to end"),
-            false => page.line(&format!("{word}: {}", told.join(", "))),
-        }
+        let mut page = TextPage::default();
+        page.line(&line);
         page.field("active", &names(&report.active));
         page.finish()
     })
 }
 
 fn outcome(report: &OutcomeReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     page.line(report.outcome.map_or("it goes on", |outcome| outcome.as_str()));
-    report.notes.iter().for_each(|note| page.field("note", note));
+    for note in &report.notes {
+        page.field("note", note);
+    }
     page.finish()
 }
 
 /// The prompt on standard input: plain text, or the JSON that a hook gets.
 fn prompt_of_hook() -> Result<String, runs::Error> {
     let fault = |source| runs::Error::Input { origin: "standard input".to_owned(), source };
+    // At a terminal nothing would come, and the command would seem to hang.
     if io::stdin().is_terminal() {
         return Err(runs::Error::Usage("give the prompt as an argument or on standard input".to_owned()));
     }
@@ -245,19 +258,24 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
     }
     out.warnings(&report.warnings);
     let exit = out.answer(report, || {
-        let mut page = Page::default();
+        let mut page = TextPage::default();
         if report.messages.is_empty() {
             page.line("the prompt asks for no skill");
         }
-        report.messages.iter().for_each(|message| page.line(message));
+        for message in &report.messages {
+            page.line(message);
+        }
         page.finish()
     });
     if report.error.is_some() && exit == Exit::Done { Exit::Refused } else { exit }
 }
 
 fn policy(report: &PolicyReport, table: bool) -> String {
-    let mut page = Page::default();
-    let from = report.path.as_ref().map_or("shipped".to_owned(), |path| path.display().to_string());
+    let mut page = TextPage::default();
+    let from = match &report.path {
+        Some(path) => path.display().to_string(),
+        None => "shipped".to_owned(),
+    };
     page.head(page::STRONG, "policy", &from);
     if !table {
         let rows = report.modes.iter().map(|mode| {
@@ -265,18 +283,20 @@ fn policy(report: &PolicyReport, table: bool) -> String {
                 crate::modes::policy::Kind::Planning => "planning",
                 crate::modes::policy::Kind::Execution => "execution",
             };
-            vec![mode.mode.to_string(), kind.to_owned(), mode.aliases.join(", ")]
+            [mode.mode.to_string(), kind.to_owned(), mode.aliases.join(", ")]
         });
-        page.table(2, &rows.collect::<Vec<_>>());
+        page.table(2, rows);
         return page.finish();
     }
-    let mut rows = vec![vec!["active \\ asked".to_owned()]];
-    rows[0].extend(report.modes.iter().map(|mode| mode.mode.to_string()));
+    let mut head = vec!["active \\ asked".to_owned()];
+    head.extend(report.modes.iter().map(|mode| mode.mode.to_string()));
+    let mut rows = vec![head];
     for row in &report.table {
-        let cells = row.requested.iter().map(|word| sign(word));
-        rows.push([row.active.to_string()].into_iter().chain(cells).collect());
+        let mut cells = vec![row.active.to_string()];
+        cells.extend(row.requested.iter().map(|word| sign(word)));
+        rows.push(cells);
     }
-    page.table(0, &rows);
+    page.table(0, rows);
     page.line("= no change   A the active one is completed   O both are active   D denied   R denied, no rollback");
     page.line("a second sign behind | is for a review that is clean");
     page.finish()

@@ -3,7 +3,7 @@
 use crate::cli::args::{AdvanceArgs, NextArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage};
 use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
@@ -15,19 +15,20 @@ pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Exit {
 }
 
 fn next_page(report: &NextStatesReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let state = report.state.as_ref().map_or("before its first state", StateName::as_str);
     page.head(page::STRONG, state, &format!("{}  {}", report.run_id, report.workflow));
     let choices = report.choices.tt.iter().zip(&report.choices.td);
-    let rows: Vec<_> = choices.map(|(name, text)| vec![name.to_string(), text.clone()]).collect();
-    page.table(2, &rows);
-    match (report.terminal, rows.is_empty()) {
+    page.table(2, choices.map(|(name, text)| [name.as_str(), text.as_str()]));
+    match (report.terminal, report.choices.tt.is_empty()) {
         (true, true) => page.line("  nothing follows: the run ends here"),
         (true, false) => page.line("  the run can also end here"),
         (false, true) => page.line("  what follows is not known"),
         (false, false) => {}
     }
-    report.notes.iter().for_each(|note| page.field("note", note));
+    for note in &report.notes {
+        page.field("note", note);
+    }
     page.finish()
 }
 
@@ -51,7 +52,7 @@ pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Exit {
 }
 
 fn advance_page(report: &AdvanceReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let phase = report.phase.as_ref().unwrap_or(&report.to);
     match report.run_status.as_str() {
         "completed" => page.line(&format!("{} is completed in {phase}", report.run_id)),

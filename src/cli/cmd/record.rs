@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::args::RecordArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::TextPage;
 use crate::runs::{self, Advance, Context, Error, RecordReport, RecordRequest, Source};
 
 pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Exit {
@@ -24,7 +24,7 @@ pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &RecordReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let RecordReport { number, activity, run_id, phase, completed_activities, .. } = report;
     let status = report.status.with_exit_code(report.exit_code);
     let verb = if report.repeated { "already recorded:" } else { "recorded" };

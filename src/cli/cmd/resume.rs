@@ -5,9 +5,9 @@ use crate::cli::cmd::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::Verdict;
-use crate::model::{StateName, Timestamp};
+use crate::model::{SessionId, StateName, Timestamp};
 use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
@@ -26,12 +26,15 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
     };
     match runs::resume(cx, &request) {
         Ok(report) => {
-            if let Some(claim) = report.claim.as_ref().filter(|claim| claim.changed) {
-                let session = claim.session.as_ref().map_or("a person", |session| session.as_str());
+            if let Some(claim) = &report.claim
+                && claim.changed
+            {
+                let session = claim.session.as_ref().map_or("a person", SessionId::as_str);
                 out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
             }
             worktrees::hint(&report.worktrees, out);
             match out.answer(&report, || page(&report, cx.now())) {
+                // The exit status tells a script how the run stands, unless it never got the answer.
                 Exit::Done => report.verdict.into(),
                 failed => failed,
             }
@@ -46,23 +49,25 @@ const SHOWN: usize = 10;
 const UNITS: usize = 20;
 
 fn page(report: &ResumeReport, now: Timestamp) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let style = match report.verdict {
         Verdict::Continue | Verdict::Done => page::GOOD,
         Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted | Verdict::Rewound => page::CARE,
         Verdict::Corrupt | Verdict::Conflict | Verdict::Unreadable => page::BAD,
         Verdict::None => page::STRONG,
     };
-    let run = report.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let workflow = report.workflow.as_ref().map(|name| format!("  {name}")).unwrap_or_default();
-    page.head(style, report.verdict.as_str(), &format!("{run}{workflow}"));
+    let mut run = or_empty(report.run_id.as_ref());
+    if let Some(workflow) = &report.workflow {
+        run += &format!("  {workflow}");
+    }
+    page.head(style, report.verdict.as_str(), &run);
     page.field("why", &reason_now(&report.reason, report.begun_at, now));
     if let Some(phase) = &report.phase {
         page.field("phase", phase.as_str());
     }
     next(report, &mut page);
     if let Some(claim) = &report.claim {
-        let session = claim.session.as_ref().map_or("no session", |session| session.as_str());
+        let session = claim.session.as_ref().map_or("no session", SessionId::as_str);
         page.field("held by", &format!("{session}, epoch {}", claim.epoch));
     }
     work(report, &mut page);
@@ -71,10 +76,10 @@ fn page(report: &ResumeReport, now: Timestamp) -> String {
     page.finish()
 }
 
-fn next(report: &ResumeReport, page: &mut Page) {
+fn next(report: &ResumeReport, page: &mut TextPage) {
     if let (Some(phase), Some(description)) = (&report.next.phase, &report.next.description) {
         page.field("next", &format!("{phase}: {description}"));
-    } else if let Some(phase) = report.next.phase.as_ref().filter(|_| report.verdict == Verdict::Continue) {
+    } else if let (Some(phase), Verdict::Continue) = (&report.next.phase, report.verdict) {
         page.field("next", phase.as_str());
     }
     if report.next.choices.len() > 1 && report.next.alternatives.is_empty() {
@@ -91,43 +96,36 @@ fn next(report: &ResumeReport, page: &mut Page) {
     }
 }
 
-fn work(report: &ResumeReport, page: &mut Page) {
+fn work(report: &ResumeReport, page: &mut TextPage) {
     if !report.in_doubt.is_empty() {
         page.line("  in doubt");
         let rows = report.in_doubt.iter().map(|doubt| {
-            vec![
-                doubt.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
-                doubt.id.clone(),
-                doubt.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                doubt.status.with_exit_code(doubt.exit_code),
-            ]
+            let status = doubt.status.with_exit_code(doubt.exit_code);
+            [or_dash(doubt.number), doubt.id.clone(), or_empty(doubt.phase.as_ref()), status]
         });
-        page.table(4, &rows.collect::<Vec<_>>());
+        page.table(4, rows);
     }
     if !report.left_undone.is_empty() {
         page.line("  left undone");
-        page.table(4, &report.left_undone.iter().map(left_undone).collect::<Vec<_>>());
+        page.table(4, report.left_undone.iter().map(left_undone));
     }
     units(report, page);
     if !report.completed.is_empty() {
         let (shown, all) = (report.completed.len(), report.completed_activities);
-        page.line(&match shown == all {
-            true => "  completed".to_owned(),
-            false => format!("  completed (the last {shown} of {all}; --all shows every one)"),
-        });
+        if shown == all {
+            page.line("  completed");
+        } else {
+            page.line(&format!("  completed (the last {shown} of {all}; --all shows every one)"));
+        }
         let rows = report.completed.iter().map(|done| {
-            vec![
-                done.number.map(|number| number.to_string()).unwrap_or_else(|| "-".to_owned()),
-                done.id.clone(),
-                done.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-                done.status.map(|status| status.with_exit_code(done.exit_code)).unwrap_or_default(),
-            ]
+            let status = or_empty(done.status.map(|status| status.with_exit_code(done.exit_code)));
+            [or_dash(done.number), done.id.clone(), or_empty(done.phase.as_ref()), status]
         });
-        page.table(4, &rows.collect::<Vec<_>>());
+        page.table(4, rows);
     }
 }
 
-fn units(report: &ResumeReport, page: &mut Page) {
+fn units(report: &ResumeReport, page: &mut TextPage) {
     if report.units.is_empty() {
         return;
     }
@@ -135,24 +133,23 @@ fn units(report: &ResumeReport, page: &mut Page) {
     let (done, open): (Vec<_>, Vec<_>) = report.units.iter().partition(|unit| unit.status.is_done());
     let rest = report.units.len().saturating_sub(UNITS);
     page.line("  units");
-    let rows = open.into_iter().chain(done).take(UNITS).map(|unit| {
-        let name = unit.unit.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-        vec![name, unit.step.to_string(), unit.status.to_string()]
-    });
-    page.table(4, &rows.collect::<Vec<_>>());
+    let shown = open.into_iter().chain(done).take(UNITS);
+    page.table(4, shown.map(|unit| [or_dash(unit.unit.as_ref()), unit.step.to_string(), unit.status.to_string()]));
     if rest > 0 {
         page.line(&format!("    … and {rest} more; `flow show` has every one"));
     }
 }
 
-fn surroundings(report: &ResumeReport, page: &mut Page) {
+fn surroundings(report: &ResumeReport, page: &mut TextPage) {
     let tree = &report.working_tree;
     match tree.state {
         TreeState::Clean => {}
         TreeState::Dirty => {
             let rest = tree.paths.len().saturating_sub(SHOWN);
             page.line(&format!("  uncommitted: {} outside flow's own files", files(tree.paths.len())));
-            tree.paths.iter().take(SHOWN).for_each(|path| page.line(&format!("    {path}")));
+            for path in tree.paths.iter().take(SHOWN) {
+                page.line(&format!("    {path}"));
+            }
             if rest > 0 {
                 page.line(&format!("    … and {rest} more"));
             }
@@ -163,23 +160,20 @@ fn surroundings(report: &ResumeReport, page: &mut Page) {
             }
         }
     }
-    report.notes.iter().for_each(|note| page.field("note", note));
+    for note in &report.notes {
+        page.field("note", note);
+    }
     if !report.candidates.is_empty() {
         page.line("  other open runs");
         let rows = report.candidates.iter().take(SHOWN).map(|other| {
-            vec![
-                other.run_id.to_string(),
-                other.workflow.to_string(),
-                other.word().to_owned(),
-                other.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-            ]
+            let phase = other.phase.as_ref().map_or("", StateName::as_str);
+            [other.run_id.as_str(), other.workflow.as_str(), other.word(), phase]
         });
-        page.table(4, &rows.collect::<Vec<_>>());
+        page.table(4, rows);
     }
     if !report.unreadable.is_empty() {
         page.line("  cannot be read");
-        let rows = report.unreadable.iter().map(|run| vec![run.run_id.clone(), run.reason.clone()]);
-        page.table(4, &rows.collect::<Vec<_>>());
+        page.table(4, report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::args::SessionEndArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::TextPage;
 use crate::hooks::HostInput;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
@@ -32,7 +32,7 @@ pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, || {
-                let mut page = Page::default();
+                let mut page = TextPage::default();
                 for run in &report.persisted {
                     page.line(&format!("Active FlowRun {} persisted; use /flow:resume to continue", run.run_id));
                 }

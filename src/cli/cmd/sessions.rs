@@ -2,7 +2,7 @@
 
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{CARE, FAINT, GOOD, Page, age};
+use crate::cli::page::{CARE, FAINT, GOOD, TextPage, age};
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
 use crate::runs::{Context, HolderLife};
@@ -21,7 +21,7 @@ pub(super) fn run(cx: &Context, out: &mut Out) -> Exit {
 }
 
 fn page(report: &SessionsReport, now: Timestamp) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     for session in &report.sessions {
         heading(&mut page, session);
         let runs = session.runs.iter().map(|run| {
@@ -33,12 +33,12 @@ fn page(report: &SessionsReport, now: Timestamp) -> String {
             let phase = mode.current_phase.clone().unwrap_or_default();
             ["mode".to_owned(), mode.mode.to_string(), mode.state().to_owned(), phase, String::new()]
         });
-        page.table(2, &runs.chain(modes).collect::<Vec<_>>());
+        page.table(2, runs.chain(modes));
     }
     page.finish()
 }
 
-fn heading(page: &mut Page, session: &ShownSession) {
+fn heading(page: &mut TextPage, session: &ShownSession) {
     let name = session.session.as_ref().map_or("everyone", SessionId::as_str);
     match session.life {
         Some(HolderLife::Alive) => page.head(GOOD, name, "alive"),

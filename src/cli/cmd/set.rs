@@ -3,7 +3,7 @@
 use crate::cli::args::SetArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::{TextPage, unquoted};
 use crate::runs::{self, Context, SetReport, SetRequest};
 
 pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Exit {
@@ -33,15 +33,17 @@ pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &SetReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     let already = if report.changed { "is changed" } else { "is so already" };
     page.line(&format!("{} {already}", report.run_id));
     let mut fields = Vec::new();
     if let Some(goal) = &report.goal {
         fields.push(("goal", goal.clone()));
     }
-    for (key, value) in report.context.iter().chain(&report.limits).filter(|(_, value)| !value.is_null()) {
-        fields.push((key.as_str(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    for (key, value) in report.context.iter().chain(&report.limits) {
+        if !value.is_null() {
+            fields.push((key.as_str(), unquoted(value)));
+        }
     }
     page.fields(&fields);
     page.finish()

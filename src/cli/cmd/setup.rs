@@ -6,7 +6,7 @@ use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, CARE, FAINT, GOOD, Page};
+use crate::cli::page::{self, CARE, FAINT, GOOD, TextPage};
 use crate::cli::person::agrees;
 use crate::hooks::settings::{
     ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
@@ -59,14 +59,14 @@ fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
 
 /// What would change: the diff, and below it the files, so that the last lines on the screen are the whole list.
 fn change(report: &SetupReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     heads(report, &mut page);
     page::clean_lines(&report.diff) + &page.finish()
 }
 
 /// What was changed, and what is left to a person.
 fn done(report: &SetupReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     heads(report, &mut page);
     for line in &report.trust {
         page.field("trust", line);
@@ -81,7 +81,7 @@ fn done(report: &SetupReport) -> String {
     page.finish()
 }
 
-fn heads(report: &SetupReport, page: &mut Page) {
+fn heads(report: &SetupReport, page: &mut TextPage) {
     if let Some(flow) = &report.flow {
         page.head(
             GOOD,
@@ -100,7 +100,7 @@ fn heads(report: &SetupReport, page: &mut Page) {
     }
 }
 
-fn of_file(report: &SetupReport, file: &SetupFile, page: &mut Page) {
+fn of_file(report: &SetupReport, file: &SetupFile, page: &mut TextPage) {
     let path = file.path.display().to_string();
     if file.outcome != ChangeOutcome::Unchanged {
         page.head(GOOD, verb(report, file.outcome), &format!("{path}  ({})", parts(&file.parts)));

@@ -3,14 +3,15 @@
 use serde_json::Value;
 
 use crate::cli::args::ShowArgs;
+use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
 pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(cx, args.run, out, true) {
+    let run = match meant(cx, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
@@ -35,15 +36,14 @@ fn plain(value: &Value) -> Option<String> {
 
 /// A row about work that the run left undone.
 pub(super) fn left_undone(left: &LeftUndone) -> Vec<String> {
-    let number = left.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    vec![number, left.id.clone().unwrap_or_else(|| "-".to_owned()), left.phase.to_string(), left.status.to_string()]
+    vec![or_dash(left.number), or_dash(left.id.as_ref()), left.phase.to_string(), left.status.to_string()]
 }
 
 fn page(shown: &ShowReport) -> String {
-    let mut page = Page::clipping();
+    let mut page = TextPage::clipping();
     let status = text(shown, "state", "status").unwrap_or_default();
-    let doing = shown.doing.map_or_else(|| status.clone(), |doing| doing.as_str().to_owned());
-    page.head(page::STRONG, &doing, &text(shown, "metadata", "id").unwrap_or_default());
+    let doing = shown.doing.map_or(status.as_str(), |doing| doing.as_str());
+    page.head(page::STRONG, doing, &text(shown, "metadata", "id").unwrap_or_default());
     for (label, section, key) in [
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
@@ -64,33 +64,29 @@ fn page(shown: &ShowReport) -> String {
             page.field(label, &value);
         }
     }
-    let steps = shown
-        .steps
-        .iter()
-        .map(|step| vec![step.step.to_string(), step.status.to_string(), step.skip_reason.clone().unwrap_or_default()]);
+    let steps = shown.steps.iter();
+    let steps =
+        steps.map(|step| vec![step.step.to_string(), step.status.to_string(), or_empty(step.skip_reason.as_ref())]);
     table("phases", steps, &mut page);
     units(shown, &mut page);
     questions(shown, &mut page);
     let activities = shown.activities.iter().map(|activity| {
-        let phase = activity.phase.as_ref().map(ToString::to_string);
-        let summary = activity.summary.clone();
-        let head = [activity.number.to_string(), activity.id.clone(), phase.unwrap_or_default()];
+        let (number, id) = (activity.number.to_string(), activity.id.clone());
         let status = activity.status.with_exit_code(activity.exit_code);
-        head.into_iter().chain([status, summary.unwrap_or_default()]).collect()
+        vec![number, id, or_empty(activity.phase.as_ref()), status, or_empty(activity.summary.as_ref())]
     });
     table("activities", activities, &mut page);
     table("left undone", shown.left_undone.iter().map(left_undone), &mut page);
     let approvals = shown.approvals.iter().map(|one| {
         let verdict = if one.approved { "approved" } else { "rejected" };
-        let phase = one.phase.as_ref().map(ToString::to_string).unwrap_or_default();
+        let phase = or_empty(one.phase.as_ref());
         let by = format!("by {} {}, who had seen event {}", one.approval.by, one.approval.how, one.approval.seen);
-        vec![one.number.to_string(), phase, verdict.to_owned(), by, one.reason.clone().unwrap_or_default()]
+        vec![one.number.to_string(), phase, verdict.to_owned(), by, or_empty(one.reason.as_ref())]
     });
     table("decisions", approvals, &mut page);
     let artifacts = shown.artifacts.iter().map(|artifact| {
-        let said = |key: &str| artifact.data.get(key).and_then(plain).unwrap_or_default();
-        let step = artifact.step.as_ref().map(ToString::to_string);
-        vec![said("path"), said("url"), step.unwrap_or_default(), said("label")]
+        let [path, url, label] = ["path", "url", "label"].map(|key| or_empty(artifact.data.get(key).and_then(plain)));
+        vec![path, url, or_empty(artifact.step.as_ref()), label]
     });
     table("artifacts", artifacts, &mut page);
     for note in &shown.notes {
@@ -100,27 +96,31 @@ fn page(shown: &ShowReport) -> String {
 }
 
 /// The questions that wait for an answer.
-fn questions(shown: &ShowReport, page: &mut Page) {
-    let open = shown.document.get("state").and_then(|state| state.get("questions")).and_then(Value::as_object);
-    for (who, prompt) in open.into_iter().flatten() {
-        page.field("question", &format!("{who}: {}", plain(prompt).unwrap_or_default()));
+fn questions(shown: &ShowReport, page: &mut TextPage) {
+    let Some(open) = shown.document.get("state").and_then(|state| state["questions"].as_object()) else { return };
+    for (who, prompt) in open {
+        page.field("question", &format!("{who}: {}", or_empty(plain(prompt))));
     }
 }
 
 /// The state of the units of work in each phase.
-fn units(shown: &ShowReport, page: &mut Page) {
-    let units = shown.steps.iter().flat_map(|phase| phase.units.iter().map(|unit| (&phase.step, unit)));
-    let rows = units.map(|(phase, unit)| {
-        let place = if unit.step == *phase { phase.to_string() } else { format!("{} in {phase}", unit.step) };
-        vec![unit.unit.as_ref().map(ToString::to_string).unwrap_or_default(), place, unit.status.to_string()]
-    });
+fn units(shown: &ShowReport, page: &mut TextPage) {
+    let mut rows = Vec::new();
+    for phase in &shown.steps {
+        for unit in &phase.units {
+            let step = &phase.step;
+            let place = if unit.step == *step { step.to_string() } else { format!("{} in {step}", unit.step) };
+            rows.push(vec![or_empty(unit.unit.as_ref()), place, unit.status.to_string()]);
+        }
+    }
     table("units", rows, page);
 }
 
-fn table(title: &str, rows: impl Iterator<Item = Vec<String>>, page: &mut Page) {
-    let rows: Vec<_> = rows.collect();
-    if !rows.is_empty() {
+fn table(title: &str, rows: impl IntoIterator<Item = Vec<String>>, page: &mut TextPage) {
+    let mut rows = rows.into_iter().peekable();
+    // A heading without rows would only take room.
+    if rows.peek().is_some() {
         page.line(&format!("  {title}"));
-        page.table(4, &rows);
+        page.table(4, rows);
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::{TextPage, or_empty};
 use crate::model::Seq;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
@@ -41,9 +41,9 @@ fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Exit {
             }
             out.warnings(&report.warnings);
             out.answer(&report, || {
-                let mut page = Page::default();
+                let mut page = TextPage::default();
                 let already = if report.changed { "" } else { " already" };
-                let why = report.blocked_reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let why = or_empty(report.blocked_reason.as_ref().map(|why| format!(": {why}")));
                 page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
                 page.finish()
             })

@@ -3,7 +3,7 @@
 use crate::cli::args::ValidateArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
 use crate::runs::Context;
 
@@ -18,20 +18,17 @@ pub(super) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &ValidateReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     for file in &report.files {
         for violation in &file.violations {
-            let line = violation.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let column = violation.column.map(|column| format!(":{column}")).unwrap_or_default();
-            page.line(&format!("{}{line}{column}: {}", file.path.display(), violation.message));
+            let place = place(violation.line, violation.column);
+            page.line(&format!("{}{place}: {}", file.path.display(), violation.message));
         }
     }
-    let files = |n: usize| {
-        if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
-    };
+    let files = if report.checked == 1 { "1 file".to_owned() } else { format!("{} files", report.checked) };
     match report.files.len() {
-        0 => page.line(&format!("{} checked, all valid", files(report.checked))),
-        n => page.line(&format!("{} checked, {n} not valid", files(report.checked))),
+        0 => page.line(&format!("{files} checked, all valid")),
+        n => page.line(&format!("{files} checked, {n} not valid")),
     }
     page.finish()
 }

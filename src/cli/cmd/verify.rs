@@ -1,14 +1,15 @@
 //! `verify`.
 
 use crate::cli::args::VerifyArgs;
+use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{BAD, GOOD, Page};
+use crate::cli::page::{BAD, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
-    let run = match super::meant(cx, args.run, out, true) {
+    let run = match meant(cx, args.run, out, true) {
         Ok(run) => run,
         Err(exit) => return exit,
     };
@@ -22,7 +23,7 @@ pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
 }
 
 fn page(report: &VerifyReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "differs") };
     page.head(style, word, report.run_id.as_str());
     let checked = &report.checked;
@@ -32,7 +33,7 @@ fn page(report: &VerifyReport) -> String {
     page.field("run.yaml", &versions);
     page.field("activities", &format!("{} files", checked.activity_files));
     for difference in &report.differences {
-        let line = difference.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let line = place(difference.line, None);
         page.line(&format!("{}{line}: {}", difference.path.display(), difference.why));
         page.line(&format!("  expected  {}", difference.expected));
         page.line(&format!("  found     {}", difference.found));

@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::cli::page::{brief, clean};
 use crate::model::{RunId, RunStatus};
-use crate::runs::{self, Card, Context, Error, reader_left};
+use crate::runs::{self, Card, Context, Error, Need, reader_left};
 
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -53,12 +53,13 @@ fn end(card: &Card) -> Option<Exit> {
     match card.run.head.status {
         RunStatus::Completed => Some(Exit::Done),
         RunStatus::Failed | RunStatus::Cancelled => Some(Exit::Refused),
-        RunStatus::Active | RunStatus::Blocked => card.group.needs_a_person().then_some(Exit::NeedsHuman),
+        RunStatus::Active | RunStatus::Blocked if card.group.needs_a_person() => Some(Exit::NeedsHuman),
+        RunStatus::Active | RunStatus::Blocked => None,
     }
 }
 
 fn line(card: &Card) -> String {
-    let word = card.need.map_or_else(|| card.run.head.status.as_str(), |need| need.as_str());
+    let word = card.need.map_or(card.run.head.status.as_str(), Need::as_str);
     format!("{word}  {}  {}\n", card.run.head.run_id, clean(&brief(&card.reason)))
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::{self, Page};
+use crate::cli::page::{self, TextPage, or_empty};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
 use crate::picture::WorkflowGraphReport;
@@ -52,7 +52,7 @@ fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: Caller
             }
             out.warnings(&report.warnings);
             out.answer(&report, || {
-                let mut page = Page::default();
+                let mut page = TextPage::default();
                 let already = if report.changed { "" } else { " already" };
                 page.line(&format!("{} follows today's {}{already}", report.run_id, report.workflow));
                 report.differences.iter().for_each(|line| page.line(&format!("  {line}")));
@@ -101,22 +101,25 @@ fn check(checked: Result<(WorkflowReport, String), Error>, out: &mut Out) -> Exi
 }
 
 fn list(report: &WorkflowListReport) -> String {
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let rows = report.workflows.iter().map(|workflow| {
         let about = match &workflow.error {
             Some(error) => format!("cannot be used: {error}"),
             None => workflow.description.clone().unwrap_or_default(),
         };
-        vec![workflow.id.clone(), workflow.origin.clone(), about]
+        [workflow.id.clone(), workflow.origin.clone(), about]
     });
-    page.table(0, &rows.collect::<Vec<_>>());
+    page.table(0, rows);
     page.finish()
 }
 
 fn shown(report: &WorkflowReport) -> String {
-    let mut page = Page::default();
-    let id = report.id.as_ref().map(ToString::to_string).unwrap_or_default();
-    page.head(page::STRONG, &id, &format!("{} ({})", report.notation.as_str(), report.origin));
+    let mut page = TextPage::default();
+    page.head(
+        page::STRONG,
+        &or_empty(report.id.as_ref()),
+        &format!("{} ({})", report.notation.as_str(), report.origin),
+    );
     let mut ways: HashMap<&StateName, Vec<&str>> = HashMap::new();
     for transition in &report.transitions {
         ways.entry(&transition.from).or_default().push(transition.to.as_str());
@@ -124,14 +127,12 @@ fn shown(report: &WorkflowReport) -> String {
     for last in &report.terminal {
         ways.entry(last).or_default().push("end");
     }
-    let next = |name: &StateName| format!("→ {}", ways.get(name).map(|to| to.join(", ")).unwrap_or_default());
     let rows = report.states.iter().map(|state| {
-        vec![
-            state.name.to_string(),
-            format!("{}{}", next(&state.name), if report.gates.contains(&state.name) { " (a person)" } else { "" }),
-            state.description.clone().or_else(|| state.label.clone()).unwrap_or_default(),
-        ]
+        let next = or_empty(ways.get(&state.name).map(|to| to.join(", ")));
+        let gate = if report.gates.contains(&state.name) { " (a person)" } else { "" };
+        let about = or_empty(state.description.as_ref().or(state.label.as_ref()));
+        [state.name.to_string(), format!("→ {next}{gate}"), about]
     });
-    page.table(2, &rows.collect::<Vec<_>>());
+    page.table(2, rows);
     page.finish()
 }

@@ -1,8 +1,8 @@
 //! The open runs of the repository's other worktrees.
 
-use crate::cli::cmd::list::rows;
+use crate::cli::cmd::run_rows::rows;
 use crate::cli::out::Out;
-use crate::cli::page::Page;
+use crate::cli::page::TextPage;
 use crate::runs::OtherWorktree;
 
 /// One line that says how many runs are open in other worktrees and are not shown.
@@ -19,7 +19,7 @@ pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
 }
 
 /// Each worktree, and its runs.
-pub(super) fn show(worktrees: &[OtherWorktree], page: &mut Page) {
+pub(super) fn show(worktrees: &[OtherWorktree], page: &mut TextPage) {
     for worktree in worktrees {
         if let Some(error) = &worktree.error {
             page.line(&format!("  in worktree {}: {error}", worktree.path.display()));

@@ -1,0 +1,95 @@
+//! Which file runs which command.
+
+use crate::cli::args::{Checks, Command, Everyday, Hosts, Look, People, Workflows};
+use crate::cli::cmd::{
+    approve, attention, doctor, drive, emit, evidence, export, hook, hooks, hud, init, interview, list, log, mcp, mode,
+    next, record, resume, serve, session_end, sessions, set, setup, show, start, status, validate, verify, wait, watch,
+    workflow,
+};
+use crate::cli::exit::Exit;
+use crate::cli::out::Out;
+use crate::runs::{Context, StatusVerb};
+
+/// Runs one command.
+pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
+    match command {
+        Command::Everyday(command) => every_day(cx, command, out),
+        Command::People(command) => for_people(cx, command, out),
+        Command::Look(command) => for_reading(cx, command, out),
+        Command::Hosts(command) => for_host(cx, command, out),
+        Command::Workflows(command) => workflows(cx, command, out),
+        Command::Checks(command) => check(cx, command, out),
+    }
+}
+
+fn every_day(cx: &Context, command: Everyday, out: &mut Out) -> Exit {
+    match command {
+        Everyday::Start(args) => start::run(cx, args, out),
+        Everyday::RecordActivity(args) => record::run(cx, *args, out),
+        Everyday::Resume(args) => resume::run(cx, args, out),
+        Everyday::Next(args) => next::next(cx, args, out),
+        Everyday::Advance(args) => next::advance(cx, args, out),
+        Everyday::Block(args) => status::run(cx, StatusVerb::Block, args, out),
+        Everyday::Complete(args) => status::complete(cx, args, out),
+        Everyday::List(args) => list::run(cx, args, out),
+    }
+}
+
+fn for_people(cx: &Context, command: People, out: &mut Out) -> Exit {
+    match command {
+        People::Approve(args) => approve::run(cx, true, args, out),
+        People::Reject(args) => approve::run(cx, false, args, out),
+        People::Unblock(args) => status::run(cx, StatusVerb::Unblock, args, out),
+        People::Cancel(args) => status::run(cx, StatusVerb::Cancel, args, out),
+        People::Fail(args) => status::run(cx, StatusVerb::Fail, args, out),
+        People::Reopen(args) => status::reopen(cx, args, out),
+        People::Set(args) => set::run(cx, args, out),
+    }
+}
+
+fn for_reading(cx: &Context, command: Look, out: &mut Out) -> Exit {
+    match command {
+        Look::Attention(args) => attention::run(cx, &args, out),
+        Look::Show(args) => show::run(cx, args, out),
+        Look::Log(args) => log::run(cx, args, out),
+        Look::Watch(args) => watch::run(cx, args, out),
+        Look::Serve(args) => serve::run(cx, args, out),
+        Look::Wait(args) => wait::run(cx, args, out),
+        Look::Evidence(args) => evidence::run(cx, args, out),
+        Look::Export(args) => export::run(cx, args, out),
+        Look::Sessions => sessions::run(cx, out),
+    }
+}
+
+fn for_host(cx: &Context, command: Hosts, out: &mut Out) -> Exit {
+    match command {
+        Hosts::Setup(args) => setup::run(cx, &args, out),
+        Hosts::Hooks(args) => hooks::run(cx, args, out),
+        Hosts::Hook(args) => hook::run(cx, &args, out),
+        Hosts::SessionEnd(args) => session_end::run(cx, args, out),
+        Hosts::Hud(args) => hud::run(cx, args, out),
+        Hosts::Mcp(args) => mcp::run(cx, &args, out),
+    }
+}
+
+fn workflows(cx: &Context, command: Workflows, out: &mut Out) -> Exit {
+    match command {
+        Workflows::Workflow(args) => workflow::run(cx, args.command, out),
+        Workflows::Emit(args) => emit::run(cx, *args, out),
+        Workflows::Drive(args) => drive::run(cx, *args, out),
+        Workflows::Mode(args) => mode::run(cx, args.command, out),
+        Workflows::Interview(args) => interview::run(cx, *args, out),
+    }
+}
+
+fn check(cx: &Context, command: Checks, out: &mut Out) -> Exit {
+    match command {
+        Checks::Init => init::init(cx, out),
+        Checks::Validate(args) => validate::run(cx, &args, out),
+        Checks::Doctor(args) => doctor::run(cx, args, out),
+        Checks::Verify(args) => verify::run(cx, args, out),
+        Checks::Schema(args) => init::schema(&args, out),
+        Checks::Completions(args) => init::completions(&args, out),
+        Checks::Man => init::man(out),
+    }
+}
