@@ -10,7 +10,7 @@ use crate::drive::error::{Error, Result};
 use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
-use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion};
+use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
@@ -48,6 +48,17 @@ pub(super) fn run_to_drive(
     }
 }
 
+/// The error for a run that follows another workflow than the one that was `named`.
+fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known, place: Option<&str>) -> Error {
+    if known.machine.is_some() {
+        return runs::Error::Usage(format!("run {run} follows the workflow {follows}, not {named}")).into();
+    }
+    let drive = Suggestion::flow("drive").value(follows).option("run-id", run).in_project(place);
+    let message =
+        format!("there is no workflow {named}; run {run} keeps the one that it follows, and `{drive}` goes on with it");
+    runs::Error::Usage(message).into()
+}
+
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
     cx: &Context,
@@ -61,18 +72,8 @@ pub(super) fn take_up(
     let state = view.history.state();
     let follows = &state.document().workflow;
     if follows.as_str() != drive.workflow {
-        let (run, named) = (run.id(), &drive.workflow);
-        return Err(runs::Error::Usage(match known.machine {
-            Some(_) => format!("run {run} follows the workflow {follows}, not {named}"),
-            None => {
-                let drive = Suggestion::flow("drive").value(follows).option("run-id", run);
-                let drive = drive.in_project(place_of_caller(cx, project).as_deref());
-                format!(
-                    "there is no workflow {named}; run {run} keeps the one that it follows, and `{drive}` goes on with it"
-                )
-            }
-        })
-        .into());
+        let place = place_of_caller(cx, project);
+        return Err(follows_another(run.id(), follows, &drive.workflow, known, place.as_deref()));
     }
     // A run that cannot go on is not claimed: its holder keeps it.
     let phase = state.phase().cloned();

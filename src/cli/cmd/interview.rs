@@ -224,13 +224,13 @@ fn status(report: &InterviewStatusReport) -> String {
         let said = said.lines().next().unwrap_or_default().chars().take(60).collect();
         [format!("Q{}", entry.number), entry.status.as_str().to_owned(), entry.topic.clone(), said]
     });
-    page.table(2, &rows.collect::<Vec<[String; 4]>>());
+    page.table(2, rows.collect::<Vec<[String; 4]>>());
     let rows = report.sections.iter().map(|section| {
         let line = or_empty(section.line.map(|line| format!("line {line}")));
         [section.fill.as_str().to_owned(), section.heading.clone(), line]
     });
     page.line("sections");
-    page.table(2, &rows.collect::<Vec<[String; 3]>>());
+    page.table(2, rows.collect::<Vec<[String; 3]>>());
     for problem in &report.problems {
         page.head(CARE, "unreadable", &format!("line {}: {}", problem.line, problem.message));
     }
