@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
-use crate::interviews::pad::Answer as InterviewAnswer;
+use crate::interviews::pad::InterviewAnswer;
 use crate::interviews::{
     AnswerConflict, AskedQuestion, EntryStatus, InterviewEntry, Interviewee, Resolution, Response, Result, Review,
 };

@@ -4,20 +4,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::codec::{DocumentKind, parse_json, validate};
 use crate::disk::{Disk, append_line, read_named};
 use crate::host::Job;
 use crate::interviews::document_file::DocumentFile;
-use crate::interviews::error::{InterviewFault, Result};
-use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Reply, Script};
+use crate::interviews::error::Result;
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::pad::{
+    InterviewAnswer, InterviewDocument, Metadata, Mode, Pad, PadEntry, Reply, Script, SectionView,
+};
 use crate::model::{bare_reply, limits};
 use crate::runs;
 use crate::runs::write::answer::answer_of;
 
 /// An interviewer that is a command, or a recording of its replies.
-pub(super) struct Agent<'r> {
+pub(super) struct Interviewer<'r> {
     disk: &'r dyn Disk,
     /// The command; none when all replies are replayed.
     pub(super) command: Option<&'r str>,
@@ -29,7 +32,7 @@ pub(super) struct Agent<'r> {
     played: Vec<(Value, Value)>,
 }
 
-impl<'r> Agent<'r> {
+impl<'r> Interviewer<'r> {
     /// An agent with the recorded calls in `replay`.
     pub(super) fn new(
         disk: &'r dyn Disk,
@@ -47,14 +50,16 @@ impl<'r> Agent<'r> {
 
     /// The reply to `state`: a recorded one if there is one, otherwise the command's. New replies are recorded.
     pub(super) fn ask(&self, file: &DocumentFile, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Reply> {
-        let reply = match (self.played.iter().find(|(before, _)| before == state), self.command) {
+        let played = self.played.iter().find(|(before, _)| before == state);
+        let reply = match (played, self.command) {
             (Some((_, reply)), _) => reply.clone(),
             (None, Some(command)) => self.call(command, state, tell).map_err(|fault| file.fault(fault))?,
             (None, None) => return Err(file.fault(InterviewFault::NotRecorded)),
         };
+        // Only a reply that can be used is recorded: a replay would stop at another one for ever.
         let understood = understand(&reply).map_err(|fault| file.fault(fault))?;
         if let Some(path) = &self.record
-            && !self.played.iter().any(|(before, _)| before == state)
+            && played.is_none()
         {
             let line = json!({ "state": state, "reply": reply }).to_string();
             append_line(self.disk, path, &line)
@@ -105,13 +110,16 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
 
 /// Reads a file of recorded calls. Skips lines that are not calls, such as one that a power cut tore.
 fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
-    let fault = |source| runs::Error::Input { origin: path.display().to_string(), source };
-    let bytes = read_named(disk, path, RECORDED_BYTES).map_err(fault)?;
-    let calls = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
-        let Value::Object(mut call) = serde_json::from_slice(line).ok()? else { return None };
-        Some((call.shift_remove("state")?, call.shift_remove("reply")?))
-    });
-    Ok(calls.collect())
+    let bytes = read_named(disk, path, RECORDED_BYTES)
+        .map_err(|source| runs::Error::Input { origin: path.display().to_string(), source })?;
+    let mut calls = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(Value::Object(mut call)) = serde_json::from_slice(line) else { continue };
+        if let (Some(state), Some(reply)) = (call.shift_remove("state"), call.shift_remove("reply")) {
+            calls.push((state, reply));
+        }
+    }
+    Ok(calls)
 }
 
 /// The largest file of recorded calls, in bytes.
@@ -119,36 +127,39 @@ const RECORDED_BYTES: usize = 64 << 20;
 
 /// The state of a document as an interviewer gets it. It does not depend on time or place, so that recorded replies can
 /// be found by it.
-pub(super) fn state(file: &DocumentFile, script: &Script, document: &Document<'_>, metadata: Metadata) -> Value {
+pub(super) fn state(
+    file: &DocumentFile,
+    script: &Script,
+    document: &InterviewDocument<'_>,
+    metadata: Metadata,
+) -> Value {
     let pad = document.pad();
     let text = document.without_pad().unwrap_or_else(|_| document.text().to_owned());
-    let sections = document.sections(script).into_iter().map(
-        |section| json!({ "id": section.id, "heading": section.heading, "fill": section.fill, "text": section.text }),
-    );
-    let entries = pad.into_iter().flat_map(|pad| &pad.entries);
+    let mut sections = Vec::new();
+    for SectionView { id, heading, fill, text, .. } in document.sections(script) {
+        sections.push(json!({ "id": id, "heading": heading, "fill": fill, "text": text }));
+    }
     json!({
         "apiVersion": "flow.synapti.ai/v1",
         "kind": "FlowInterviewState",
         "document": file.named.file_name().map(|name| name.to_string_lossy()),
+        // Not `RESUME`: what to ask depends on how the interview began.
         "mode": pad.map_or(Mode::Update, Pad::mode),
         "script": { "id": script.id(), "max_questions": script.max_questions() },
         "text": text,
-        "sections": sections.collect::<Vec<_>>(),
-        "entries": entries.map(told).collect::<Vec<_>>(),
+        "sections": sections,
+        "entries": document.entries().iter().map(entry_state).collect::<Vec<_>>(),
         "problems": pad.map(|pad| pad.faults.clone()).unwrap_or_default(),
         "metadata": metadata,
     })
 }
 
-fn told(entry: &Entry) -> Value {
-    let mut told = Map::new();
-    told.insert("number".to_owned(), entry.number.into());
-    told.insert("topic".to_owned(), entry.topic.as_str().into());
-    told.insert("asked".to_owned(), entry.asked.as_str().into());
+fn entry_state(entry: &PadEntry) -> Value {
+    let mut state = json!({ "number": entry.number, "topic": entry.topic, "asked": entry.asked });
     match &entry.answer {
-        Answer::Given(text) => told.insert("answer".to_owned(), text.as_str().into()),
-        Answer::Skipped(why) => told.insert("skipped".to_owned(), why.as_str().into()),
-        Answer::Open => None,
-    };
-    Value::Object(told)
+        InterviewAnswer::Given(text) => state["answer"] = text.as_str().into(),
+        InterviewAnswer::Skipped(why) => state["skipped"] = why.as_str().into(),
+        InterviewAnswer::Open => {}
+    }
+    state
 }

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::interviews::document_file::{DocumentFile, script_of};
-use crate::interviews::error::{InterviewFault, Result};
-use crate::interviews::link::tell_run;
+use crate::interviews::error::Result;
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::link::update_run;
 use crate::interviews::next::{EntryStatus, InterviewNext, InterviewState, entry, faults, next_of};
-use crate::interviews::pad::{Answer, EditError, Entry, Pad, Question, Step};
+use crate::interviews::pad::{EditError, InterviewAnswer, InterviewQuestion, Pad, Step};
 use crate::model::limits;
 use crate::runs::context::Context;
 
@@ -22,9 +23,9 @@ pub struct AnswerRequest {
     /// The number of the question; otherwise the next one.
     pub question: Option<u32>,
     /// A question of the caller's own, if it is not in the document yet.
-    pub asked: Option<Question>,
+    pub asked: Option<InterviewQuestion>,
     /// The answer, or the reason to skip the question.
-    pub answer: Answer,
+    pub answer: InterviewAnswer,
     /// Which existing answer may be replaced.
     #[serde(default)]
     pub replaces: Replaces,
@@ -40,12 +41,12 @@ pub enum Replaces {
     /// Any.
     Anything,
     /// Only this one, which the caller has seen.
-    Seen(Answer),
+    Seen(InterviewAnswer),
 }
 
 impl Replaces {
     /// Whether `there` may be replaced.
-    fn allows(&self, there: &Answer) -> bool {
+    fn allows(&self, there: &InterviewAnswer) -> bool {
         match self {
             Self::Nothing => false,
             Self::Anything => true,
@@ -81,7 +82,8 @@ pub struct InterviewAnswerReport {
 /// or all questions are answered.
 pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerReport> {
     let file = DocumentFile::at(cx, &request.document)?;
-    if matches!(&request.answer, Answer::Given(text) | Answer::Skipped(text) if text.len() > limits::ANSWER_BYTES) {
+    if matches!(&request.answer, InterviewAnswer::Given(text) | InterviewAnswer::Skipped(text) if text.len() > limits::ANSWER_BYTES)
+    {
         return Err(file.fault(InterviewFault::AnswerTooLong));
     }
     // Decide which question is meant before taking the lock: meanwhile someone may answer it, and then another one
@@ -89,7 +91,9 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let seen = file.text()?;
     let seen = file.document(&seen);
     let script = script_of(cx, &file, &seen)?;
-    let meant = meant(request, &InterviewState::of(&file, &seen, &script)?).map_err(|fault| file.fault(fault))?;
+    let meant =
+        question_meant(request, &InterviewState::of(&file, &seen, &script)?).map_err(|fault| file.fault(fault))?;
+    let normal = request.answer.clone().normal();
     let (mut now, mut number, mut repeated) = (String::new(), 0, false);
     file.update(&mut |old| {
         let text = old.ok_or(InterviewFault::Missing)?;
@@ -98,16 +102,18 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
         number = meant.number(pad);
         let question = meant.question();
         let entry = pad.entry(number);
+        // Someone may have given that number to another question meanwhile.
         if let (Some(entry), Some(question)) = (entry, question)
             && !entry.asks(question)
         {
-            let (asked, given) = (entry.asked.clone(), text_of(&request.answer));
+            let (asked, given) = (entry.asked.clone(), request.answer.given().map(str::to_owned));
             return Err(InterviewFault::OtherQuestion { number, asked, given });
         }
-        let is_other = |entry: &Entry| entry.answer != request.answer.clone().normal();
-        let new = match entry.is_some_and(|entry| is_other(entry) && request.replaces.allows(&entry.answer)) {
-            true => document.correct(number, request.answer.clone())?,
-            false => document
+        let new = match entry {
+            Some(entry) if entry.answer != normal && request.replaces.allows(&entry.answer) => {
+                document.correct(number, request.answer.clone())?
+            }
+            _ => document
                 .answer(number, question, request.answer.clone())
                 .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
         };
@@ -119,7 +125,7 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let standing = InterviewState::of(&file, &document, &script)?;
     let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
     let mut warnings = faults(standing.pad);
-    warnings.extend(tell_run(cx, &file, &document));
+    warnings.extend(update_run(cx, &file, &document, None));
     Ok(InterviewAnswerReport {
         question: number,
         topic: entry.topic,
@@ -134,9 +140,9 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
 /// The question that an answer is for.
 enum Meant {
     /// The question with this number; with its text if the script asks it and it is not in the pad yet.
-    Numbered(u32, Option<Question>),
+    Numbered(u32, Option<InterviewQuestion>),
     /// The caller's own question, with this number or the next free one.
-    Own(Question, Option<u32>),
+    Own(InterviewQuestion, Option<u32>),
 }
 
 impl Meant {
@@ -145,14 +151,14 @@ impl Meant {
     fn number(&self, pad: &Pad) -> u32 {
         match self {
             Self::Numbered(number, _) | Self::Own(_, Some(number)) => *number,
-            Self::Own(own, None) => {
-                let asked = pad.entries.iter().find(|entry| entry.asks(own));
-                asked.map_or(pad.next_number(), |entry| entry.number)
-            }
+            Self::Own(own, None) => match pad.entries.iter().find(|entry| entry.asks(own)) {
+                Some(asked) => asked.number,
+                None => pad.next_number(),
+            },
         }
     }
 
-    fn question(&self) -> Option<&Question> {
+    fn question(&self) -> Option<&InterviewQuestion> {
         match self {
             Self::Numbered(_, question) => question.as_ref(),
             Self::Own(own, _) => Some(own),
@@ -160,7 +166,10 @@ impl Meant {
     }
 }
 
-fn meant(request: &AnswerRequest, standing: &InterviewState<'_>) -> std::result::Result<Meant, InterviewFault> {
+fn question_meant(
+    request: &AnswerRequest,
+    standing: &InterviewState<'_>,
+) -> std::result::Result<Meant, InterviewFault> {
     if let Some(own) = &request.asked {
         return Ok(Meant::Own(own.clone(), request.question));
     }
@@ -169,37 +178,30 @@ fn meant(request: &AnswerRequest, standing: &InterviewState<'_>) -> std::result:
         Step::Ask { number, question } => (Some(*number), Some(question.clone())),
         Step::Complete | Step::Nothing => (None, None),
     };
-    match (request.question, next) {
-        (Some(number), None) if number == standing.pad.next_number() => Err(InterviewFault::NothingToAsk),
-        (None, None) => Err(InterviewFault::NothingToAsk),
-        (Some(number), _) => Ok(Meant::Numbered(number, words.filter(|_| next == Some(number)))),
-        (None, Some(number)) => {
-            // A repeated command whose answer is already written means the previous question.
-            let last = standing.pad.entries.iter().rfind(|entry| entry.answer != Answer::Open);
-            let given = request.answer.clone().normal();
-            let is_same = |entry: &&Entry| matches!(given, Answer::Given(_)) && entry.answer == given;
-            match last.filter(is_same) {
-                Some(last) => Err(InterviewFault::SameAnswer { last: last.number, next: number }),
-                None => Ok(Meant::Numbered(number, words)),
-            }
+    if let Some(number) = request.question {
+        if next.is_none() && number == standing.pad.next_number() {
+            return Err(InterviewFault::NothingToAsk);
         }
+        return Ok(Meant::Numbered(number, if next == Some(number) { words } else { None }));
     }
-}
-
-/// The text of an answer; none if the question is open or skipped.
-fn text_of(answer: &Answer) -> Option<String> {
-    match answer {
-        Answer::Given(text) => Some(text.clone()),
-        Answer::Skipped(_) | Answer::Open => None,
+    let Some(next) = next else { return Err(InterviewFault::NothingToAsk) };
+    // The same words again are more likely a retry than an answer to the next question.
+    let given = request.answer.clone().normal();
+    if let Some(last) = standing.pad.entries.iter().rfind(|entry| entry.answer != InterviewAnswer::Open)
+        && matches!(given, InterviewAnswer::Given(_))
+        && last.answer == given
+    {
+        return Err(InterviewFault::SameAnswer { last: last.number, next });
     }
+    Ok(Meant::Numbered(next, words))
 }
 
 impl InterviewFault {
     /// Adds the answer to the error, so that it is not lost.
-    fn of_answer(error: EditError, given: &Answer) -> Self {
+    fn of_answer(error: EditError, given: &InterviewAnswer) -> Self {
         match error {
             EditError::Answered { number, answer } => {
-                Self::AnsweredMeanwhile { number, there: answer, given: text_of(given) }
+                Self::AnsweredMeanwhile { number, there: answer, given: given.given().map(str::to_owned) }
             }
             error => Self::Edit(error),
         }

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::codec::parse_json;
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
-use crate::interviews::error::{Error, InterviewFault, Result};
-use crate::interviews::link::{Ending, tell_end, tell_late_end};
-use crate::interviews::pad::{Answer, Entry, Outlook, SectionChange, Step};
+use crate::interviews::error::{Error, Result};
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::link::{InterviewEnd, end_in_waiting_runs, update_run};
+use crate::interviews::pad::{InterviewAnswer, Outlook, SectionChange, Step};
 use crate::runs::context::Context;
 use crate::runs::{self, Source};
 
@@ -70,7 +71,8 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
     let seen = file.text()?;
     let before = file.document(&seen);
     if before.settled().is_ok() && before.is_without_pad() {
-        let late = tell_late_end(cx, &file, &Ending::Finished);
+        // An earlier command may have ended before it updated the run.
+        let late = end_in_waiting_runs(cx, &file, &InterviewEnd::Finished);
         if late.was_open {
             let (document, sections, warnings) = (file.named, Vec::new(), late.warnings());
             let (answered, skipped, already) = (0, 0, true);
@@ -82,12 +84,17 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
     let mut last = String::new();
     file.update(&mut |old| {
         let text = old.ok_or(InterviewFault::Missing)?;
-        if request.seen.as_ref().is_some_and(|seen| seen != text) {
+        // An agent may take minutes for its texts, and an answer that came meanwhile would be removed with the pad.
+        if let Some(seen) = &request.seen
+            && seen != text
+        {
             return Err(InterviewFault::ChangedMeanwhile);
         }
         let document = file.document(text);
         let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
-        if let (Step::Open { number, question } | Step::Ask { number, question }, false) = (step, request.early) {
+        if !request.early
+            && let Step::Open { number, question } | Step::Ask { number, question } = step
+        {
             let total = metadata.total_questions;
             return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
         }
@@ -96,11 +103,16 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
         Ok(finished)
     })?;
     let document = file.document(&last);
-    let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
-    let count = |is: fn(&Answer) -> bool| entries.iter().filter(|entry: &&Entry| is(&entry.answer)).count();
-    let (answered, skipped) =
-        (count(|answer| matches!(answer, Answer::Given(_))), count(|answer| matches!(answer, Answer::Skipped(_))));
-    let warnings = tell_end(cx, &file, &document, &Ending::Finished);
+    let (mut answered, mut skipped) = (0, 0);
+    for entry in document.entries() {
+        match entry.answer {
+            InterviewAnswer::Given(_) => answered += 1,
+            InterviewAnswer::Skipped(_) => skipped += 1,
+            InterviewAnswer::Open => {}
+        }
+    }
+    // The run comes last: if this command ends before it, the question that is open there shows what is missing.
+    let warnings = update_run(cx, &file, &document, Some(&InterviewEnd::Finished));
     Ok(InterviewFinishReport { document: file.named, answered, skipped, sections, already: false, warnings })
 }
 
@@ -113,20 +125,23 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
     let file = DocumentFile::at(cx, document)?;
     for _ in 0..TRIES {
         let Some(text) = file.read()? else {
-            let late = tell_late_end(cx, &file, &Ending::Gone);
+            let late = end_in_waiting_runs(cx, &file, &InterviewEnd::Gone);
             let warnings = late.warnings();
-            return match (late.was_open, late.not_told.into_iter().next()) {
-                (true, _) => Ok(InterviewAbandonReport { document: file.named, copy: None, warnings }),
-                (false, Some((_, error))) => Err(error),
-                (false, None) => Err(file.fault(InterviewFault::Missing)),
-            };
+            if late.was_open {
+                return Ok(InterviewAbandonReport { document: file.named, copy: None, warnings });
+            }
+            return Err(match late.not_updated.into_iter().next() {
+                Some((_, error)) => error,
+                None => file.fault(InterviewFault::Missing),
+            });
         };
         let before = file.document(&text);
         before.only_pad().map_err(|error| file.fault(error.into()))?;
         let copy = copy(cx, &file, &text)?;
         // Update the run first: once the pad is gone, the document can no longer tell how the interview ended.
-        let warnings = tell_end(cx, &file, &before, &Ending::Abandoned { copy: copy.clone() });
+        let warnings = update_run(cx, &file, &before, Some(&InterviewEnd::Abandoned { copy: copy.clone() }));
         let removed = file.update(&mut |now| {
+            // The copy does not have what was saved since, so try again with a new one.
             if now != Some(text.as_str()) {
                 return Err(InterviewFault::ChangedMeanwhile);
             }
@@ -153,6 +168,7 @@ fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
         let more = if nth > 1 { format!("-{nth}") } else { String::new() };
         let copy = file.copy(&format!("{stem}.abandoned-{now}{more}{ending}"));
         let made = copy.update(&mut |there| match there {
+            // Another copy of the same second, which must not be overwritten.
             Some(other) if other != text => Err(InterviewFault::ChangedMeanwhile),
             _ => Ok(text.to_owned()),
         });
@@ -169,23 +185,28 @@ fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
 /// # Errors
 /// [`runs::Error::InputJson`] for anything else.
 pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
-    let fault = |why: String| Error::Run(runs::Error::InputJson { origin: source.origin.clone(), why });
-    let value = parse_json(&source.text).map_err(|error| fault(format!("it is not JSON: {error}")))?;
-    let Value::Object(mut object) = value else {
-        return Err(fault("it is not an object of sections".to_owned()));
+    let value = parse_json(&source.text).map_err(|error| bad_content(source, format!("it is not JSON: {error}")))?;
+    let Value::Object(mut sections) = value else {
+        return Err(bad_content(source, "it is not an object of sections".to_owned()));
     };
-    let inner = ["content", "charter_content"].iter().find_map(|key| match object.get(*key) {
-        Some(Value::Object(_)) => object.shift_remove(*key),
-        _ => None,
-    });
-    let sections = match inner {
-        Some(Value::Object(sections)) => sections,
-        _ => object,
-    };
-    match sections.iter().find(|(_, text)| !text.is_string() && !text.is_null()) {
-        Some((id, _)) => {
-            Err(fault(format!("the section `{}` is not a string", id.chars().take(60).collect::<String>())))
+    for key in ["content", "charter_content"] {
+        // A section may have such an id; its text is a string.
+        if let Some(Value::Object(_)) = sections.get(key)
+            && let Some(Value::Object(inner)) = sections.shift_remove(key)
+        {
+            sections = inner;
+            break;
         }
-        None => Ok(sections),
     }
+    for (id, text) in &sections {
+        if !text.is_string() && !text.is_null() {
+            let id: String = id.chars().take(60).collect();
+            return Err(bad_content(source, format!("the section `{id}` is not a string")));
+        }
+    }
+    Ok(sections)
+}
+
+fn bad_content(source: &Source, why: String) -> Error {
+    Error::Run(runs::Error::InputJson { origin: source.origin.clone(), why })
 }

@@ -25,8 +25,8 @@ pub(crate) fn own_scripts(catalog: &Catalog) -> Result<Vec<String>> {
 
 /// All valid scripts.
 pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
-    let shipped = || SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
-    let names = catalog.own(Some(FOLDER)).and_then(|folder| known(folder.as_ref())).unwrap_or_else(|_| shipped());
+    // The shipped ones are there even if the directory of the project's own cannot be read.
+    let names = catalog.own(Some(FOLDER)).and_then(|folder| known(folder.as_ref())).unwrap_or_else(|_| shipped_names());
     names.iter().filter_map(|name| script(catalog, name).ok()).collect()
 }
 
@@ -54,15 +54,21 @@ pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
 
 /// The names of all scripts, sorted.
 fn known(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
-    let mut known: Vec<String> = SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect();
+    let mut known = shipped_names();
     known.extend(own(folder)?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
     known.sort();
+    // A project's own script may have the name of a shipped one.
     known.dedup();
     Ok(known)
 }
 
+fn shipped_names() -> Vec<String> {
+    SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect()
+}
+
 fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
-    let files = folder.map(Folder::names).transpose()?.unwrap_or_default();
+    let Some(folder) = folder else { return Ok(Vec::new()) };
+    let files = folder.names()?;
     let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
     names.sort();
     Ok(names)
@@ -71,12 +77,13 @@ fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError
 /// Reads and checks a script in a file with this name. The name and the id must be the same, because a document refers
 /// to its script by name.
 fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violation>> {
-    read_proved(text, DocumentKind::Interview, |document: ScriptDocument| match document.metadata.id.as_str() {
-        id if id == name => Script::build(document),
-        id => {
+    read_proved(text, DocumentKind::Interview, |document: ScriptDocument| {
+        let id = &document.metadata.id;
+        if id != name {
             let message = format!("the id is `{id}`, but the file's name makes it `{name}`");
-            Err(vec![Flaw { pointer: "/metadata/id".to_owned(), message }])
+            return Err(vec![Flaw { pointer: "/metadata/id".to_owned(), message }]);
         }
+        Script::build(document)
     })
 }
 

@@ -11,9 +11,10 @@ use crate::disk::{
     update_document,
 };
 use crate::interviews::definition;
-use crate::interviews::error::{Error, InterviewFault, Result};
-use crate::interviews::pad::{Document, EditError, Head, Mode, Pad, Script};
-use crate::model::{Suggestion, limits};
+use crate::interviews::error::{Error, Result};
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::pad::{InterviewDocument, Mode, Pad, PadHead, Script};
+use crate::model::{RunId, Suggestion, limits};
 use crate::runs::context::Context;
 use crate::runs::{self, path_argument};
 use crate::store::Project;
@@ -43,15 +44,14 @@ impl DocumentFile {
     /// The document at `named`, from the working directory.
     pub(super) fn at(cx: &Context, named: &Path) -> Result<Self> {
         let path = cx.absolute(named)?;
-        let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
         let text = named.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || text.ends_with(b"/.") {
-            return Err(refuse("names a directory, not a document"));
+            return Err(unsafe_document(named, "names a directory, not a document"));
         }
         // Links in the directory are resolved, so that one document has one path: runs refer to it by that.
         let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
-            NoRoot::NoFile => refuse("names no file"),
-            NoRoot::BelowFile => refuse("is below something that is not a directory"),
+            NoRoot::NoFile => unsafe_document(named, "names no file"),
+            NoRoot::BelowFile => unsafe_document(named, "is below something that is not a directory"),
             NoRoot::Unseen(path, errno) => unseen(path, errno).into(),
         })?;
         let (wait, known) = (cx.lock_wait()?, Vec::new());
@@ -59,8 +59,9 @@ impl DocumentFile {
         let mut file = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
         let path = file.path();
         if Project::is_inside(&path) || path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
-            return Err(refuse("is inside .git or .flow, where no document of an interview can be"));
+            return Err(unsafe_document(named, "is inside .git or .flow, where no document of an interview can be"));
         }
+        // Last, because the project of the scripts is found from the path of the document.
         file.known = scripts_of(cx, &file);
         Ok(file)
     }
@@ -96,8 +97,8 @@ impl DocumentFile {
     }
 
     /// Parses `text`, the current or future content of the document.
-    pub(super) fn document<'t>(&'t self, text: &'t str) -> Document<'t> {
-        Document::among(&self.known, text)
+    pub(super) fn document<'t>(&'t self, text: &'t str) -> InterviewDocument<'t> {
+        InterviewDocument::among(&self.known, text)
     }
 
     /// The names of the scripts that an interview in it may use.
@@ -107,9 +108,17 @@ impl DocumentFile {
 
     /// The script that knows most of the questions in `pad`; none if no script knows any, or if two know equally many.
     pub(super) fn script_that_asks(&self, pad: &Pad) -> Option<&str> {
-        let most = self.known.iter().map(|script| script.knows(pad)).max().filter(|most| most.0 > 0)?;
-        let mut best = self.known.iter().filter(|script| script.knows(pad) == most);
-        best.next().filter(|_| best.next().is_none()).map(Script::id)
+        let (mut best, mut most) = (None, (0, 0));
+        for script in &self.known {
+            let known = script.knows(pad);
+            if known > most {
+                (best, most) = (Some(script.id()), known);
+            } else if known == most {
+                best = None;
+            }
+        }
+        // Without a topic of its own a script knows nothing of the pad.
+        if most.0 > 0 { best } else { None }
     }
 
     /// Its content; none if the file does not exist.
@@ -138,6 +147,10 @@ impl DocumentFile {
     }
 }
 
+pub(super) fn unsafe_document(named: &Path, why: &'static str) -> Error {
+    Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why })
+}
+
 pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {
     DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
 }
@@ -145,6 +158,7 @@ pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {
 /// `cx` for the project of a document: the project that the caller names, otherwise the one that contains the document,
 /// otherwise the caller's.
 pub(super) fn beside(cx: &Context, file: &DocumentFile) -> Context {
+    // What the caller names wins.
     if cx.options.project.is_some() || cx.env.flow_dir.is_some() {
         return cx.clone();
     }
@@ -172,33 +186,27 @@ pub(super) fn script(cx: &Context, file: &DocumentFile, name: &str) -> Result<Sc
 }
 
 /// The script of the interview in `document`.
-pub(super) fn script_of(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Result<Script> {
+pub(super) fn script_of(cx: &Context, file: &DocumentFile, document: &InterviewDocument<'_>) -> Result<Script> {
     let pad = pad(document).map_err(|fault| file.fault(fault))?;
     script(cx, file, pad.head.script.as_deref().unwrap_or(CHARTER))
 }
 
 /// The head of a pad for an interview that begins now.
-pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<String>) -> Head {
-    Head {
+pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<&RunId>) -> PadHead {
+    PadHead {
         mode: Some(mode),
         started: Some(cx.now().in_seconds()),
-        script: (script.id() != CHARTER).then(|| script.id().to_owned()),
-        run,
+        script: if script.id() == CHARTER { None } else { Some(script.id().to_owned()) },
+        run: run.map(RunId::to_string),
     }
 }
 
 /// The only pad of `document`, provided that its mode or at least one question can be read.
-pub(super) fn pad<'d>(document: &'d Document<'_>) -> std::result::Result<&'d Pad, InterviewFault> {
+pub(super) fn pad<'d>(document: &'d InterviewDocument<'_>) -> std::result::Result<&'d Pad, InterviewFault> {
     let pad = document.only_pad()?;
     let says_nothing = pad.head.mode.is_none() && pad.entries.is_empty();
     match pad.faults.first() {
         Some(fault) if says_nothing => Err(InterviewFault::Unreadable { fault: fault.clone() }),
         _ => Ok(pad),
-    }
-}
-
-impl From<EditError> for InterviewFault {
-    fn from(error: EditError) -> Self {
-        Self::Edit(error)
     }
 }

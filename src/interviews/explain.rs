@@ -1,31 +1,12 @@
-//! Codes, help and causes of errors about interviews.
+//! The message, code, help and causes for each reason why an interview cannot continue.
 
 use std::path::Path;
 
-use crate::catalog::known_names;
 use crate::codec::violations::all;
-use crate::interviews::error::{Error, InterviewFault};
-use crate::interviews::pad::{Answer, EditError};
-use crate::model::{Explain, Help, Kind, Problem, Suggestion};
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::pad::{EditError, InterviewAnswer};
+use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::path_argument;
-
-impl Explain for Error {
-    fn problem(&self) -> Problem {
-        let new = |kind, code| Problem::new(kind, code, self);
-        match self {
-            Self::Run(error) => error.problem(),
-            Self::UnknownScript { known, suggestion, .. } => {
-                new(Kind::NotFound, "unknown_interview").help(known_names(known, suggestion.as_deref()))
-            }
-            Self::Script { path, violations } => new(Kind::Refused, "invalid_interview")
-                .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
-                .because(all(violations)),
-            Self::Document(fault) => fault.problem(),
-            Self::Stopped { document, fault } => explained(document, fault),
-            Self::Unwritten { source, given } => unwritten(source.problem(), Some(given)),
-        }
-    }
-}
 
 fn new(kind: Kind, code: &'static str, message: String, help: impl Into<Help>) -> Problem {
     Problem::of_message(kind, code, message).help(help)
@@ -106,14 +87,16 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
     match fault {
         InterviewFault::AnsweredMeanwhile { number, there, given } => {
             let message = match there {
-                Answer::Skipped(why) if why.is_empty() => {
+                InterviewAnswer::Skipped(why) if why.is_empty() => {
                     format!("question {number} of {document} was skipped already")
                 }
-                Answer::Skipped(why) => format!("question {number} of {document} was skipped already: {}", short(why)),
-                Answer::Given(text) => {
+                InterviewAnswer::Skipped(why) => {
+                    format!("question {number} of {document} was skipped already: {}", short(why))
+                }
+                InterviewAnswer::Given(text) => {
                     format!("question {number} of {document} has another answer already: {}", short(text))
                 }
-                Answer::Open => format!("question {number} of {document} is open"),
+                InterviewAnswer::Open => format!("question {number} of {document} is open"),
             };
             let instead = if given.is_some() { "with --replace yours takes its place; " } else { "" };
             let help = interview("status", path) + " shows all answers; " + instead + "nothing was written";
@@ -121,6 +104,7 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
         }
         InterviewFault::OtherQuestion { number, asked, given } => {
             let message = format!("question {number} of {document} is another one by now: {}", short(asked));
+            // The question may have moved on since the caller read it.
             let help = interview("next", path) + " shows what is asked; nothing was written";
             unwritten(new(Kind::Held, "other_question", message, help), given.as_deref())
         }
@@ -148,7 +132,7 @@ fn of_answer(path: &Path, fault: &InterviewFault) -> Problem {
 }
 
 /// Adds the answer that was not written, so that it is not lost.
-fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
+pub(super) fn unwritten(mut problem: Problem, given: Option<&str>) -> Problem {
     problem.causes.extend(given.map(|given| format!("the answer that was not written: {given}")));
     problem
 }
@@ -228,6 +212,7 @@ fn edit(path: &Path, error: &EditError) -> Problem {
             let help = interview("next", path) + " shows what is asked" + NOTHING;
             new(Kind::NotFound, "no_such_question", message, help)
         }
+        // With the answer that was not written, it is `AnsweredMeanwhile`.
         EditError::Answered { .. } => new(Kind::Held, "already_answered", message, ""),
         EditError::EmptyAnswer => {
             new(Kind::Usage, "empty_answer", message, interview("skip", path) + " skips a question")

@@ -52,13 +52,14 @@ pub(super) fn known(
     let mut found = Vec::new();
     for noted in project.noted_interviews().into_iter().rev() {
         let document = PathBuf::from(&noted);
-        // The note is a file like any other: a clone could bring one.
+        // The note is a file like any other, and a clone could bring one: it may not lead out of the project.
         let is_plain = document.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || listed.contains(&&*document) {
             continue;
         }
         let Ok(file) = DocumentFile::at(cx, &named(&document)) else { continue };
         let Ok(Some(text)) = file.read() else { continue };
+        // A link could lead out of it as well.
         if path_in(&file, project) != Some(noted) || file.document(&text).is_without_pad() {
             continue;
         }

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::codec::digest;
-use crate::engine::{Attempt, History};
+use crate::engine::History;
 use crate::interviews::document_file::{DocumentFile, beside, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
-use crate::interviews::pad::{Answer, Document, Entry, Step};
+use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
 use crate::runs::context::Context;
 use crate::runs::open::name::open_run_exactly;
@@ -25,10 +25,12 @@ use crate::store::{Project, StoredRun};
 
 /// Marks a path that was too long for a unit; its end follows.
 const CUT: char = '…';
+/// How many bytes of a path a unit has at most.
+const UNIT_BYTES: usize = 150;
 
 /// How an interview ended.
 #[derive(Debug, Clone)]
-pub(super) enum Ending {
+pub(super) enum InterviewEnd {
     /// The answers are in the document.
     Finished,
     /// It was abandoned.
@@ -60,75 +62,79 @@ struct Link {
     recorded: Option<ActivityStatus>,
 }
 
-/// Updates the run of `document` with new questions and answers, and the project's note of its interviews. Gives failures of
-/// the first as warnings.
-pub(super) fn tell_run(cx: &Context, file: &DocumentFile, document: &Document<'_>) -> Vec<String> {
-    let warnings = tell_of_interview(cx, file, document, None);
-    if document.pad().is_some() {
+/// Updates the run of `document` with new questions and answers, and with the end of the interview if this is its end;
+/// before that, notes the interview in the project. The document still has its scratch pad. Gives failures of the first
+/// as warnings.
+pub(super) fn update_run(
+    cx: &Context,
+    file: &DocumentFile,
+    document: &InterviewDocument<'_>,
+    ending: Option<&InterviewEnd>,
+) -> Vec<String> {
+    let Some(pad) = document.pad() else { return Vec::new() };
+    let mut warnings = Vec::new();
+    // The document has everything, so a run that cannot be updated does not stop the command.
+    if let Some(run) = &pad.head.run
+        && let Err(error) = report_to_run(cx, file, document, run, ending)
+    {
+        warnings.push(not_updated(run, &error));
+    }
+    if ending.is_none() {
         note(cx, file);
     }
     warnings
 }
 
-/// Updates the run at the end of the interview. `document` still has its scratch pad.
-pub(super) fn tell_end(cx: &Context, file: &DocumentFile, document: &Document<'_>, ending: &Ending) -> Vec<String> {
-    tell_of_interview(cx, file, document, Some(ending))
-}
-
-fn tell_of_interview(
+fn report_to_run(
     cx: &Context,
     file: &DocumentFile,
-    document: &Document<'_>,
-    ending: Option<&Ending>,
-) -> Vec<String> {
-    let Some(pad) = document.pad() else { return Vec::new() };
-    let Some(run) = &pad.head.run else { return Vec::new() };
-    let tell = || {
-        let cx = &beside(cx, file);
-        let project = cx.project()?;
-        let known = known_as(file, &project)?;
-        let mut link = link_of(cx, &project, &*open_run_exactly(&project, run)?, known)?;
-        let script = script_of(cx, file, document)?;
-        let standing = InterviewState::of(file, document, &script)?;
-        link.begin(cx)?;
-        link.tell_answers(cx, &standing, ending.is_some())?;
-        ending.map_or(Ok(()), |ending| link.end(cx, ending))
-    };
-    match tell() {
-        Ok(()) => Vec::new(),
-        Err(error) => vec![not_told(run, &error)],
+    document: &InterviewDocument<'_>,
+    run: &str,
+    ending: Option<&InterviewEnd>,
+) -> Result<()> {
+    let cx = &beside(cx, file);
+    let project = cx.project()?;
+    let known = known_as(file, &project)?;
+    let mut link = link_of(cx, &project, &*open_run_exactly(&project, run)?, known)?;
+    let script = script_of(cx, file, document)?;
+    let standing = InterviewState::of(file, document, &script)?;
+    link.begin(cx)?;
+    link.report_answers(cx, &standing, ending.is_some())?;
+    match ending {
+        Some(ending) => link.end(cx, ending),
+        None => Ok(()),
     }
 }
 
 /// Ends the interview in runs that still wait for it although the document no longer has it: the interview was finished
 /// and the command ended before it updated the run, or the document is gone.
-pub(super) fn tell_late_end(cx: &Context, file: &DocumentFile, ending: &Ending) -> LateEnd {
+pub(super) fn end_in_waiting_runs(cx: &Context, file: &DocumentFile, ending: &InterviewEnd) -> LateEnd {
     let cx = &beside(cx, file);
     let mut late = LateEnd::default();
     let Ok(project) = cx.project() else { return late };
     let Ok(runs) = Runs::read_open(cx, &project) else { return late };
     for run in runs.open() {
         let id = &run.head.run_id;
-        match tell_late_end_of(cx, file, &project, id, ending) {
-            Ok(told) => late.was_open |= told,
-            Err(error) => late.not_told.push((id.to_string(), error)),
+        match end_in_run(cx, file, &project, id, ending) {
+            Ok(waited) => late.was_open |= waited,
+            Err(error) => late.not_updated.push((id.to_string(), error)),
         }
     }
     late
 }
 
-fn tell_late_end_of(
+fn end_in_run(
     cx: &Context,
     file: &DocumentFile,
     project: &Project,
     run: &RunId,
-    ending: &Ending,
+    ending: &InterviewEnd,
 ) -> Result<bool> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
-    let may_know = |text: String| text.contains(unit.as_str()) || text.contains(&activity_name(&document));
-    if !run.text()?.is_some_and(may_know) {
+    let Some(text) = run.text()? else { return Ok(false) };
+    if !text.contains(unit.as_str()) && !text.contains(&activity_name(&document)) {
         return Ok(false);
     }
     let mut link = link_of(cx, project, &*run, (document, unit))?;
@@ -142,21 +148,13 @@ fn tell_late_end_of(
 fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit): (String, Unit)) -> Result<Link> {
     let View { history, log, .. } = for_reading(cx, project, run)?;
     let state = &history.state().document().state;
-    let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit)).cloned();
-    let here = open.as_ref().map(|question| question.step.clone()).or_else(|| state.current_phase.clone());
-    let step = here.ok_or_else(|| runs::Error::Usage("it has entered no phase yet".to_owned()))?;
-    let name = activity_name(&document);
-    let last = |id: &str| history.attempts().iter().rfind(|attempt| attempt.id == id);
-    // Another interview about the same document is another activity.
-    let numbered = (1..).map(|nth| if nth == 1 { name.clone() } else { format!("{name}-{nth}") });
-    // Documents with similar names can have the same activity name.
-    let is_about = |attempt: &Attempt| {
-        attempt.status == ActivityStatus::Running && attempt.summary.as_ref() == Some(&begun_about(&document))
+    let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit));
+    let step = match (open, &state.current_phase) {
+        (Some(question), _) => question.step.clone(),
+        (None, Some(phase)) => phase.clone(),
+        (None, None) => return Err(runs::Error::Usage("it has entered no phase yet".to_owned()).into()),
     };
-    let (id, recorded) = numbered
-        .map(|id| (last(&id), id))
-        .find_map(|(last, id)| last.is_none_or(is_about).then(|| (id, last.map(|attempt| attempt.status))))
-        .expect("BUG: numbers end");
+    let (id, recorded) = activity_of(&history, &document);
     Ok(Link {
         workflow: history.state().document().workflow.to_string(),
         step,
@@ -164,11 +162,28 @@ fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit
         key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
         document,
         known: log.events().map(|event| event.id.clone()).collect(),
-        open: open.map(|question| question.prompt),
+        open: open.map(|question| question.prompt.clone()),
         recorded,
         activity: ActivityId::new(id)?,
         run: run.id().clone(),
     })
+}
+
+/// The id of the activity for the interview about a document, and its status if it is recorded.
+fn activity_of(history: &History, document: &str) -> (String, Option<ActivityStatus>) {
+    let name = activity_name(document);
+    let mut id = name.clone();
+    let mut nth = 1;
+    while let Some(last) = history.attempts().iter().rfind(|attempt| attempt.id == id) {
+        // Documents with similar names can have the same activity name.
+        if last.status == ActivityStatus::Running && last.summary.as_ref() == Some(&begun_about(document)) {
+            return (id, Some(last.status));
+        }
+        // Another interview about the same document is another activity.
+        nth += 1;
+        id = format!("{name}-{nth}");
+    }
+    (id, None)
 }
 
 /// The runs that still waited for an interview that was over.
@@ -177,16 +192,16 @@ pub(super) struct LateEnd {
     /// Whether there was such a run; it is updated now.
     pub(super) was_open: bool,
     /// The runs that could not be updated, and why.
-    pub(super) not_told: Vec<(String, Error)>,
+    pub(super) not_updated: Vec<(String, Error)>,
 }
 
 impl LateEnd {
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.not_told.iter().map(|(run, error)| not_told(run, error)).collect()
+        self.not_updated.iter().map(|(run, error)| not_updated(run, error)).collect()
     }
 }
 
-fn not_told(run: &str, error: &Error) -> String {
+fn not_updated(run: &str, error: &Error) -> String {
     format!("could not update run {run}: {}", error.one_line())
 }
 
@@ -217,18 +232,22 @@ pub(super) struct Awaited {
 /// The interviews that a run waits for.
 pub(super) fn awaited(history: &History) -> Vec<Awaited> {
     let questions = &history.state().document().state.questions;
-    let running = history.latest().into_iter().filter(|attempt| attempt.status == ActivityStatus::Running);
-    let documents = running.filter_map(|attempt| Some((attempt, attempt.summary.as_deref()?.strip_prefix(ABOUT)?)));
-    let of = |(attempt, document): (&Attempt, &str)| {
-        let unit = unit_of(document).ok();
-        let question = questions.iter().find(|question| question.unit == unit);
-        Awaited {
-            document: document.into(),
-            step: question.map(|question| question.step.clone()).or_else(|| attempt.phase.clone()),
-            prompt: question.map(|question| question.prompt.clone()),
+    let mut awaited = Vec::new();
+    for attempt in history.latest() {
+        let summary = attempt.summary.as_deref().unwrap_or_default();
+        let Some(document) = summary.strip_prefix(ABOUT) else { continue };
+        if attempt.status != ActivityStatus::Running {
+            continue;
         }
-    };
-    documents.map(of).collect()
+        let unit = unit_of(document).ok();
+        let (document, step, prompt) = match questions.iter().find(|question| question.unit == unit) {
+            Some(question) => (document, Some(question.step.clone()), Some(question.prompt.clone())),
+            // Between two questions the run only knows that the activity is running.
+            None => (document, attempt.phase.clone(), None),
+        };
+        awaited.push(Awaited { document: document.into(), step, prompt });
+    }
+    awaited
 }
 
 /// The document's path in the project, and its unit in runs.
@@ -243,15 +262,22 @@ fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
 /// The unit of an interview about this document.
 fn unit_of(document: &str) -> Result<Unit> {
     // A unit has a maximum length; keep the end of a long path, which says more than the beginning.
-    let cut = (0..=document.len()).find(|&at| document.is_char_boundary(at) && document.len() - at <= 150).unwrap_or(0);
-    let shown: String = document[cut..].chars().filter(|c| !c.is_control()).collect();
-    let mark = if cut > 0 { CUT.to_string() } else { String::new() };
-    Ok(Unit::new(format!("{INTERVIEW}{mark}{shown}"))?)
+    let mut cut = document.len().saturating_sub(UNIT_BYTES);
+    while !document.is_char_boundary(cut) {
+        cut += 1;
+    }
+    let mut unit = INTERVIEW.to_owned();
+    if cut > 0 {
+        unit.push(CUT);
+    }
+    unit.extend(document[cut..].chars().filter(|c| !c.is_control()));
+    Ok(Unit::new(unit)?)
 }
 
 impl Link {
     /// Records the activity as running.
     fn begin(&mut self, cx: &Context) -> Result<()> {
+        // A command that ended early may have recorded it.
         if self.recorded.is_none() {
             self.record(cx, ActivityStatus::Running, begun_about(&self.document))?;
         }
@@ -275,7 +301,7 @@ impl Link {
 
     /// Reports each answer that the log does not have yet. The last report also says which question is open now,
     /// because both are visible in the document at the same time.
-    fn tell_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
+    fn report_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
         let (next, prompt) = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 (Some(*number), self.prompt(*number, standing, &question.asked))
@@ -287,31 +313,36 @@ impl Link {
         let mut unknown = Vec::new();
         for entry in &standing.pad.entries {
             let answer = match &entry.answer {
-                Answer::Given(text) => text.clone(),
-                Answer::Skipped(why) => format!("(skipped) {why}").trim_end().to_owned(),
-                Answer::Open => continue,
+                InterviewAnswer::Given(text) => text.clone(),
+                InterviewAnswer::Skipped(why) => format!("(skipped) {why}").trim_end().to_owned(),
+                InterviewAnswer::Open => continue,
             };
             let id = EventId::new(format!("{}-q{}-{}", self.key, entry.number, digest(answer.as_bytes())))?;
             if !self.known.contains(&id) {
                 unknown.push((id, entry, answer));
             }
         }
-        while !unknown.is_empty() {
-            let (id, Entry { number, topic, asked, .. }, answer) = unknown.remove(0);
+        let count = unknown.len();
+        for (nth, (id, PadEntry { number, topic, asked, .. }, answer)) in unknown.into_iter().enumerate() {
             let mut reports = Vec::new();
+            // A report can only answer a question that the run has.
             if self.open.is_none() {
                 reports.push(self.waits(Some(*number), &self.prompt(*number, standing, asked)));
             }
             let data = json!({ "question": number, "topic": topic, "asked": asked, "answer": answer });
             reports.push(self.report("user_answered", data));
             self.open = None;
-            if unknown.is_empty() && !is_over {
+            if nth + 1 == count && !is_over {
                 reports.push(self.waits(next, &prompt));
                 self.open = Some(prompt.clone());
             }
             self.emit(cx, id, reports)?;
         }
-        let is_known = self.open.as_ref().is_some_and(|open| prompt.starts_with(open.trim_end_matches('…')));
+        // The run may have cut a long prompt.
+        let is_known = match &self.open {
+            Some(open) => prompt.starts_with(open.trim_end_matches('…')),
+            None => false,
+        };
         if is_over || is_known {
             return Ok(());
         }
@@ -358,17 +389,17 @@ impl Link {
     }
 
     /// Closes the open question, and records the outcome of the activity.
-    fn end(&mut self, cx: &Context, ending: &Ending) -> Result<()> {
+    fn end(&mut self, cx: &Context, ending: &InterviewEnd) -> Result<()> {
         let (status, summary) = match ending {
-            Ending::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
-            Ending::Abandoned { copy } => {
+            InterviewEnd::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
+            InterviewEnd::Abandoned { copy } => {
                 let copy = copy.file_name().unwrap_or_default().to_string_lossy();
                 (
                     ActivityStatus::Failed,
                     format!("the interview about {} was abandoned; a copy is {copy}", self.document),
                 )
             }
-            Ending::Gone => {
+            InterviewEnd::Gone => {
                 (ActivityStatus::Failed, format!("the interview was abandoned, since {} is gone", self.document))
             }
         };

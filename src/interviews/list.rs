@@ -77,11 +77,14 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
     let (found, unreadable) = read_runs(&project, &open, |run| {
         // Most runs ask nothing, and searching their text is faster than reading their log.
-        if !run.text()?.is_none_or(|text| text.contains("questions:") || text.contains("interview")) {
+        if let Some(text) = run.text()?
+            && !text.contains("questions:")
+            && !text.contains("interview")
+        {
             return Ok(None);
         }
         let history = for_reading(cx, &project, run)?.history;
-        Ok((!history.state().status().is_terminal()).then_some(history))
+        Ok(if history.state().status().is_terminal() { None } else { Some(history) })
     })?;
     // So that its commands name documents as they are named in the working directory.
     let is_here = cx.env.cwd.as_deref() == Some(project.root());
@@ -93,24 +96,29 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
         let (run_id, workflow) = (run.id.clone(), run.workflow.clone());
         let updated_at = run.state.updated_at.unwrap_or(run.created_at);
         for Awaited { document, step, prompt } in awaited(&history) {
-            let read = status(cx, &named(&document));
-            let (next, error) = match read {
+            let (next, error) = match status(cx, &named(&document)) {
                 Ok(status) => (Some(InterviewNext { document: document.clone(), ..status.next }), None),
                 Err(error) => (None, Some(error.one_line())),
             };
             let (run_id, workflow) = (run_id.clone(), workflow.clone());
             report.interviews.push(OpenInterview { run_id, workflow, step, document, prompt, next, error, updated_at });
         }
-        let asks = run.state.questions.iter().filter(|question| !question.is_of_interview());
-        report.questions.extend(asks.map(|question| OpenQuestion {
-            run_id: run_id.clone(),
-            workflow: workflow.clone(),
-            step: question.step.clone(),
-            unit: question.unit.clone(),
-            prompt: question.prompt.clone(),
-            updated_at,
-        }));
+        for question in &run.state.questions {
+            // It is in the list already, with its document.
+            if question.is_of_interview() {
+                continue;
+            }
+            report.questions.push(OpenQuestion {
+                run_id: run_id.clone(),
+                workflow: workflow.clone(),
+                step: question.step.clone(),
+                unit: question.unit.clone(),
+                prompt: question.prompt.clone(),
+                updated_at,
+            });
+        }
     }
+    // Runs that changed at the same moment are told apart by their ids, so the order is always the same.
     report.interviews.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.document.clone()));
     report.questions.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.step.clone()));
     let listed: Vec<&Path> = report.interviews.iter().map(|one| &*one.document).collect();

@@ -8,6 +8,8 @@ mod definition;
 mod document_file;
 mod error;
 mod explain;
+mod fault;
+mod interviewee;
 mod known;
 mod link;
 mod list;
@@ -23,7 +25,9 @@ pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
 pub(crate) use close::read_content;
 pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
-pub use error::{Error, InterviewFault, Result};
+pub use error::{Error, Result};
+pub use fault::InterviewFault;
+pub use interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};
 pub use known::KnownInterview;
 pub use list::{InterviewListReport, OpenInterview, OpenQuestion, list};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
@@ -31,7 +35,4 @@ pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
 pub(crate) use place::document_in_project;
 pub use start::{InterviewRequest, InterviewStartReport, start};
 pub use status::{InterviewSection, InterviewStatusReport, status};
-pub use talk::{
-    AnswerConflict, AskedQuestion, InterviewRunReport, InterviewStop, Interviewee, Resolution, Response, Review,
-    TalkRequest, run,
-};
+pub use talk::{InterviewRunReport, InterviewStop, TalkRequest, run};

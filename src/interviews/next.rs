@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::Result;
-use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Outlook, Pad, Script, Step};
+use crate::interviews::pad::{
+    InterviewAnswer, InterviewDocument, Metadata, Mode, Outlook, Pad, PadEntry, Script, Step,
+};
 use crate::model::Suggestion;
 use crate::runs::context::Context;
 
@@ -106,14 +108,14 @@ pub struct InterviewEntry {
 
 /// A document, its script and its scratch pad at one moment.
 pub(super) struct InterviewState<'d> {
-    pub(super) document: &'d Document<'d>,
+    pub(super) document: &'d InterviewDocument<'d>,
     pub(super) pad: &'d Pad,
     pub(super) script: &'d Script,
     pub(super) outlook: Outlook,
 }
 
 impl<'d> InterviewState<'d> {
-    pub(super) fn of(file: &DocumentFile, document: &'d Document<'_>, script: &'d Script) -> Result<Self> {
+    pub(super) fn of(file: &DocumentFile, document: &'d InterviewDocument<'_>, script: &'d Script) -> Result<Self> {
         let pad = pad(document).map_err(|fault| file.fault(fault))?;
         Ok(Self { document, pad, script, outlook: script.outlook(document, pad) })
     }
@@ -132,13 +134,13 @@ pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
     Ok(next_of(&file, &InterviewState::of(&file, &document, &script)?))
 }
 
-pub(super) fn entry(entry: &Entry) -> InterviewEntry {
+pub(super) fn entry(entry: &PadEntry) -> InterviewEntry {
     let (status, answer) = match &entry.answer {
-        Answer::Open => (EntryStatus::Open, None),
-        Answer::Given(text) => (EntryStatus::Answered, Some(text.clone())),
-        Answer::Skipped(why) => (EntryStatus::Skipped, Some(why.clone())),
+        InterviewAnswer::Open => (EntryStatus::Open, None),
+        InterviewAnswer::Given(text) => (EntryStatus::Answered, Some(text.clone())),
+        InterviewAnswer::Skipped(why) => (EntryStatus::Skipped, Some(why.clone())),
     };
-    let Entry { number, topic, asked, line, .. } = entry.clone();
+    let PadEntry { number, topic, asked, line, .. } = entry.clone();
     InterviewEntry { number, topic, asked, status, answer, line }
 }
 
@@ -150,22 +152,12 @@ pub(super) fn faults(pad: &Pad) -> Vec<String> {
 /// The next step as reports show it.
 pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> InterviewNext {
     let InterviewState { document, pad, script, outlook } = standing;
-    let blank = InterviewNext {
-        kind: InterviewStep::NextQuestion,
-        document: file.named.clone(),
-        mode: pad.mode(),
-        next_question: None,
-        topic: None,
-        message: None,
-        complete: None,
-        content: None,
-        metadata: outlook.metadata,
-        command: None,
-    };
+    let blank = blank(file, InterviewStep::NextQuestion, pad.mode(), outlook.metadata);
     match &outlook.step {
         Step::Open { number, question } | Step::Ask { number, question } => InterviewNext {
             next_question: Some(question.asked.clone()),
             topic: Some(question.topic.clone()),
+            // With the number, so that a late answer cannot meet another question.
             command: Some(file.suggest("interview answer").option("question", number).example_value("TEXT")),
             ..blank
         },
@@ -188,24 +180,29 @@ pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> Int
 
 /// Why there is nothing to ask.
 pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
-    match outlook {
-        Outlook { metadata: Metadata { gaps_remaining: 0, .. }, .. } => {
-            "every section is filled, so there is nothing to ask"
-        }
-        Outlook { is_enough: true, .. } => "all that is needed is there, so there is nothing to ask",
-        _ => "the script has no question about what is missing",
+    if outlook.metadata.gaps_remaining == 0 {
+        "every section is filled, so there is nothing to ask"
+    } else if outlook.is_enough {
+        "all that is needed is there, so there is nothing to ask"
+    } else {
+        "the script has no question about what is missing"
     }
 }
 
 /// The next step for a document in which no interview begins.
 pub(super) fn nothing(file: &DocumentFile, why: &str, metadata: Metadata) -> InterviewNext {
+    let message = Some(why.to_owned());
+    InterviewNext { message, ..blank(file, InterviewStep::Skip, Mode::Update, metadata) }
+}
+
+fn blank(file: &DocumentFile, kind: InterviewStep, mode: Mode, metadata: Metadata) -> InterviewNext {
     InterviewNext {
-        kind: InterviewStep::Skip,
+        kind,
         document: file.named.clone(),
-        mode: Mode::Update,
+        mode,
         next_question: None,
         topic: None,
-        message: Some(why.to_owned()),
+        message: None,
         complete: None,
         content: None,
         metadata,

@@ -1,12 +1,10 @@
-//! Where an interview may begin: in Markdown of the project. Anything else is a file that somebody else reads, such as
-//! source code or the settings of a program, and a scratch pad would break it.
+//! Where an interview may begin: in Markdown of the project. Anything else is a file that a program reads, such as
+//! source code or settings, and a scratch pad would break it.
 
 use std::path::{Component, Path, PathBuf};
 
 #[cfg(feature = "mcp")]
-use crate::disk::DocumentFault;
-#[cfg(feature = "mcp")]
-use crate::interviews::Error;
+use crate::interviews::document_file::unsafe_document;
 use crate::interviews::document_file::{DocumentFile, beside, unseen};
 use crate::interviews::error::Result;
 use crate::runs::{self, Context};
@@ -16,8 +14,10 @@ use crate::runs::{self, Context};
 pub(super) fn why_not_in(cx: &Context, file: &DocumentFile) -> Result<Option<&'static str>> {
     let root = root_of_project(&beside(cx, file))?;
     let root = cx.disk.canonical(&root).map_err(|errno| unseen(&root, errno))?;
-    let path = file.path();
-    Ok(path.strip_prefix(root).map_or(Some("is outside of the project"), why_not))
+    Ok(match file.path().strip_prefix(root) {
+        Ok(path) => why_not(path),
+        Err(_) => Some("is outside of the project"),
+    })
 }
 
 /// The directory of the project, which may not have a `.flow` yet.
@@ -40,21 +40,24 @@ fn why_not(path: &Path) -> Option<&'static str> {
             _ => return Some("is not a path in the project"),
         }
     }
-    let is_markdown = |extension: &str| path.extension().is_some_and(|there| there.eq_ignore_ascii_case(extension));
-    if ["md", "markdown"].into_iter().any(is_markdown) { None } else { Some("is not a Markdown file (.md, .markdown)") }
+    let extension = path.extension().unwrap_or_default();
+    let is_markdown = extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown");
+    if is_markdown { None } else { Some("is not a Markdown file (.md, .markdown)") }
 }
 
 /// The path of a document for callers that may reach nothing but Markdown of the project; `named` is from its directory.
 ///
 /// # Errors
-/// [`Error::Document`] for anything else.
+/// [`Error::Document`](crate::interviews::Error::Document) for anything else.
 #[cfg(feature = "mcp")]
 pub(crate) fn document_in_project(cx: &Context, named: &Path) -> Result<PathBuf> {
-    let refuse = |why| Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why });
     // The path as it is named, and as links lead it.
     if let Some(why) = why_not(named) {
-        return Err(refuse(why));
+        return Err(unsafe_document(named, why));
     }
     let file = DocumentFile::at(cx, &root_of_project(cx)?.join(named))?;
-    why_not_in(cx, &file)?.map_or(Ok(file.named), |why| Err(refuse(why)))
+    match why_not_in(cx, &file)? {
+        Some(why) => Err(unsafe_document(named, why)),
+        None => Ok(file.named),
+    }
 }

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::interviews::document_file::{CHARTER, DocumentFile, beside, head_of, pad, script, script_of};
-use crate::interviews::error::{InterviewFault, Result};
-use crate::interviews::link::{Ending, LateEnd, tell_late_end, tell_run};
+use crate::interviews::error::Result;
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::link::{InterviewEnd, LateEnd, end_in_waiting_runs, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
-use crate::interviews::pad::{Metadata, Mode, Pad, Step};
+use crate::interviews::pad::{InterviewDocument, Metadata, Mode, Pad, Script, Step};
 use crate::interviews::place::why_not_in;
 use crate::model::RunId;
 use crate::runs::context::Context;
@@ -68,26 +69,22 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     let before = file.document(&there);
     let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
     let script = script(cx, &file, named.or(noted).unwrap_or(CHARTER))?;
-    let head = |mode| head_of(cx, mode, &script, run.as_ref().map(RunId::to_string));
     before.settled().map_err(|error| file.fault(error.into()))?;
     let is_plain = before.is_without_pad() && !there.trim().is_empty();
-    let late = if is_plain { tell_late_end(cx, &file, &Ending::Finished) } else { LateEnd::default() };
+    // A `finish` may have ended before it updated the run; then there is no interview to begin.
+    let late = if is_plain { end_in_waiting_runs(cx, &file, &InterviewEnd::Finished) } else { LateEnd::default() };
     let mut warnings = late.warnings();
     if late.was_open {
-        let next = nothing(&file, "it is finished, which its run knows now", Metadata::default());
-        let (document, script) = (file.named, script.id().to_owned());
-        let (mode, begun) = (Mode::Update, false);
-        return Ok(InterviewStartReport { document, mode, script, run_id: None, begun, next, warnings });
+        return Ok(finished_before(file, &script, warnings));
     }
-    if before.pad().is_none() && !request.force {
-        refuse_elsewhere(cx, &file)?;
-    }
+    refuse_elsewhere(cx, &file, &before, request.force)?;
     let mut found = Mode::Create;
     let mut now = String::new();
     // Set if there is nothing to ask, so that no interview begins.
     let mut unasked = None;
     let mut mended = false;
     file.update(&mut |old| {
+        // The edit runs again on a newer text if the document was saved meanwhile, so it sets all of this again.
         let text = whole(&file, old.unwrap_or_default(), named)?;
         mended = old.is_some_and(|old| file.document(old).lost().is_some());
         unasked = None;
@@ -100,15 +97,19 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
             }
             _ if text.trim().is_empty() => {
                 found = Mode::Create;
-                file.document(&script.skeleton()).begin(&head(Mode::Create))?
+                file.document(&script.skeleton()).begin(&head_of(cx, Mode::Create, &script, run.as_ref()))?
             }
             document => {
                 found = Mode::Update;
-                let begun = document.begin(&head(Mode::Update))?;
+                let begun = document.begin(&head_of(cx, Mode::Update, &script, run.as_ref()))?;
                 let fresh = file.document(&begun);
                 let outlook = script.outlook(&fresh, fresh.only_pad()?);
-                unasked = Some(outlook).filter(|outlook| outlook.step == Step::Nothing);
-                if unasked.is_some() { text.clone() } else { begun }
+                if outlook.step == Step::Nothing {
+                    unasked = Some(outlook);
+                    text.clone()
+                } else {
+                    begun
+                }
             }
         };
         now.clone_from(&new);
@@ -116,25 +117,41 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     })?;
     let document = file.document(&now);
     let begun = found != Mode::Resume && unasked.is_none();
-    warnings.extend(document.pad().filter(|_| mended).map(put_back));
+    if mended && let Some(pad) = document.pad() {
+        warnings.push(put_back(pad));
+    }
     let (next, script, run_id) = match unasked {
         Some(outlook) => (nothing(&file, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
         None => {
             let script = script_of(cx, &file, &document)?;
             let standing = InterviewState::of(&file, &document, &script)?;
             warnings.extend(faults(standing.pad));
+            // A person can write anything there; what names no run is warned of below.
             let linked = standing.pad.head.run.as_deref().and_then(|run| RunId::new(run).ok());
             (next_of(&file, &standing), script.id().to_owned(), linked)
         }
     };
-    warnings.extend(tell_run(cx, &file, &document));
+    warnings.extend(update_run(cx, &file, &document, None));
     Ok(InterviewStartReport { document: file.named, mode: found, script, run_id, begun, next, warnings })
 }
 
-/// Refuses a document in which no interview begins for a caller who does not insist.
-fn refuse_elsewhere(cx: &Context, file: &DocumentFile) -> Result<()> {
-    let why = why_not_in(cx, file)?;
-    why.map_or(Ok(()), |why| Err(file.fault(InterviewFault::NotHere { why })))
+/// The report about an interview that was finished, and whose run learns of it only now.
+fn finished_before(file: DocumentFile, script: &Script, warnings: Vec<String>) -> InterviewStartReport {
+    let next = nothing(&file, "it is finished, which its run knows now", Metadata::default());
+    let (document, script) = (file.named, script.id().to_owned());
+    InterviewStartReport { document, mode: Mode::Update, script, run_id: None, begun: false, next, warnings }
+}
+
+/// Refuses a document in which no interview begins, unless the caller insists.
+fn refuse_elsewhere(cx: &Context, file: &DocumentFile, before: &InterviewDocument<'_>, force: bool) -> Result<()> {
+    // What was begun goes on wherever it is: refusing it would strand the answers.
+    if force || before.pad().is_some() {
+        return Ok(());
+    }
+    match why_not_in(cx, file)? {
+        Some(why) => Err(file.fault(InterviewFault::NotHere { why })),
+        None => Ok(()),
+    }
 }
 
 /// The id of the run called `run` in the project of a document.
@@ -147,19 +164,21 @@ fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
 /// pad no longer has it. That is the script that is `named`, or the only one that knows its questions.
 fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
     let document = file.document(text);
-    let lost = document.settled().ok().and_then(|()| document.lost());
-    let text = match lost {
-        Some(_) => document.with_heading()?,
-        None => text.to_owned(),
-    };
+    // A text with the marks of a merge cannot be judged; the caller refuses it.
+    let lost = if document.settled().is_ok() { document.lost() } else { None };
+    let text = if lost.is_some() { document.with_heading()? } else { text.to_owned() };
     let read = file.document(&text);
-    let Some(pad) = read.only_pad().ok().filter(|pad| pad.head.script.is_none()) else { return Ok(text) };
+    let pad = match read.only_pad() {
+        Ok(pad) if pad.head.script.is_none() => pad,
+        _ => return Ok(text),
+    };
     let script = match (named, lost) {
         (None, None) => return Ok(text),
         (Some(_), None) if pad.head.mode.is_some() => return Ok(text),
         (Some(named), _) => named,
         (None, Some(line)) => match file.script_that_asks(pad) {
             Some(script) => script,
+            // The head is whole, and the charter is what a head without a script means.
             None if pad.head.mode.is_some() => CHARTER,
             None => return Err(InterviewFault::ScriptLost { line, known: file.scripts() }),
         },
@@ -169,7 +188,10 @@ fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::R
 
 /// The warning about a pad whose heading was restored.
 fn put_back(pad: &Pad) -> String {
-    let by = pad.head.script.as_ref().map(|script| format!(", and the script is `{script}`")).unwrap_or_default();
+    let by = match &pad.head.script {
+        Some(script) => format!(", and the script is `{script}`"),
+        None => String::new(),
+    };
     format!("the heading of the scratch pad was gone; it is back in line {}{by}", pad.line)
 }
 
@@ -183,10 +205,9 @@ fn same_script(pad: &Pad, named: Option<&str>) -> std::result::Result<(), Interv
 }
 
 fn same_run(pad: &Pad, named: Option<&RunId>) -> std::result::Result<(), InterviewFault> {
-    match (named, pad.head.run.as_deref()) {
-        (Some(named), run) if run != Some(named.as_str()) => {
-            Err(InterviewFault::OtherRun { run: run.map(str::to_owned) })
-        }
+    let run = &pad.head.run;
+    match named {
+        Some(named) if run.as_deref() != Some(named.as_str()) => Err(InterviewFault::OtherRun { run: run.clone() }),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, entry, next_of};
-use crate::interviews::pad::{Fault, Fill, Head, Mode};
+use crate::interviews::pad::{Fault, Fill, Mode, PadHead, SectionView};
 use crate::runs::context::Context;
 
 /// A section of the script, as it is in the document.
@@ -59,20 +59,18 @@ pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
     let document = file.document(&text);
     let script = script_of(cx, &file, &document)?;
     let standing = InterviewState::of(&file, &document, &script)?;
-    let Head { started, run, .. } = standing.pad.head.clone();
-    let sections = document.sections(&script).into_iter().map(|section| InterviewSection {
-        id: section.id,
-        heading: section.heading,
-        fill: section.fill,
-        line: section.line,
-    });
+    let PadHead { started, run, .. } = standing.pad.head.clone();
+    let mut sections = Vec::new();
+    for SectionView { id, heading, fill, line, .. } in document.sections(&script) {
+        sections.push(InterviewSection { id, heading, fill, line });
+    }
     Ok(InterviewStatusReport {
         mode: standing.pad.mode(),
         script: script.id().to_owned(),
         started,
         run_id: run,
         entries: standing.pad.entries.iter().map(entry).collect(),
-        sections: sections.collect(),
+        sections,
         problems: standing.pad.faults.clone(),
         next: next_of(&file, &standing),
         document: file.named.clone(),

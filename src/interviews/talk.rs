@@ -7,16 +7,21 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::interviews::agent::{Agent, state};
+use crate::interviews::agent::{Interviewer, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
 use crate::interviews::close::{FinishRequest, finish};
 use crate::interviews::document_file::{DocumentFile, head_of, script};
-use crate::interviews::error::{Error, InterviewFault, Result};
-use crate::interviews::link::{Ending, tell_end, tell_run};
-use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, InterviewStep, entry, next_of};
-use crate::interviews::pad::{Answer, Document, Entry, Metadata, Mode, Pad, Question, Reply, Script, SectionChange};
+use crate::interviews::error::{Error, Result};
+use crate::interviews::fault::InterviewFault;
+use crate::interviews::interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};
+use crate::interviews::link::{InterviewEnd, update_run};
+use crate::interviews::next::{InterviewNext, InterviewState, InterviewStep, entry, next_of};
+use crate::interviews::pad::{
+    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, Metadata, Mode, Pad, PadEntry, Reply, Script,
+    SectionChange,
+};
 use crate::interviews::start::{InterviewRequest, start};
-use crate::model::{quoted, seconds};
+use crate::model::{RunId, quoted, seconds};
 use crate::runs::context::Context;
 
 /// How to hold a conversation.
@@ -35,96 +40,6 @@ pub struct TalkRequest {
     pub record: Option<PathBuf>,
     /// A file with recorded replies.
     pub replay: Option<PathBuf>,
-}
-
-/// A question to the person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedQuestion {
-    /// Its number.
-    pub number: u32,
-    /// The number of questions, as far as it is known.
-    pub total: u32,
-    /// Its topic.
-    pub topic: String,
-    /// The text of the question.
-    pub question: String,
-    /// The previous answers, oldest first.
-    pub before: Vec<String>,
-    /// Its current answer, if the person went back to it.
-    pub now: Option<Answer>,
-    /// Whether the person can go back to a previous question.
-    pub has_before: bool,
-}
-
-/// Two answers to one question: the person's, and one that was written while the person typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AnswerConflict {
-    /// The number of the question.
-    pub number: u32,
-    /// The answer in the document.
-    pub theirs: Answer,
-    /// The person's answer.
-    pub mine: String,
-}
-
-/// Which of two answers to keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolution {
-    /// The one in the document.
-    Theirs,
-    /// The person's.
-    Mine,
-    /// Both, the person's below the other one.
-    Both,
-    /// No decision: the person is not there, or has stopped.
-    Later,
-}
-
-/// The person's decision about all answers, before they are written into the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Review {
-    /// Write them.
-    Finish,
-    /// Change the answer to this question first.
-    Back(u32),
-    /// Stop for now.
-    Stop,
-}
-
-/// The person's response to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Response {
-    /// An answer.
-    Answer(String),
-    /// Skip the question, for this reason.
-    Skip(String),
-    /// Go back to the previous question.
-    Back,
-    /// Keep the current answer.
-    Keep,
-    /// Stop for now, or nobody is there.
-    Stop,
-}
-
-/// The person who is interviewed.
-pub trait Interviewee {
-    /// Asks a question.
-    ///
-    /// # Errors
-    /// If the response cannot be read.
-    fn ask(&mut self, question: &AskedQuestion) -> Result<Response>;
-    /// Asks which of two answers to keep.
-    ///
-    /// # Errors
-    /// If the response cannot be read.
-    fn settle(&mut self, clash: &AnswerConflict) -> Result<Resolution>;
-    /// Shows all answers before they are written into the document.
-    ///
-    /// # Errors
-    /// If the response cannot be read.
-    fn review(&mut self, entries: &[InterviewEntry]) -> Result<Review>;
-    /// Shows a line about the progress.
-    fn tell(&mut self, line: &str);
 }
 
 /// The result of one round.
@@ -153,19 +68,6 @@ pub enum InterviewStop {
     Failed,
 }
 
-impl InterviewStop {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Nothing => "nothing",
-            Self::NeedsHuman => "needs_human",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 /// The report of `interview run`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewRunReport {
@@ -190,10 +92,11 @@ pub struct InterviewRunReport {
 /// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when a reply of the agent
 /// cannot be used. Answers that were given stay in the document.
 pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| cx.absolute(path)).transpose();
     let has_agent = request.agent.is_some() || request.replay.is_some();
-    let (record, replay) = (path(&request.record)?, path(&request.replay)?);
-    let agent = Agent::new(&*cx.disk, request.agent.as_deref(), request.timeout, record, replay)?;
+    let record = request.record.as_ref().map(|path| cx.absolute(path)).transpose()?;
+    let replay = request.replay.as_ref().map(|path| cx.absolute(path)).transpose()?;
+    // Before anything is written: a file of recorded calls may be missing.
+    let agent = Interviewer::new(&*cx.disk, request.agent.as_deref(), request.timeout, record, replay)?;
     let started = start(cx, &request.interview)?;
     for warning in &started.warnings {
         person.tell(&format!("warning: {warning}"));
@@ -201,10 +104,10 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
     let file = DocumentFile::at(cx, &request.interview.document)?;
     let script = script(cx, &file, &started.script)?;
     if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
-        return Ok(over(&file, InterviewStop::Nothing, started.next.message.unwrap_or_default(), 0));
+        return Ok(over(&file, InterviewStop::Nothing, started.next.message.unwrap_or_default()));
     }
-    let run = started.run_id.map(|run| run.to_string());
-    let talk = Talk { cx, file, script, agent: has_agent.then_some(agent), run };
+    let agent = if has_agent { Some(agent) } else { None };
+    let talk = Talk { cx, file, script, agent, run: started.run_id };
     let mut answered = 0;
     let mut back = None;
     loop {
@@ -222,9 +125,9 @@ struct Talk<'f> {
     cx: &'f Context,
     file: DocumentFile,
     script: Script,
-    agent: Option<Agent<'f>>,
+    agent: Option<Interviewer<'f>>,
     /// The run that the interview belongs to.
-    run: Option<String>,
+    run: Option<RunId>,
 }
 
 impl Talk<'_> {
@@ -237,31 +140,49 @@ impl Talk<'_> {
             Some(_) => Some(next_of(file, &InterviewState::of(file, &document, script)?)),
             None => None,
         };
-        let again = back.and_then(|number| document.pad()?.entry(number));
-        let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
-        match (&self.agent, next) {
-            (_, Some(next)) if again.is_some() => self.put(&document, &next, again, person),
-            (Some(agent), next) if !is_open => {
-                let metadata = next.map(|next| next.metadata).unwrap_or_default();
-                let told = state(file, script, &document, metadata);
-                let reply = agent.ask(file, &told, &mut |line| person.tell(line))?;
-                self.obey(&document, reply, person)
-            }
-            (_, Some(next)) if next.kind == InterviewStep::NextQuestion => self.put(&document, &next, None, person),
-            (_, Some(_)) => self.close(&document, FinishRequest::default(), person),
-            (_, None) => Err(file.fault(InterviewFault::Edit(crate::interviews::pad::EditError::NoPad))),
+        let Some(next) = next else {
+            // An agent may begin the interview; a script's was begun before the first round.
+            return match &self.agent {
+                Some(agent) => self.ask_agent(agent, &document, Metadata::default(), person),
+                None => Err(file.fault(InterviewFault::Edit(EditError::NoPad))),
+            };
+        };
+        if let Some(number) = back
+            && let Some(again) = document.entries().iter().find(|entry| entry.number == number)
+        {
+            return self.ask_person(&document, &next, Some(again), person);
+        }
+        match &self.agent {
+            // A question that is in the document is asked first, so that none is asked twice after a kill.
+            Some(agent) if !has_open_question(&document) => self.ask_agent(agent, &document, next.metadata, person),
+            _ if next.kind == InterviewStep::NextQuestion => self.ask_person(&document, &next, None, person),
+            _ => self.close(&document, FinishRequest::default(), person),
         }
     }
 
+    /// Gets the reply of an agent, and carries it out.
+    fn ask_agent(
+        &self,
+        agent: &Interviewer<'_>,
+        document: &InterviewDocument<'_>,
+        metadata: Metadata,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
+        let told = state(&self.file, &self.script, document, metadata);
+        let reply = agent.ask(&self.file, &told, &mut |line| person.tell(line))?;
+        self.carry_out(document, reply, person)
+    }
+
     /// Carries out the reply of an agent.
-    fn obey(&self, document: &Document<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
+    fn carry_out(&self, document: &InterviewDocument<'_>, reply: Reply, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;
-        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
+        let entries = document.entries();
         match reply {
             Reply::NextQuestion { next_question, topic, .. } => {
                 let number = document.pad().map_or(1, Pad::next_number);
                 let topic = topic.unwrap_or_else(|| format!("Question {number}"));
-                let question = Question { topic, asked: next_question };
+                let question = InterviewQuestion { topic, asked: next_question };
+                // An agent without memory could go on for ever otherwise.
                 if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
                     let (number, topic) = (again.number, again.topic.clone());
                     return Err(file.fault(InterviewFault::AskedAgain { number, topic }));
@@ -276,22 +197,23 @@ impl Talk<'_> {
             Reply::Skip { message, .. } => {
                 let reason =
                     format!("the interviewer has nothing more to ask ({message}), and answers wait in the document");
-                Ok(Round::Over(over(file, InterviewStop::NeedsHuman, reason, 0)))
+                Ok(Round::Over(over(file, InterviewStop::NeedsHuman, reason)))
             }
             // The agent decides when the answers are enough, so `early` is set.
             Reply::Success { content, .. } => {
                 let request = FinishRequest { content: Some(content), early: true, ..FinishRequest::default() };
                 self.close(document, request, person)
             }
-            Reply::Error { message, .. } => Ok(Round::Over(over(file, InterviewStop::Failed, message, 0))),
+            Reply::Error { message, .. } => Ok(Round::Over(over(file, InterviewStop::Failed, message))),
         }
     }
 
     /// Ends an interview in which nothing was asked, and restores the document.
-    fn leave(&self, document: &Document<'_>, message: String) -> Result<Round> {
+    fn leave(&self, document: &InterviewDocument<'_>, message: String) -> Result<Round> {
         let Self { cx, file, .. } = self;
-        let mut report = over(file, InterviewStop::Nothing, message, 0);
+        let mut report = over(file, InterviewStop::Nothing, message);
         if document.pad().is_some() {
+            // The reply is about the document that the agent saw; an answer that came since would go with the pad.
             let removed = file.update(&mut |old| match old {
                 Some(text) if text == document.text() => Ok(document.without_pad()?),
                 _ => Err(InterviewFault::ChangedMeanwhile),
@@ -300,16 +222,16 @@ impl Talk<'_> {
                 Err(error) if is_about_change(&error) => return Ok(Round::Again),
                 removed => removed?,
             }
-            report.warnings = tell_end(cx, file, document, &Ending::Finished);
+            report.warnings = update_run(cx, file, document, Some(&InterviewEnd::Finished));
         }
         Ok(Round::Over(report))
     }
 
     /// Writes an agent's question into the document before the person sees it: after a kill, the agent cannot ask
     /// another question under that number.
-    fn write_question(&self, question: &Question, seen: &str) -> Result<()> {
+    fn write_question(&self, question: &InterviewQuestion, seen: &str) -> Result<()> {
         let Self { cx, file, script, run, .. } = self;
-        let head = head_of(cx, Mode::Update, script, run.clone());
+        let head = head_of(cx, Mode::Update, script, run.as_ref());
         let mut now = String::new();
         file.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
@@ -325,59 +247,71 @@ impl Talk<'_> {
             now = file.document(&begun).ask(question)?;
             Ok(now.clone())
         })?;
-        let _ = tell_run(cx, file, &file.document(&now));
+        // A failure is told with the answer, which updates the run again.
+        let _ = update_run(cx, file, &file.document(&now), None);
         Ok(())
     }
 
     /// Asks the person the next question, or with `again` one that has an answer.
-    fn put(
+    fn ask_person(
         &self,
-        document: &Document<'_>,
+        document: &InterviewDocument<'_>,
         next: &InterviewNext,
-        again: Option<&Entry>,
+        again: Option<&PadEntry>,
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
-        let file = &self.file;
-        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
-        let given = |entry: &Entry| match &entry.answer {
-            Answer::Given(text) => Some(text.clone()),
-            _ => None,
+        let (number, topic, question) = match again {
+            Some(entry) => (entry.number, entry.topic.clone(), entry.asked.clone()),
+            None => {
+                let words = (next.topic.clone(), next.next_question.clone());
+                (next.metadata.question_number, words.0.unwrap_or_default(), words.1.unwrap_or_default())
+            }
         };
-        let number = again.map_or(next.metadata.question_number, |entry| entry.number);
-        let answered = entries.iter().take_while(|entry| entry.number != number);
-        let before = answered.filter(|entry| entry.answer != Answer::Open).last().map(|entry| entry.number);
+        // The last question above it that has an answer or was skipped.
+        let mut before = None;
+        for entry in document.entries() {
+            if entry.number == number {
+                break;
+            }
+            if entry.answer != InterviewAnswer::Open {
+                before = Some(entry.number);
+            }
+        }
+        let given = document.entries().iter().filter_map(|entry| entry.answer.given());
         let asked = AskedQuestion {
             number,
             total: next.metadata.total_questions,
-            topic: again.map_or(next.topic.clone(), |entry| Some(entry.topic.clone())).unwrap_or_default(),
-            question: again.map_or(next.next_question.clone(), |entry| Some(entry.asked.clone())).unwrap_or_default(),
-            before: entries.iter().filter_map(given).collect(),
+            topic,
+            question,
+            before: given.map(str::to_owned).collect(),
             now: again.map(|entry| entry.answer.clone()),
             has_before: before.is_some(),
         };
         let answer = match person.ask(&asked)? {
-            Response::Answer(text) => Answer::Given(text),
-            Response::Skip(why) => Answer::Skipped(why),
+            Response::Answer(text) => InterviewAnswer::Given(text),
+            Response::Skip(why) => InterviewAnswer::Skipped(why),
             Response::Keep => return Ok(Round::Again),
             Response::Back => return Ok(before.map_or(Round::Again, Round::Back)),
             Response::Stop => {
-                return Ok(Round::Over(over(file, InterviewStop::NeedsHuman, self.left(document, next), 0)));
+                return Ok(Round::Over(over(&self.file, InterviewStop::NeedsHuman, self.left(document, next))));
             }
         };
         let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
         let is_new = replaces == Replaces::Nothing;
         match self.write(number, answer, replaces, person)? {
+            // A correction is not one more answer in the report.
             Round::Answered if !is_new => Ok(Round::Again),
             round => Ok(round),
         }
     }
 
     /// The reason in the report when the person stops: what is left to do.
-    fn left(&self, document: &Document<'_>, next: &InterviewNext) -> String {
-        let is_open = document.pad().is_some_and(|pad| pad.open().is_some());
+    fn left(&self, document: &InterviewDocument<'_>, next: &InterviewNext) -> String {
         match next.kind {
             // The agent chooses the next question.
-            _ if self.agent.is_some() && !is_open => "no question waits; the same command goes on".to_owned(),
+            _ if self.agent.is_some() && !has_open_question(document) => {
+                "no question waits; the same command goes on".to_owned()
+            }
             InterviewStep::NextQuestion => {
                 let Metadata { question_number, total_questions, .. } = next.metadata;
                 format!("question {question_number} of {total_questions} waits; the same command goes on with it")
@@ -390,7 +324,7 @@ impl Talk<'_> {
     fn write(
         &self,
         number: u32,
-        mut answer: Answer,
+        mut answer: InterviewAnswer,
         mut replaces: Replaces,
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
@@ -412,14 +346,12 @@ impl Talk<'_> {
                 }
                 Err(error) => error,
             };
-            let mine = match answer {
-                Answer::Given(text) => Some(text),
-                Answer::Skipped(_) | Answer::Open => None,
-            };
+            let mine = answer.given().map(str::to_owned);
             let theirs = match error {
                 Error::Stopped { fault: InterviewFault::AnsweredMeanwhile { there, .. }, .. } => there,
                 error @ Error::Stopped { fault: InterviewFault::OtherQuestion { .. }, .. } => return Err(error),
                 error => {
+                    // The person typed it once, so the message has it.
                     return Err(match mine {
                         Some(given) => Error::Unwritten { source: Box::new(error), given },
                         None => error,
@@ -431,16 +363,13 @@ impl Talk<'_> {
                 return Ok(Round::Again);
             };
             let clash = AnswerConflict { number, theirs, mine };
-            let both = match person.settle(&clash)? {
-                Resolution::Theirs => return Ok(Round::Again),
-                Resolution::Later => return Ok(Round::Over(self.unsettled(&clash))),
-                Resolution::Mine => None,
-                Resolution::Both => match &clash.theirs {
-                    Answer::Given(theirs) => Some(format!("{theirs}\n\n{}", clash.mine)),
-                    Answer::Skipped(_) | Answer::Open => None,
-                },
-            };
-            answer = Answer::Given(both.unwrap_or(clash.mine));
+            answer = InterviewAnswer::Given(match (person.settle(&clash)?, clash.theirs.given()) {
+                (Resolution::Theirs, _) => return Ok(Round::Again),
+                (Resolution::Later, _) => return Ok(Round::Over(self.unsettled(&clash))),
+                (Resolution::Both, Some(theirs)) => format!("{theirs}\n\n{}", clash.mine),
+                (Resolution::Mine | Resolution::Both, _) => clash.mine,
+            });
+            // Only what the person has seen: if another answer came in between, they choose again.
             replaces = Replaces::Seen(clash.theirs);
         }
     }
@@ -455,18 +384,22 @@ impl Talk<'_> {
             "question {number} got another answer meanwhile; yours was not written, and `{command} {dashes}{}` puts it in its place",
             quoted(mine)
         );
-        over(&self.file, InterviewStop::NeedsHuman, reason, 0)
+        over(&self.file, InterviewStop::NeedsHuman, reason)
     }
 
     /// Finishes the document after the person has reviewed the answers.
-    fn close(&self, document: &Document<'_>, request: FinishRequest, person: &mut dyn Interviewee) -> Result<Round> {
+    fn close(
+        &self,
+        document: &InterviewDocument<'_>,
+        request: FinishRequest,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
         let Self { cx, file, .. } = self;
-        let entries = document.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default();
-        match person.review(&entries.iter().map(entry).collect::<Vec<_>>())? {
+        match person.review(&document.entries().iter().map(entry).collect::<Vec<_>>())? {
             Review::Finish => {}
             Review::Back(number) => return Ok(Round::Back(number)),
             Review::Stop => {
-                return Ok(Round::Over(over(file, InterviewStop::NeedsHuman, ALL_ASKED.to_owned(), 0)));
+                return Ok(Round::Over(over(file, InterviewStop::NeedsHuman, ALL_ASKED.to_owned())));
             }
         }
         let seen = Some(document.text().to_owned());
@@ -477,7 +410,7 @@ impl Talk<'_> {
         };
         let (answered, skipped) = (finished.answered, finished.skipped);
         let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
-        let mut report = over(file, InterviewStop::Finished, reason, 0);
+        let mut report = over(file, InterviewStop::Finished, reason);
         (report.sections, report.warnings) = (finished.sections, finished.warnings);
         Ok(Round::Over(report))
     }
@@ -491,7 +424,12 @@ fn is_about_change(error: &Error) -> bool {
     matches!(error, Error::Stopped { fault: InterviewFault::ChangedMeanwhile, .. })
 }
 
-fn over(file: &DocumentFile, stop: InterviewStop, reason: String, answered: usize) -> InterviewRunReport {
+/// A report without what only some ends have: `run` counts the answers.
+fn over(file: &DocumentFile, stop: InterviewStop, reason: String) -> InterviewRunReport {
     let (sections, warnings) = (Vec::new(), Vec::new());
-    InterviewRunReport { document: file.named.clone(), stop, reason, answered, sections, warnings }
+    InterviewRunReport { document: file.named.clone(), stop, reason, answered: 0, sections, warnings }
+}
+
+fn has_open_question(document: &InterviewDocument<'_>) -> bool {
+    document.entries().iter().any(|entry| entry.answer == InterviewAnswer::Open)
 }

@@ -10,9 +10,7 @@ use crate::cli::out::Out;
 use crate::cli::page::{CARE, GOOD, TextPage, or_empty};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
-use crate::interviews::pad::{
-    Answer as InterviewAnswer, Question as InterviewQuestion, SectionChange as InterviewChange,
-};
+use crate::interviews::pad::{InterviewAnswer, InterviewQuestion, SectionChange as InterviewChange};
 use crate::interviews::{
     self, AnswerRequest, EntryStatus, Error, FinishRequest, InterviewAnswerReport, InterviewFault, InterviewListReport,
     InterviewNext, InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep,

@@ -1,12 +1,14 @@
 //! A document, parsed, with its scratch pad.
 
+use crate::interviews::pad::entry::PadEntry;
 use crate::interviews::pad::outline::Outline;
-use crate::interviews::pad::scratch::{HEADING, Pad};
-use crate::interviews::pad::script::{Script, folded};
+use crate::interviews::pad::scratch::Pad;
+use crate::interviews::pad::script::Script;
+use crate::interviews::pad::stray::questions;
 
 /// The text of a document, parsed once.
 #[derive(Debug)]
-pub struct Document<'t> {
+pub struct InterviewDocument<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
     pub(super) pads: Vec<Pad>,
@@ -14,7 +16,7 @@ pub struct Document<'t> {
     pub(super) known: &'t [Script],
 }
 
-impl<'t> Document<'t> {
+impl<'t> InterviewDocument<'t> {
     /// Parses `text`. Without scripts, questions outside of a pad are not recognised.
     #[must_use]
     pub fn read(text: &'t str) -> Self {
@@ -25,11 +27,16 @@ impl<'t> Document<'t> {
     #[must_use]
     pub fn among(known: &'t [Script], text: &'t str) -> Self {
         let outline = Outline::read(text);
-        let pads = Pad::all(text, &outline, known);
+        let mut pads = Pad::all(text, &outline);
+        let strays = questions(text, &outline, &pads, known);
+        // Without any pad they are the rest of one that lost its heading, which `lost` finds.
+        if let Some(pad) = pads.first_mut() {
+            pad.take_strays(text, &outline, &strays);
+        }
         Self { text, outline, pads, known }
     }
 
-    /// The text.
+    /// The text as it was given.
     #[must_use]
     pub fn text(&self) -> &'t str {
         self.text
@@ -41,12 +48,10 @@ impl<'t> Document<'t> {
         self.pads.first()
     }
 
-    /// Whether the text certainly has no pad: nothing unclosed can hide one, and no line looks like its heading.
+    /// The entries of the scratch pad; none if there is no pad.
     #[must_use]
-    pub fn is_without_pad(&self) -> bool {
-        let is_read = self.pads.is_empty() && self.outline.unclosed.is_none();
-        let looks_like_one = |line: &str| folded(line.trim_start_matches([' ', '#'])) == folded(HEADING);
-        is_read && self.lost().is_none() && !self.text.lines().any(looks_like_one)
+    pub fn entries(&self) -> &[PadEntry] {
+        self.pad().map(|pad| pad.entries.as_slice()).unwrap_or_default()
     }
 
     /// The line break that it uses.

@@ -3,26 +3,15 @@
 
 use std::ops::Range;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::interviews::pad::document::Document;
+use crate::interviews::pad::document::InterviewDocument;
+use crate::interviews::pad::entry::{InterviewAnswer, MOST, PadEntry};
 use crate::interviews::pad::escape;
 use crate::interviews::pad::outline::Outline;
-use crate::interviews::pad::scratch::{Answer, Entry, Fault, HEADING, Head, MOST, NOTICE, Pad};
-use crate::interviews::pad::script::folded;
+use crate::interviews::pad::question::{InterviewQuestion, folded};
+use crate::interviews::pad::scratch::{Fault, HEADING, Mode, NOTICE, Pad, PadHead};
 use crate::model::limits;
-
-/// A question of an interview.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Question {
-    /// Its topic, in a few words.
-    pub topic: String,
-    /// The text of the question.
-    pub asked: String,
-}
 
 /// Why an edit was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -81,7 +70,7 @@ pub enum EditError {
         /// The number of the question.
         number: u32,
         /// The answer in the document.
-        answer: Answer,
+        answer: InterviewAnswer,
     },
     /// The answer is empty.
     #[error("the answer is empty")]
@@ -124,9 +113,9 @@ pub enum EditError {
 }
 
 /// The content of a pad's entries, without their places.
-type Entries = Vec<(u32, String, String, Answer)>;
+type Entries = Vec<(u32, String, String, InterviewAnswer)>;
 
-impl Document<'_> {
+impl InterviewDocument<'_> {
     /// The only scratch pad.
     ///
     /// # Errors
@@ -155,7 +144,7 @@ impl Document<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn begin(&self, head: &Head) -> Result<String, EditError> {
+    pub fn begin(&self, head: &PadHead) -> Result<String, EditError> {
         self.settled()?;
         if let Some(pad) = self.pad() {
             return Err(EditError::PadExists { line: pad.line });
@@ -171,27 +160,26 @@ impl Document<'_> {
                 new.push_str(newline);
             }
         }
-        let mut line = |line: &str| {
-            new.push_str(line);
-            new.push_str(newline);
-        };
-        line(&format!("## {HEADING}"));
-        line("");
-        line(&format!("<!-- {NOTICE} -->"));
+        let mut lines = vec![format!("## {HEADING}"), String::new(), format!("<!-- {NOTICE} -->")];
         let said = [
-            ("Mode", head.mode.map(|mode| mode.as_str().to_owned())),
-            ("Started", head.started.clone()),
-            ("Script", head.script.clone()),
-            ("Run", head.run.clone()),
+            ("Mode", head.mode.map(Mode::as_str)),
+            ("Started", head.started.as_deref()),
+            ("Script", head.script.as_deref()),
+            ("Run", head.run.as_deref()),
         ];
         for (key, value) in said {
             if let Some(value) = value {
-                line(&format!("<!-- {key}: {value} -->"));
+                lines.push(format!("<!-- {key}: {value} -->"));
             }
         }
+        for line in lines {
+            new.push_str(&line);
+            new.push_str(newline);
+        }
+        // At the end: everything that stands after the heading would belong to the pad.
         let end = self.text.len();
         let made = self.splice(end..end, &new, Vec::new())?;
-        let read = Document::among(self.known, &made);
+        let read = InterviewDocument::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
             _ => Err(unsound(&read.outline, end)),
@@ -207,16 +195,19 @@ impl Document<'_> {
         let heading = self.text[pad.range.clone()].find('\n').map_or(pad.end, |end| pad.range.start + end + 1);
         let first = pad.entries.first().map_or(pad.end, |entry| entry.range.start);
         // The place that `begin` would have given to it.
-        let is_before = |comment: &&Range<usize>| {
+        let mut last = None;
+        for comment in &self.outline.comments {
             let said = Outline::comment(self.text, comment);
             let key = said.split_once(':').map(|(key, _)| key.trim());
-            (heading..first).contains(&comment.start) && (said == NOTICE || matches!(key, Some("Mode" | "Started")))
-        };
-        let last = self.outline.comments.iter().rfind(is_before).map(|comment| comment.end);
+            let is_before = said == NOTICE || matches!(key, Some("Mode" | "Started"));
+            if is_before && (heading..first).contains(&comment.start) {
+                last = Some(comment.end);
+            }
+        }
         let (at, newline) = (last.unwrap_or(heading), self.newline());
         let gap = if last.is_some() && self.text[..at].ends_with('\n') { "" } else { newline };
         let made = self.splice(at..at, &format!("{gap}<!-- Script: {script} -->{newline}"), entries_of(pad))?;
-        let read = Document::among(self.known, &made);
+        let read = InterviewDocument::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head.script.as_deref() == Some(script) => Ok(made),
             _ => Err(unsound(&read.outline, at)),
@@ -227,9 +218,9 @@ impl Document<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn ask(&self, question: &Question) -> Result<String, EditError> {
+    pub fn ask(&self, question: &InterviewQuestion) -> Result<String, EditError> {
         let number = self.only_pad()?.next_number();
-        self.append(number, question, Answer::Open)
+        self.append(number, question, InterviewAnswer::Open)
     }
 
     /// Adds an answer to the question with this number; gives the new text. A question that is not in the pad yet needs
@@ -237,25 +228,35 @@ impl Document<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn answer(&self, number: u32, question: Option<&Question>, answer: Answer) -> Result<String, EditError> {
+    pub fn answer(
+        &self,
+        number: u32,
+        question: Option<&InterviewQuestion>,
+        answer: InterviewAnswer,
+    ) -> Result<String, EditError> {
         let answer = said_something(answer)?;
         let pad = self.only_pad()?;
-        match (pad.entry(number), question) {
-            (Some(entry), _) if entry.answer == answer => Ok(self.text.to_owned()),
-            (Some(entry), _) if entry.answer != Answer::Open => {
-                Err(EditError::Answered { number, answer: entry.answer.clone() })
-            }
-            (Some(entry), _) => self.reply(pad, entry, answer),
-            (None, Some(question)) if number == pad.next_number() => self.append(number, question, answer),
-            (None, _) => Err(EditError::NoQuestion { number, next: pad.next_number() }),
+        let Some(entry) = pad.entry(number) else {
+            let next = pad.next_number();
+            return match question {
+                Some(question) if number == next => self.append(number, question, answer),
+                _ => Err(EditError::NoQuestion { number, next }),
+            };
+        };
+        if entry.answer == answer {
+            return Ok(self.text.to_owned());
         }
+        if entry.answer != InterviewAnswer::Open {
+            return Err(EditError::Answered { number, answer: entry.answer.clone() });
+        }
+        self.reply(pad, entry, answer)
     }
 
     /// Replaces the answer to a question, whatever it is; gives the new text.
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn correct(&self, number: u32, answer: Answer) -> Result<String, EditError> {
+    pub fn correct(&self, number: u32, answer: InterviewAnswer) -> Result<String, EditError> {
         let pad = self.only_pad()?;
         let next = pad.next_number();
         let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
@@ -270,18 +271,21 @@ impl Document<'_> {
     pub fn without_pad(&self) -> Result<String, EditError> {
         let pad = self.only_pad()?;
         let (before, after) = (&self.text[..pad.range.start], &self.text[pad.range.end..]);
-        let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
+        let line = before.strip_suffix("\r\n").or(before.strip_suffix('\n'));
+        let has_blank = line.is_some_and(|line| line.is_empty() || line.ends_with('\n'));
+        // Without a blank line, a paragraph above the pad would swallow what follows.
         let is_needed = !after.is_empty() && !after.starts_with(['\n', '\r']);
-        let without_blank = line.filter(|rest| rest.is_empty() || rest.ends_with('\n'));
-        Ok(match (without_blank, is_needed) {
-            (Some(rest), false) => format!("{rest}{after}"),
-            (None, true) if !before.is_empty() => format!("{before}{}{after}", self.newline()),
-            _ => format!("{before}{after}"),
-        })
+        let kept = match line {
+            Some(line) if has_blank && !is_needed => line,
+            _ => before,
+        };
+        let newline = if is_needed && !has_blank && !before.is_empty() { self.newline() } else { "" };
+        Ok(format!("{kept}{newline}{after}"))
     }
 
-    fn append(&self, number: u32, question: &Question, answer: Answer) -> Result<String, EditError> {
+    fn append(&self, number: u32, question: &InterviewQuestion, answer: InterviewAnswer) -> Result<String, EditError> {
         let pad = self.only_pad()?;
+        // The next number would not be read as a question.
         if number > MOST {
             return Err(EditError::NoNumberLeft);
         }
@@ -292,6 +296,7 @@ impl Document<'_> {
                 return Err(EditError::Empty { what });
             }
         }
+        // The finished document could have a section about it, whose heading would begin a pad.
         if folded(&question.topic) == folded(HEADING) {
             return Err(EditError::Reserved);
         }
@@ -303,7 +308,7 @@ impl Document<'_> {
             new.push_str(newline);
         }
         new.push_str(&format!("{newline}### Q{number}: {topic}{newline}**Asked**: {asked}{newline}"));
-        if answer != Answer::Open {
+        if answer != InterviewAnswer::Open {
             new.push_str(&labelled(&answer, newline));
             new.push_str(newline);
         }
@@ -312,7 +317,7 @@ impl Document<'_> {
         self.splice(at..at, &new, said)
     }
 
-    fn reply(&self, pad: &Pad, entry: &Entry, answer: Answer) -> Result<String, EditError> {
+    fn reply(&self, pad: &Pad, entry: &PadEntry, answer: InterviewAnswer) -> Result<String, EditError> {
         let newline = self.newline();
         let mut new = String::new();
         if entry.place.is_empty() {
@@ -320,8 +325,10 @@ impl Document<'_> {
         }
         new.push_str(&labelled(&answer, newline));
         let mut said = entries_of(pad);
-        for one in said.iter_mut().filter(|one| one.0 == entry.number) {
-            one.3.clone_from(&answer);
+        for (number, _, _, there) in &mut said {
+            if *number == entry.number {
+                there.clone_from(&answer);
+            }
         }
         self.splice(entry.place.clone(), &new, said)
     }
@@ -333,42 +340,54 @@ impl Document<'_> {
         if made.len() > limits::INTERVIEW_BYTES {
             return Err(EditError::TooLarge { len: made.len() });
         }
-        let read = Document::among(self.known, &made);
-        let faults = |pads: &[Pad]| {
-            pads.iter().flat_map(|pad| pad.faults.iter().map(|fault| fault.message.clone())).collect::<Vec<_>>()
-        };
-        // Compare headings as they are written: a new link definition can change how they are parsed.
-        let headings = |document: &Document<'_>| {
-            let inside = |at: usize| document.pad().is_some_and(|pad| pad.range.contains(&at));
-            let outside = document.outline.headings.iter().filter(|heading| !inside(heading.range.start));
-            outside.map(|heading| document.text[heading.range.clone()].trim_end().to_owned()).collect::<Vec<_>>()
-        };
-        let is_sound = matches!(read.pads.as_slice(), [only] if self::entries_of(only) == said)
-            && faults(&read.pads) == faults(&self.pads)
-            && headings(&read) == headings(self);
+        let read = InterviewDocument::among(self.known, &made);
+        let is_sound = matches!(read.pads.as_slice(), [only] if entries_of(only) == said)
+            && read.fault_messages() == self.fault_messages()
+            && read.headings_outside() == self.headings_outside();
         if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
+    }
+
+    /// The problems in all pads, without their lines, which an edit above them moves.
+    fn fault_messages(&self) -> Vec<&str> {
+        self.pads.iter().flat_map(|pad| &pad.faults).map(|fault| fault.message.as_str()).collect()
+    }
+
+    /// The headings outside of the pad.
+    fn headings_outside(&self) -> Vec<&str> {
+        let pad = self.pad().map_or(0..0, |pad| pad.range.clone());
+        let mut headings = Vec::new();
+        for heading in &self.outline.headings {
+            if !pad.contains(&heading.range.start) {
+                // As they are written: a new link definition can change how they are parsed.
+                headings.push(self.text[heading.range.clone()].trim_end());
+            }
+        }
+        headings
     }
 }
 
 /// The answer in its normal form; an error if it is empty.
-fn said_something(answer: Answer) -> Result<Answer, EditError> {
+fn said_something(answer: InterviewAnswer) -> Result<InterviewAnswer, EditError> {
     match answer.normal() {
-        Answer::Open => Err(EditError::EmptyAnswer),
-        Answer::Given(text) if text.is_empty() => Err(EditError::EmptyAnswer),
+        InterviewAnswer::Open => Err(EditError::EmptyAnswer),
+        InterviewAnswer::Given(text) if text.is_empty() => Err(EditError::EmptyAnswer),
         answer => Ok(answer),
     }
 }
 
 fn entries_of(pad: &Pad) -> Entries {
-    let said = |entry: &Entry| (entry.number, entry.topic.clone(), entry.asked.clone(), entry.answer.clone());
-    pad.entries.iter().map(said).collect()
+    let mut entries = Vec::with_capacity(pad.entries.len() + 1);
+    for PadEntry { number, topic, asked, answer, .. } in &pad.entries {
+        entries.push((*number, topic.clone(), asked.clone(), answer.clone()));
+    }
+    entries
 }
 
-fn labelled(answer: &Answer, newline: &str) -> String {
+fn labelled(answer: &InterviewAnswer, newline: &str) -> String {
     match answer {
-        Answer::Given(text) => format!("**Answer**: {}", escape::write(text, newline)),
-        Answer::Skipped(why) => format!("**Skipped**: {}", escape::write(why, newline)).trim_end().to_owned(),
-        Answer::Open => String::new(),
+        InterviewAnswer::Given(text) => format!("**Answer**: {}", escape::write(text, newline)),
+        InterviewAnswer::Skipped(why) => format!("**Skipped**: {}", escape::write(why, newline)).trim_end().to_owned(),
+        InterviewAnswer::Open => String::new(),
     }
 }
 

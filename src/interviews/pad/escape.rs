@@ -20,7 +20,8 @@ pub(super) fn normal(text: &str) -> Cow<'_, str> {
     if !text.contains("\r\n") {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.split('\n').map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n"))
+    let lines: Vec<_> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    Cow::Owned(lines.join("\n"))
 }
 
 /// Escapes `text`, to be written after a label. Lines end in `newline`.
@@ -28,6 +29,7 @@ pub(super) fn write(text: &str, newline: &str) -> String {
     let text = normal(text);
     let mut written = String::with_capacity(text.len() + 16);
     for (nth, line) in text.split('\n').enumerate() {
+        // The first line follows a label, so nothing at its beginning has a meaning.
         if nth > 0 {
             written.push_str(newline);
             if let Some(at) = guarded(line) {
@@ -61,9 +63,9 @@ pub(super) fn read(written: &str) -> String {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if nth > 0 {
             text.push('\n');
-            if let Some(at) = guarded(line).filter(|at| line[*at..].starts_with('\\')) {
-                text.push_str(&line[..at]);
-                read_line(&line[at + 1..], &mut text);
+            if let Some((indent, rest)) = guarded_by_backslash(line) {
+                text.push_str(indent);
+                read_line(rest, &mut text);
                 continue;
             }
         }
@@ -95,26 +97,20 @@ fn read_line(line: &str, text: &mut String) {
 pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
     let mut lines: Vec<Cow<'_, str>> =
         written.split('\n').map(|line| Cow::Borrowed(line.trim_end_matches('\r'))).collect();
-    if let Some(at) = guarded(&lines[0]).filter(|_| is_behind_label) {
+    if is_behind_label && let Some(at) = guarded(&lines[0]) {
         lines[0] = format!("{}\\{}", &lines[0][..at], &lines[0][at..]).into();
     }
     let plain = lines.join("\n");
     let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        let opened = fence(line);
-        let closes = |line: &Cow<'_, str>| {
-            opened.zip(fence(line)).is_some_and(|(opened, (mark, long, rest))| {
-                mark == opened.0 && long >= opened.1 && rest.trim().is_empty()
-            })
-        };
-        let Some(last) = lines[at + 1..].iter().position(closes).map(|nth| at + 1 + nth) else {
+    while at < lines.len() {
+        let Some(length) = block_length(&lines[at..]) else {
             at += 1;
             continue;
         };
-        for line in &mut lines[at..=last] {
+        for line in &mut lines[at..at + length] {
             *line = code_line(line).into();
         }
-        at = last + 1;
+        at += length;
     }
     let with_code = lines.join("\n");
     // In a list or a quotation a fence can mean something else; then keep the backslashes.
@@ -122,31 +118,46 @@ pub(super) fn moved(written: &str, is_behind_label: bool) -> String {
     if headings.is_some() && headings == headings_before_another(&plain) { with_code } else { plain }
 }
 
+/// How many of these lines are a code block between a pair of escaped fences, if they begin with one.
+fn block_length(lines: &[Cow<'_, str>]) -> Option<usize> {
+    let (opening_mark, opening, _) = fence(&lines[0])?;
+    for (nth, line) in lines.iter().enumerate().skip(1) {
+        if let Some((mark, long, rest)) = fence(line)
+            && mark == opening_mark
+            && long >= opening
+            && rest.trim().is_empty()
+        {
+            return Some(nth + 1);
+        }
+    }
+    None
+}
+
 /// The number of headings in `text`; none if a heading after it would not be recognised.
 fn headings_before_another(text: &str) -> Option<usize> {
     let outline = Outline::read(&format!("{text}\n\n## Next\n"));
-    let last = outline.headings.last().filter(|last| last.range.start == text.len() + 2)?;
-    last.hashes.then_some(outline.headings.len())
+    let last = outline.headings.last()?;
+    // An open block at the end of the text would swallow it.
+    if last.hashes && last.range.start == text.len() + 2 { Some(outline.headings.len()) } else { None }
 }
 
 /// The character of an escaped fence, its length, and the text after it.
 fn fence(line: &str) -> Option<(char, usize, &str)> {
-    let words = line[guarded(line)?..].strip_prefix('\\')?;
-    let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let (_, words) = guarded_by_backslash(line)?;
+    let mark = words.chars().next()?;
     let rest = words.trim_start_matches(mark);
     let long = words.len() - rest.len();
-    (long >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, long, rest))
+    // Backticks after backticks make a code span, not a fence.
+    let is_fence = long >= 3 && (mark == '~' || (mark == '`' && !rest.contains('`')));
+    is_fence.then_some((mark, long, rest))
 }
 
 /// A line inside a code block, where backslashes and references are literal: reverses the escaping, except for control
 /// characters.
 fn code_line(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
-    let mut rest = line;
-    if let Some(at) = guarded(line).filter(|at| line[*at..].starts_with('\\')) {
-        text.push_str(&line[..at]);
-        rest = &line[at + 1..];
-    }
+    let (indent, rest) = guarded_by_backslash(line).unwrap_or(("", line));
+    text.push_str(indent);
     text.push_str(&rest.replace("&#38;", "&"));
     text
 }
@@ -177,11 +188,13 @@ fn guarded(line: &str) -> Option<usize> {
     (at <= 3 && means_more(mark)).then_some(at)
 }
 
+/// What is before and after the backslash at a guarded place.
+fn guarded_by_backslash(line: &str) -> Option<(&str, &str)> {
+    let (indent, rest) = line.split_at(guarded(line)?);
+    Some((indent, rest.strip_prefix('\\')?))
+}
+
 fn means_more(line: &str) -> bool {
-    let underline = || {
-        let line = line.trim_end_matches([' ', '\t']);
-        !line.is_empty() && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-'))
-    };
     line.starts_with('#')
         || line.starts_with('<')
         || line.starts_with("```")
@@ -189,17 +202,26 @@ fn means_more(line: &str) -> bool {
         // A link definition, which Markdown would not show.
         || (line.starts_with('[') && line.contains("]:"))
         || label(line).is_some()
-        || underline()
+        || is_underline(line.trim_end_matches([' ', '\t']))
+}
+
+/// Whether a line makes the one above it a heading.
+fn is_underline(line: &str) -> bool {
+    !line.is_empty() && (line.trim_matches('=').is_empty() || line.trim_matches('-').is_empty())
 }
 
 /// The label at the beginning of a line, and its length.
 pub(super) fn label(line: &str) -> Option<(&'static str, usize)> {
     let words = line.strip_prefix("**")?;
-    LABELS.into_iter().find_map(|label| {
-        let rest = words.strip_prefix(label)?;
-        let end = rest.starts_with("**:") || rest.starts_with(":**");
-        end.then_some((label, label.len() + 5))
-    })
+    for label in LABELS {
+        // People write the colon inside of the emphasis as well.
+        if let Some(rest) = words.strip_prefix(label)
+            && (rest.starts_with("**:") || rest.starts_with(":**"))
+        {
+            return Some((label, label.len() + 5));
+        }
+    }
+    None
 }
 
 /// Escapes `topic` for a heading: one line, without hashes at the end, which Markdown would drop.

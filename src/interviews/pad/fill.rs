@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::interviews::pad::document::Document;
+use crate::interviews::pad::document::InterviewDocument;
 use crate::interviews::pad::edit::EditError;
 use crate::interviews::pad::escape::{heading, moved};
-use crate::interviews::pad::gaps::{COMPLETE, Fill, SectionView, judge, without_blanks};
-use crate::interviews::pad::outline::Heading;
-use crate::interviews::pad::scratch::{Answer, Entry, Pad};
-use crate::interviews::pad::script::{Script, folded};
+use crate::interviews::pad::gaps::{COMPLETE, Fill, SectionView, fill_of, without_blanks};
+use crate::interviews::pad::question::folded;
+use crate::interviews::pad::scratch::Pad;
+use crate::interviews::pad::script::Script;
 
 /// How a section changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub struct SectionChange {
 }
 
 /// An answer, ready for its section.
-struct Given<'d> {
+struct SectionAnswer<'d> {
     number: u32,
     topic: &'d str,
     /// The id of its section; none if its topic is not about a section of the script.
@@ -75,10 +75,23 @@ impl Target {
     /// The complete future content. Lines of the new text end in `newline`.
     fn body(&self, newline: &str) -> String {
         let text = self.text.replace("\r\n", "\n").replace('\n', newline);
-        match self.kept.trim().is_empty() {
-            true => text,
-            false => format!("{}{newline}{newline}{text}", without_blank_lines(&self.kept)),
+        if self.kept.trim().is_empty() {
+            return text;
         }
+        format!("{}{newline}{newline}{text}", without_blank_lines(&self.kept))
+    }
+
+    /// Whether an agent's text with this key is for it.
+    fn is_called(&self, key: &str) -> bool {
+        match &self.id {
+            Some(id) => id == key,
+            None => folded(&self.heading) == folded(key),
+        }
+    }
+
+    /// Whether its text is new.
+    fn is_written(&self) -> bool {
+        self.how != Filled::Kept
     }
 }
 
@@ -90,7 +103,7 @@ fn without_blank_lines(text: &str) -> &str {
     &text[..words + rest]
 }
 
-impl Document<'_> {
+impl InterviewDocument<'_> {
     /// The finished document: the answers are in their sections, and the pad is gone. An answer that is not about a
     /// section of the script gets a section of its own, with its topic as the heading. A text in `content`, by section
     /// id or by such a topic, replaces the answers.
@@ -107,24 +120,26 @@ impl Document<'_> {
             return Err(EditError::Faults { faults: pad.faults.clone() });
         }
         let given = self.given(script, pad);
+        // The places of the sections are those in the text without the pad.
         let bare = self.without_pad()?;
-        let bare = Document::among(self.known, &bare);
+        let bare = InterviewDocument::among(self.known, &bare);
         let sections = bare.sections(script);
         let mut targets = covered(&sections, &given);
         targets.extend(uncovered(&given));
         if let Some(content) = content {
             write_content(&mut targets, &sections, content, bare.newline())?;
         }
-        // A section with a short answer is marked as complete, so that it is not asked about again.
-        for target in targets.iter_mut().filter(|target| target.id.is_some() && target.how != Filled::Kept) {
-            if judge(&target.body(bare.newline()), script) == Fill::Short {
+        for target in &mut targets {
+            // A section with a short answer is marked as complete, so that it is not asked about again.
+            let is_section = target.id.is_some() && target.is_written();
+            if is_section && fill_of(&target.body(bare.newline()), script) == Fill::Short {
                 target.text.push_str(&format!("\n\n<!-- {COMPLETE} -->"));
             }
         }
         // Do not report sections that neither exist nor are created.
-        targets.retain(|target| target.range.is_some() || target.how != Filled::Kept);
+        targets.retain(|target| target.range.is_some() || target.is_written());
         let made = bare.filled(script, &sections, &targets)?;
-        let changes = targets.into_iter().map(|target| SectionChange { heading: target.heading, how: target.how });
+        let changes = targets.into_iter().map(|Target { heading, how, .. }| SectionChange { heading, how });
         Ok((made, changes.collect()))
     }
 
@@ -132,45 +147,49 @@ impl Document<'_> {
     #[must_use]
     pub fn content(&self, script: &Script) -> Map<String, Value> {
         let (Some(pad), Ok(bare)) = (self.pad(), self.without_pad()) else { return Map::new() };
-        let sections = Document::read(&bare).sections(script);
-        let targets = covered(&sections, &self.given(script, pad)).into_iter();
-        let content = |target: Target| {
+        let sections = InterviewDocument::read(&bare).sections(script);
+        let mut content = Map::new();
+        for target in covered(&sections, &self.given(script, pad)) {
+            if !target.is_written() {
+                continue;
+            }
             let text = without_blanks(&target.body(self.newline())).to_owned();
-            Some((target.id?, text.into()))
-        };
-        targets.filter(|target| target.how != Filled::Kept).filter_map(content).collect()
+            if let Some(id) = target.id {
+                content.insert(id, text.into());
+            }
+        }
+        content
     }
 
     /// All answers, ready for their sections.
-    fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<Given<'d>> {
-        let given = |(entry, section): (&'d Entry, Option<&'d str>)| {
-            let Answer::Given(_) = entry.answer else { return None };
+    fn given<'d>(&'d self, script: &'d Script, pad: &'d Pad) -> Vec<SectionAnswer<'d>> {
+        let mut answers = Vec::new();
+        for (entry, section) in pad.entries.iter().zip(script.subjects(pad)) {
+            if entry.answer.given().is_none() {
+                continue;
+            }
+            // As it is written in the pad: Markdown that a person put there stays Markdown.
             let written = &self.text[entry.words.clone()];
             let is_behind_label = !self.text[entry.place.start..entry.words.start].contains(['\n', '\r']);
-            Some(Given { number: entry.number, topic: &entry.topic, section, text: moved(written, is_behind_label) })
-        };
-        pad.entries.iter().zip(script.subjects(pad)).filter_map(given).collect()
+            let text = moved(written, is_behind_label);
+            answers.push(SectionAnswer { number: entry.number, topic: &entry.topic, section, text });
+        }
+        answers
     }
 
     /// This document, whose pad was removed, with the texts of `targets`. New sections are added at the end.
     fn filled(&self, script: &Script, sections: &[SectionView], targets: &[Target]) -> Result<String, EditError> {
         let newline = self.newline();
-        // A byte order mark does not count as a line.
-        let has_lines = |made: &str| !made.trim_start_matches('\u{feff}').is_empty();
-        let end_line = |made: &mut String| {
-            if has_lines(made) && !made.ends_with('\n') {
-                made.push_str(newline);
-            }
-        };
         let mut made = String::new();
         let mut at = 0;
-        let written = targets.iter().filter(|target| target.how != Filled::Kept);
+        let written = targets.iter().filter(|target| target.is_written());
         let (mut there, missing): (Vec<_>, Vec<_>) = written.partition(|target| target.range.is_some());
+        // In the order of the document, which need not be the script's.
         there.sort_by_key(|target| target.range.as_ref().map(|range| range.start));
         for target in there {
             let Some(range) = &target.range else { continue };
             made.push_str(&self.text[at..range.start]);
-            end_line(&mut made);
+            end_line(&mut made, newline);
             if target.kept.trim().is_empty() {
                 made.push_str(newline);
             }
@@ -185,7 +204,7 @@ impl Document<'_> {
         let level = sections.iter().filter_map(|section| section.level).min().unwrap_or(2);
         let mut added = Vec::new();
         for target in missing {
-            end_line(&mut made);
+            end_line(&mut made, newline);
             if has_lines(&made) {
                 made.push_str(newline);
             }
@@ -196,6 +215,7 @@ impl Document<'_> {
         self.prove(&made, script, sections, targets, &added)?;
         Ok(made)
     }
+
     /// Parses the finished text and checks it: each section in `targets` has exactly its new text, all others have
     /// their old text, and each section in `added` begins and ends where it should.
     fn prove(
@@ -206,38 +226,52 @@ impl Document<'_> {
         targets: &[Target],
         added: &[(usize, &Target)],
     ) -> Result<(), EditError> {
-        let read = Document::among(self.known, made);
+        let read = InterviewDocument::among(self.known, made);
+        // A text or a heading could look like the beginning of a pad.
         if let Some(line) = read.pad().map(|pad| pad.line).or(read.lost()) {
             let why = "it would be a scratch pad again".to_owned();
             return Err(EditError::Unsound { line, why });
         }
         for (was, is) in before.iter().zip(read.sections(script)) {
-            let target =
-                targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.how != Filled::Kept);
-            let body = target.map(|target| target.body(self.newline()));
-            if is.text != body.as_deref().map_or(was.text.as_str(), without_blanks) {
+            let target = targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.is_written());
+            let is_right = match target {
+                Some(target) => is.text == without_blanks(&target.body(self.newline())),
+                None => is.text == was.text,
+            };
+            if !is_right {
                 return Err(unfit(target, &was.heading));
             }
         }
         for (nth, (at, target)) in added.iter().enumerate() {
             let mut from = read.outline.headings.iter().skip_while(|heading| heading.range.start < *at);
-            let Some(own) = from.next().filter(|own| own.range.start == *at) else {
-                return Err(unfit(None, &target.heading));
+            let own = match from.next() {
+                Some(own) if own.range.start == *at => own,
+                _ => return Err(unfit(None, &target.heading)),
             };
-            let ends = |other: &&Heading| other.level <= own.level || script.has_section(&other.title);
-            let end = from.find(ends).map_or(made.len(), |other| other.range.start);
+            let next = from.find(|other| other.level <= own.level || script.has_section(&other.title));
+            let end = next.map_or(made.len(), |next| next.range.start);
             if end != added.get(nth + 1).map_or(made.len(), |(next, _)| *next) {
                 return Err(unfit(Some(target), &target.heading));
             }
         }
+        let is_unclosed = read.outline.unclosed.is_some() && self.outline.unclosed.is_none();
+        let is_conflict = read.outline.conflict.is_some() && self.outline.conflict.is_none();
         // An unclosed block can only come from the text that was written last.
-        let is_worse = |is: Option<usize>, was: Option<usize>| is.is_some() && was.is_none();
-        let (is, was) = (&read.outline, &self.outline);
-        let written = || targets.iter().rfind(|target| target.how != Filled::Kept);
-        match (is_worse(is.unclosed, was.unclosed) || is_worse(is.conflict, was.conflict)).then(written).flatten() {
-            Some(target) => Err(unfit(Some(target), &target.heading)),
-            None => Ok(()),
+        match targets.iter().rfind(|target| target.is_written()) {
+            Some(target) if is_unclosed || is_conflict => Err(unfit(Some(target), &target.heading)),
+            _ => Ok(()),
         }
+    }
+}
+
+/// Whether a text has lines that something new has to be separated from. A byte order mark does not count as a line.
+fn has_lines(made: &str) -> bool {
+    !made.trim_start_matches('\u{feff}').is_empty()
+}
+
+fn end_line(made: &mut String, newline: &str) {
+    if has_lines(made) && !made.ends_with('\n') {
+        made.push_str(newline);
     }
 }
 
@@ -257,29 +291,36 @@ fn unfit(target: Option<&Target>, heading: &str) -> EditError {
 }
 
 /// The future text of the script's sections, from the answers.
-fn covered(sections: &[SectionView], given: &[Given<'_>]) -> Vec<Target> {
-    let target = |section: &SectionView| {
-        let about = || given.iter().filter(|given| given.section == Some(section.id.as_str()));
-        let how = match (about().next(), section.kept.trim()) {
-            (None, _) => Filled::Kept,
-            (Some(_), "") => Filled::Written,
-            (Some(_), _) => Filled::Extended,
+fn covered(sections: &[SectionView], given: &[SectionAnswer<'_>]) -> Vec<Target> {
+    let mut targets = Vec::with_capacity(sections.len());
+    for section in sections {
+        let (mut texts, mut questions) = (Vec::new(), Vec::new());
+        for answer in given {
+            if answer.section == Some(section.id.as_str()) {
+                texts.push(answer.text.as_str());
+                questions.push(answer.number);
+            }
+        }
+        let how = match section.kept.trim() {
+            _ if texts.is_empty() => Filled::Kept,
+            "" => Filled::Written,
+            _ => Filled::Extended,
         };
-        Target {
+        targets.push(Target {
             id: Some(section.id.clone()),
             heading: section.heading.clone(),
             range: section.range.clone(),
             kept: section.kept.clone(),
-            text: about().map(|given| given.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+            text: texts.join("\n\n"),
             how,
-            questions: about().map(|given| given.number).collect(),
-        }
-    };
-    sections.iter().map(target).collect()
+            questions,
+        });
+    }
+    targets
 }
 
 /// Sections for answers that are not about a section of the script.
-fn uncovered(given: &[Given<'_>]) -> Vec<Target> {
+fn uncovered(given: &[SectionAnswer<'_>]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     for given in given.iter().filter(|given| given.section.is_none()) {
         match targets.iter_mut().find(|target| folded(&target.heading) == folded(given.topic)) {
@@ -308,27 +349,26 @@ fn write_content(
     content: &Map<String, Value>,
     newline: &str,
 ) -> Result<(), EditError> {
-    let same = |one: &str, other: &str| one.lines().eq(other.lines());
     for (key, text) in content {
-        let Some(text) = text.as_str().map(str::trim).filter(|text| !text.is_empty()) else { continue };
-        let is_meant = |target: &Target| match &target.id {
-            Some(id) => id == key,
-            None => folded(&target.heading) == folded(key),
-        };
-        let known = || targets.iter().map(|target| target.id.clone().unwrap_or(target.heading.clone())).collect();
-        let Some(nth) = targets.iter().position(is_meant) else {
-            return Err(EditError::UnknownSection { id: key.clone(), known: known() });
+        let text = text.as_str().unwrap_or_default().trim();
+        // An empty text is no text: the answers are used.
+        if text.is_empty() {
+            continue;
+        }
+        let Some(nth) = targets.iter().position(|target| target.is_called(key)) else {
+            let known = targets.iter().map(|target| target.id.as_ref().unwrap_or(&target.heading).clone()).collect();
+            return Err(EditError::UnknownSection { id: key.clone(), known });
         };
         let target = &mut targets[nth];
         if let Some(section) = sections.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
             // Keep a text that a person wrote and about which nothing was asked.
-            let is_own = !section.fill.is_gap() && target.how == Filled::Kept;
-            if is_own || same(text, section.text.trim()) {
+            let is_own = !section.fill.is_gap() && !target.is_written();
+            if is_own || same_lines(text, section.text.trim()) {
                 continue;
             }
         }
         // If the answers give the same text anyway, keep the old part byte for byte.
-        if same(text, target.body(newline).trim()) {
+        if same_lines(text, target.body(newline).trim()) {
             continue;
         }
         (target.text, target.how) = (text.to_owned(), Filled::Written);
@@ -336,4 +376,9 @@ fn write_content(
         target.questions.clear();
     }
     Ok(())
+}
+
+/// Whether two texts are the same apart from their line breaks.
+fn same_lines(one: &str, other: &str) -> bool {
+    one.lines().eq(other.lines())
 }

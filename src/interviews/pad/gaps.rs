@@ -6,9 +6,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interviews::pad::document::Document;
-use crate::interviews::pad::outline::{Heading, Outline, lines};
-use crate::interviews::pad::script::{Script, folded};
+use crate::interviews::pad::document::InterviewDocument;
+use crate::interviews::pad::outline::{Outline, lines};
+use crate::interviews::pad::question::folded;
+use crate::interviews::pad::script::{Script, SectionEntry};
 
 /// How complete a section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,78 +65,81 @@ pub struct SectionView {
     pub(super) level: Option<u8>,
 }
 
-impl Document<'_> {
+impl InterviewDocument<'_> {
     /// The sections of `script` in this document, outside of its scratch pad.
     #[must_use]
     pub fn sections(&self, script: &Script) -> Vec<SectionView> {
-        script
-            .sections()
-            .iter()
-            .map(|section| {
-                let body = self
-                    .outline
-                    .headings
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, heading)| !self.is_in_pad(heading.range.start));
-                let found = body.into_iter().find(|(_, heading)| section.is_headed(&folded(&heading.title)));
-                let Some((nth, heading)) = found else {
-                    return SectionView {
-                        id: section.id.clone(),
-                        heading: section.heading.clone(),
-                        fill: Fill::Empty,
-                        line: None,
-                        text: String::new(),
-                        kept: String::new(),
-                        range: None,
-                        level: None,
-                    };
-                };
-                // A heading of another section of the script also ends it, whatever its level.
-                let ends = |next: &&Heading| next.level <= heading.level || script.has_section(&next.title);
-                let next = self.outline.headings[nth + 1..].iter().find(ends);
-                let pad = self.pads.iter().map(|pad| pad.range.start).find(|at| *at >= heading.range.end);
-                let end = next.map_or(self.text.len(), |next| next.range.start).min(pad.unwrap_or(usize::MAX));
-                let range = heading.range.end..end;
-                let text = without_blanks(&self.text[range.clone()]).to_owned();
-                SectionView {
-                    id: section.id.clone(),
-                    heading: heading.title.clone(),
-                    fill: judge(&text, script),
-                    line: Some(self.outline.line_of(heading.range.start)),
-                    text,
-                    kept: self.kept(&range, script.placeholder()),
-                    range: Some(range),
-                    level: Some(heading.level),
-                }
-            })
-            .collect()
+        script.sections().iter().map(|section| self.section(section, script)).collect()
+    }
+
+    fn section(&self, section: &SectionEntry, script: &Script) -> SectionView {
+        let mut headings = self.outline.headings.iter();
+        let own =
+            headings.find(|heading| !self.is_in_pad(heading.range.start) && section.is_headed(&folded(&heading.title)));
+        let Some(heading) = own else {
+            return SectionView {
+                id: section.id.clone(),
+                heading: section.heading.clone(),
+                fill: Fill::Empty,
+                line: None,
+                text: String::new(),
+                kept: String::new(),
+                range: None,
+                level: None,
+            };
+        };
+        // A heading of another section of the script also ends it, whatever its level.
+        let next = headings.find(|next| next.level <= heading.level || script.has_section(&next.title));
+        let mut end = next.map_or(self.text.len(), |next| next.range.start);
+        // So does the pad, whose heading can be deeper than the section's.
+        for pad in &self.pads {
+            if pad.range.start >= heading.range.end {
+                end = end.min(pad.range.start);
+            }
+        }
+        let range = heading.range.end..end;
+        let text = without_blanks(&self.text[range.clone()]).to_owned();
+        SectionView {
+            id: section.id.clone(),
+            heading: heading.title.clone(),
+            fill: fill_of(&text, script),
+            line: Some(self.outline.line_of(heading.range.start)),
+            text,
+            kept: self.kept(&range, script.placeholder()),
+            range: Some(range),
+            level: Some(heading.level),
+        }
     }
 
     /// The text of `range`, which consists of whole lines, without lines that are only the placeholder.
     fn kept(&self, range: &Range<usize>, placeholder: &str) -> String {
-        let wanted = words(placeholder);
-        let is_placeholder = |line: &Range<usize>| {
-            let text = &self.text[line.clone()];
-            // The line may have other emphasis than the placeholder, but no other marks: an item of a list is not a
-            // placeholder.
-            let is_mark =
-                |c: char| c.is_alphanumeric() || c.is_whitespace() || "*_".contains(c) || placeholder.contains(c);
-            let is_text = !self.outline.is_code(line.start) && !self.outline.is_html(line.start);
-            is_text && !wanted.is_empty() && words(text) == wanted && text.chars().all(is_mark)
-        };
         let mut kept = String::new();
         let mut was_dropped = false;
         for line in lines(self.text, range) {
             let text = &self.text[line.clone()];
             // A blank line after a placeholder is dropped too.
-            let is_dropped = is_placeholder(&line) || (was_dropped && text.trim().is_empty());
+            let is_dropped = self.is_placeholder(&line, placeholder) || (was_dropped && text.trim().is_empty());
             if !is_dropped {
                 kept.push_str(text);
             }
             was_dropped = is_dropped && !text.trim().is_empty();
         }
         kept
+    }
+
+    fn is_placeholder(&self, line: &Range<usize>, placeholder: &str) -> bool {
+        let text = &self.text[line.clone()];
+        let wanted = words(placeholder);
+        if wanted.is_empty() || words(text) != wanted {
+            return false;
+        }
+        // The line may have other emphasis than the placeholder, but no other marks: an item of a list is not a
+        // placeholder.
+        !self.outline.is_code(line.start)
+            && !self.outline.is_html(line.start)
+            && text
+                .chars()
+                .all(|c| c.is_alphanumeric() || c.is_whitespace() || "*_".contains(c) || placeholder.contains(c))
     }
 
     fn is_in_pad(&self, at: usize) -> bool {
@@ -160,19 +164,22 @@ fn is_complete(text: &str) -> bool {
 }
 
 /// How complete the text of a section is.
-pub(super) fn judge(text: &str, script: &Script) -> Fill {
-    let blocks = blocks(text);
+pub(super) fn fill_of(text: &str, script: &Script) -> Fill {
     let placeholder = words(script.placeholder());
-    let is_placeholder = |block: &String| {
-        !placeholder.is_empty() && words(block).windows(placeholder.len()).any(|some| some == placeholder)
-    };
-    match blocks.as_slice() {
-        [] => Fill::Empty,
-        blocks if blocks.iter().any(is_placeholder) => Fill::Placeholder,
-        blocks if blocks.iter().map(|block| sentences(block)).sum::<usize>() >= script.min_sentences() => Fill::Filled,
-        _ if is_complete(text) => Fill::Filled,
-        _ => Fill::Short,
+    let blocks = blocks(text);
+    if blocks.is_empty() {
+        return Fill::Empty;
     }
+    let mut count = 0;
+    for block in &blocks {
+        // `windows` panics without any words.
+        if !placeholder.is_empty() && words(block).windows(placeholder.len()).any(|some| some == placeholder) {
+            return Fill::Placeholder;
+        }
+        count += sentences(block);
+    }
+    // A person who was asked for more and answered briefly is not asked again.
+    if count >= script.min_sentences() || is_complete(text) { Fill::Filled } else { Fill::Short }
 }
 
 /// The texts of paragraphs, items, cells and code blocks, without headings and comments.
@@ -210,11 +217,15 @@ fn sentences(block: &str) -> usize {
     let mut chars = block.chars().peekable();
     while let Some(c) = chars.next() {
         let is_wide = matches!(c, '。' | '！' | '？');
-        let ends = is_wide || matches!(c, '.' | '!' | '?' | '…');
-        if ends
-            && open
-            && (is_wide || chars.peek().is_none_or(|next| next.is_whitespace() || "\"'”’»)".contains(*next)))
-        {
+        // A full stop inside of `1.5` ends nothing; Japanese and Chinese have no blank after one.
+        let ends = match c {
+            _ if is_wide => true,
+            '.' | '!' | '?' | '…' => {
+                chars.peek().is_none_or(|next| next.is_whitespace() || "\"'”’»)".contains(*next))
+            }
+            _ => false,
+        };
+        if ends && open {
             count += 1;
             open = false;
         } else if c.is_alphanumeric() {

@@ -51,7 +51,7 @@ const HTML: [(&str, &str); 8] = [
 
 impl Outline {
     pub(super) fn read(text: &str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        let breaks = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut outline = Self { breaks, ..Self::default() };
         let mut nested = 0_usize;
         let from = behind_front_matter(text);
@@ -71,6 +71,7 @@ impl Outline {
                     }
                 }
                 Event::Start(Tag::CodeBlock(kind)) => {
+                    // The range of a block begins behind its indentation.
                     let range = whole_lines(text, &range);
                     let may_be_open = nested == 0 && kind.is_fenced() && range.end >= text.trim_end().len();
                     if may_be_open && !is_closed(&text[range.clone()]) {
@@ -79,10 +80,9 @@ impl Outline {
                     outline.code.push(range);
                 }
                 Event::Start(Tag::HtmlBlock) if nested == 0 => {
-                    let html = text[range.clone()].trim_start().to_ascii_lowercase();
-                    let kind = HTML.iter().find(|(begin, _)| html.starts_with(begin));
+                    // An unclosed block extends to the end of the text.
                     let may_be_open = range.end >= text.trim_end().len();
-                    if may_be_open && kind.is_some_and(|(begin, end)| !html[begin.len()..].contains(end)) {
+                    if may_be_open && is_open_html(&text[range.clone()]) {
                         outline.unclosed = Some(range.start);
                     }
                     outline.take_comments(text, &range);
@@ -91,8 +91,12 @@ impl Outline {
                 _ => {}
             }
         }
-        let is_mark = |line: &Range<usize>| text[line.clone()].starts_with("<<<<<<< ") && !outline.is_code(line.start);
-        outline.conflict = lines(text, &(0..text.len())).find(is_mark).map(|line| line.start);
+        for line in lines(text, &(0..text.len())) {
+            if text[line.clone()].starts_with("<<<<<<< ") && !outline.is_code(line.start) {
+                outline.conflict = Some(line.start);
+                break;
+            }
+        }
         outline
     }
 
@@ -101,14 +105,15 @@ impl Outline {
         let mut open = false;
         for line in lines(text, &block) {
             let words = text[line.clone()].trim();
-            match (open, words.strip_prefix("<!--")) {
-                (false, Some(rest)) => match rest.find("-->") {
+            if open {
+                open = !words.contains("-->");
+            } else if let Some(rest) = words.strip_prefix("<!--") {
+                match rest.find("-->") {
                     Some(end) if end + 3 == rest.len() => self.comments.push(line),
+                    // Words after a comment make the line a part of the text.
                     Some(_) => {}
                     None => open = true,
-                },
-                (true, _) => open = !words.contains("-->"),
-                (false, None) => {}
+                }
             }
         }
     }
@@ -137,21 +142,35 @@ impl Outline {
 
 fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
     let after = ranges.partition_point(|range| range.start <= at);
-    ranges[..after].last().is_some_and(|range| at < range.end)
+    after > 0 && at < ranges[after - 1].end
+}
+
+/// Whether a block of HTML lacks the end that its beginning needs.
+fn is_open_html(block: &str) -> bool {
+    let html = block.trim_start().to_ascii_lowercase();
+    for (begin, end) in HTML {
+        if let Some(rest) = html.strip_prefix(begin) {
+            return !rest.contains(end);
+        }
+    }
+    false
 }
 
 /// Whether a fenced code block has its closing fence. `block` consists of whole lines.
 fn is_closed(block: &str) -> bool {
     let mut lines = block.trim_end().lines();
-    let run = |line: &str| {
-        let fence = line.trim_start();
-        let mark = fence.chars().next().unwrap_or_default();
-        (mark, fence.len() - fence.trim_start_matches(mark).len())
-    };
-    let opened = lines.next().map(run).unwrap_or_default();
+    let opened = fence(lines.next().unwrap_or_default());
     let last = lines.next_back().unwrap_or_default();
-    let (mark, long) = run(last);
+    let (mark, long) = fence(last);
+    // A closing fence may be longer than the opening one, but has nothing after it.
     mark == opened.0 && long >= opened.1 && last.trim().len() == long
+}
+
+/// The character of a fence, and how often it stands at the beginning of the line.
+fn fence(line: &str) -> (char, usize) {
+    let fence = line.trim_start();
+    let mark = fence.chars().next().unwrap_or_default();
+    (mark, fence.len() - fence.trim_start_matches(mark).len())
 }
 
 /// The text of a heading whose start event was just read.

@@ -6,12 +6,11 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::interviews::pad::edit::Question;
+use crate::interviews::pad::entry::{InterviewAnswer, PadEntry, number_in};
 use crate::interviews::pad::outline::{Heading, Outline, lines};
-use crate::interviews::pad::script::{Script, folded};
-use crate::interviews::pad::{escape, stray};
+use crate::interviews::pad::question::folded;
 
 /// The text of the pad's heading.
 pub(super) const HEADING: &str = "Scratch Pad";
@@ -19,8 +18,6 @@ pub(super) const HEADING: &str = "Scratch Pad";
 pub(super) const NOTICE: &str = "Interview state - will be removed upon completion";
 /// The text of the comment that ends a pad before the end of the document.
 const END: &str = "End scratch pad";
-/// The highest question number that is accepted.
-pub(super) const MOST: u32 = 9_999;
 
 /// How an interview began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -61,7 +58,7 @@ impl FromStr for Mode {
 
 /// The comments at the beginning of a pad.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct PadHead {
     /// How the interview began.
     pub mode: Option<Mode>,
     /// When it began, as it is written there.
@@ -70,52 +67,6 @@ pub struct Head {
     pub script: Option<String>,
     /// The run that it belongs to.
     pub run: Option<String>,
-}
-
-/// The answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Not answered yet.
-    Open,
-    /// It was answered.
-    #[serde(rename = "answered")]
-    Given(String),
-    /// Skipped, for this reason.
-    Skipped(String),
-}
-
-impl Answer {
-    /// The normal form: without blanks around the text, and with `\n` between its lines.
-    #[must_use]
-    pub fn normal(self) -> Self {
-        match self {
-            Self::Given(text) => Self::Given(escape::normal(&text).into_owned()),
-            Self::Skipped(text) => Self::Skipped(escape::normal(&text).into_owned()),
-            Self::Open => Self::Open,
-        }
-    }
-}
-
-/// A question in a pad, with its answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its number.
-    pub number: u32,
-    /// Its topic.
-    pub topic: String,
-    /// The text of the question.
-    pub asked: String,
-    /// The answer.
-    pub answer: Answer,
-    /// The line of its heading, from 1.
-    pub line: usize,
-    /// The whole entry, with its heading.
-    pub(super) range: Range<usize>,
-    /// The range of the answer's text, without blanks around it.
-    pub(super) words: Range<usize>,
-    /// The range that a new answer with its label replaces.
-    pub(super) place: Range<usize>,
 }
 
 /// Something in a pad that cannot be read. Edits keep it.
@@ -131,9 +82,9 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pad {
     /// The comments at its beginning.
-    pub head: Head,
+    pub head: PadHead,
     /// Its entries, in the order of the text.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PadEntry>,
     /// Problems in it.
     pub faults: Vec<Fault>,
     /// The line of its heading, from 1.
@@ -167,44 +118,61 @@ impl Pad {
 
     /// The first question without an answer.
     #[must_use]
-    pub fn open(&self) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.answer == Answer::Open)
+    pub fn open(&self) -> Option<&PadEntry> {
+        self.entries.iter().find(|entry| entry.answer == InterviewAnswer::Open)
     }
 
     /// The question with this number.
     #[must_use]
-    pub fn entry(&self, number: u32) -> Option<&Entry> {
+    pub fn entry(&self, number: u32) -> Option<&PadEntry> {
         self.entries.iter().find(|entry| entry.number == number)
     }
 
-    /// All pads in a text.
-    pub(super) fn all(text: &str, outline: &Outline, known: &[Script]) -> Vec<Self> {
-        let is_pad =
-            |heading: &&Heading| heading.hashes && heading.level == 2 && folded(&heading.title) == folded(HEADING);
-        let mut pads: Vec<Self> =
-            outline.headings.iter().filter(is_pad).map(|heading| Self::read(text, outline, heading)).collect();
-        let outside = stray::questions(text, outline, &pads, known);
-        if let Some(pad) = pads.first_mut() {
-            for at in outside {
-                let number = title(text[at..].lines().next().unwrap_or_default()).map_or(0, |(number, _)| number);
-                pad.highest = pad.highest.max(number);
-                pad.fault(outline, at, format!("question {number} stands outside of it; put it below its heading"));
+    /// All pads in a text. Questions outside of them are not in them yet.
+    pub(super) fn all(text: &str, outline: &Outline) -> Vec<Self> {
+        let mut pads = Vec::new();
+        for heading in &outline.headings {
+            if heading.hashes && heading.level == 2 && folded(&heading.title) == folded(HEADING) {
+                pads.push(Self::read(text, outline, heading));
             }
         }
         pads
     }
 
+    /// Takes the questions at these places, which are in no pad, for problems of this one.
+    pub(super) fn take_strays(&mut self, text: &str, outline: &Outline, strays: &[usize]) {
+        for at in strays.iter().copied() {
+            let number = number_in(text[at..].lines().next().unwrap_or_default());
+            self.highest = self.highest.max(number);
+            self.fault(outline, at, format!("question {number} stands outside of it; put it below its heading"));
+        }
+    }
+
     fn read(text: &str, outline: &Outline, heading: &Heading) -> Self {
         let body = heading.range.end;
-        let ends = |other: &&Heading| other.range.start >= body && other.hashes && other.level <= 2;
-        let section = outline.headings.iter().find(ends).map_or(text.len(), |next| next.range.start);
-        let is_end = |comment: &&Range<usize>| {
+        let mut section = text.len();
+        let mut headings = Vec::new();
+        for other in &outline.headings {
+            // An underlined line in an answer is a heading as well, but must not cut off the entries below it.
+            if !other.hashes || other.range.start < body {
+                continue;
+            }
+            if other.level <= 2 {
+                section = other.range.start;
+                break;
+            }
+            if other.level == 3 {
+                headings.push(other);
+            }
+        }
+        // flow writes no end marker, but respects one that is there.
+        let marker = outline.comments.iter().find(|comment| {
             (body..section).contains(&comment.start) && Outline::comment(text, comment).eq_ignore_ascii_case(END)
-        };
-        let marker = outline.comments.iter().find(is_end);
+        });
         let end = marker.map_or(section, |marker| marker.start);
+        headings.retain(|inside| inside.range.start < end);
         let mut pad = Self {
-            head: Head::default(),
+            head: PadHead::default(),
             entries: Vec::new(),
             faults: Vec::new(),
             line: outline.line_of(heading.range.start),
@@ -212,15 +180,15 @@ impl Pad {
             end,
             highest: 0,
         };
-        let inside = |other: &&Heading| (body..end).contains(&other.range.start) && other.hashes && other.level == 3;
-        let headings: Vec<&Heading> = outline.headings.iter().filter(inside).collect();
         pad.read_head(text, outline, body..headings.first().map_or(end, |first| first.range.start));
+        // An answer names its question by number, so the first of two keeps it.
         let mut numbers = HashSet::new();
         for (nth, heading) in headings.iter().enumerate() {
             let until = headings.get(nth + 1).map_or(end, |next| next.range.start);
-            let number = title(&text[heading.range.clone()]).map_or(0, |(number, _)| number);
+            let number = number_in(&text[heading.range.clone()]);
+            // Counted even if the entry cannot be read, so that repairing it does not make a duplicate.
             pad.highest = pad.highest.max(number);
-            match Entry::read(text, outline, heading, until) {
+            match PadEntry::read(text, outline, heading, until) {
                 Ok(entry) if !numbers.insert(entry.number) => {
                     pad.fault(outline, heading.range.start, format!("there is a question {} already", entry.number));
                 }
@@ -241,7 +209,9 @@ impl Pad {
             if text[line.clone()].trim().is_empty() {
                 continue;
             }
+            // A person may have written between the comments; that is kept, and reported.
             if !outline.comments.contains(&line) {
+                // One problem for all lines of the text.
                 if !has_words {
                     self.fault(outline, line.start, "this text belongs to no question".to_owned());
                 }
@@ -264,112 +234,4 @@ impl Pad {
             }
         }
     }
-}
-
-/// A part of an entry: its label, its beginning, and the beginning of its text.
-struct Part {
-    label: &'static str,
-    start: usize,
-    words: usize,
-}
-
-impl Entry {
-    /// Whether it asks exactly this question.
-    #[must_use]
-    pub fn asks(&self, question: &Question) -> bool {
-        escape::normal(&question.asked) == self.asked
-    }
-
-    /// Whether it asks this question, or has the same topic.
-    #[must_use]
-    pub fn is_like(&self, question: &Question) -> bool {
-        self.asks(question) || folded(&self.topic) == folded(&question.topic)
-    }
-
-    fn read(text: &str, outline: &Outline, heading: &Heading, until: usize) -> Result<Self, (usize, String)> {
-        let start = heading.range.start;
-        let (number, topic) = title(&text[heading.range.clone()]).map_err(|why| (start, why))?;
-        if let Some(at) = outline.unclosed.filter(|at| (heading.range.end..until).contains(at)) {
-            let why = "what begins in this line is never closed, so no question below it can be read";
-            return Err((at, why.to_owned()));
-        }
-        let mut parts: Vec<Part> = Vec::new();
-        for line in lines(text, &(heading.range.end..until)) {
-            let words = text[line.clone()].trim_start_matches(' ');
-            let indent = line.len() - words.len();
-            match escape::label(words).filter(|_| indent <= 3 && !outline.is_code(line.start)) {
-                Some((label, len)) => parts.push(Part { label, start: line.start, words: line.start + indent + len }),
-                None if parts.is_empty() && !words.trim().is_empty() => {
-                    return Err((line.start, format!("question {number} does not begin with **Asked**:")));
-                }
-                None => {}
-            }
-        }
-        let (asked, answer) = match parts.as_slice() {
-            [asked] if asked.label == "Asked" => (asked, None),
-            [asked, answer] if asked.label == "Asked" && answer.label != "Asked" => (asked, Some(answer)),
-            [] => return Err((start, format!("question {number} does not say what was asked"))),
-            [first, ..] if first.label != "Asked" => {
-                return Err((first.start, format!("question {number} does not say what was asked")));
-            }
-            [_, .., last] => return Err((last.start, format!("question {number} has two parts where one belongs"))),
-            [_] => unreachable!("BUG: one part that is and is not the question"),
-        };
-        let said_in = |from: usize, to: usize| escape::read(&text[from..to]);
-        let question = said_in(asked.words, answer.map_or(until, |answer| answer.start));
-        if question.is_empty() {
-            return Err((asked.start, format!("question {number} does not say what was asked")));
-        }
-        let said = answer.map(|answer| said_in(answer.words, until));
-        let trimmed = |from: usize| {
-            let words = &text[from..until];
-            let end = from + words.trim_end().len();
-            let start = from + (words.len() - words.trim_start().len());
-            // Blanks before the first word of a line can have a meaning in Markdown, so keep them.
-            let line = text[from..start].rfind(['\n', '\r']).map(|at| from + at + 1);
-            line.unwrap_or(start)..end
-        };
-        let (words, place) = match answer {
-            Some(part) if said.as_deref() == Some("") => (part.words..part.words, part.start..part.words),
-            Some(part) => (trimmed(part.words), part.start..trimmed(part.words).end),
-            None => {
-                let end = trimmed(asked.words).end;
-                (end..end, end..end)
-            }
-        };
-        let answer = match (answer.map(|answer| answer.label), said) {
-            (Some("Skipped"), Some(why)) => Answer::Skipped(why),
-            (Some(_), Some(said)) if !said.is_empty() => Answer::Given(said),
-            _ => Answer::Open,
-        };
-        Ok(Self {
-            number,
-            topic,
-            asked: question,
-            answer,
-            line: outline.line_of(start),
-            range: start..until,
-            words,
-            place,
-        })
-    }
-}
-
-/// The number and topic in a heading such as `### Q3: Scope`.
-pub(super) fn title(heading: &str) -> Result<(u32, String), String> {
-    let words = heading.trim().trim_start_matches('#').trim();
-    // Closing hashes are not part of a heading.
-    let bare = words.trim_end_matches('#');
-    let words = if bare.ends_with([' ', '\t']) { bare.trim() } else { words };
-    let shown: String = words.chars().take(60).collect();
-    let no_entry =
-        || format!("`### {shown}` is not a question (`### Q3: topic`); a heading inside an answer takes four hashes");
-    let rest = words.strip_prefix('Q').ok_or_else(no_entry)?;
-    let (digits, topic) = rest.split_once(':').ok_or_else(no_entry)?;
-    let number = digits.trim().parse().ok().filter(|number| (1..=MOST).contains(number)).ok_or_else(no_entry)?;
-    let topic = escape::read_topic(topic);
-    if topic.is_empty() {
-        return Err(format!("question {number} has no topic"));
-    }
-    Ok((number, topic))
 }

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::interviews::pad::edit::Question;
-use crate::interviews::pad::scratch::{Entry, HEADING, Mode, Pad};
+use crate::interviews::pad::entry::PadEntry;
+use crate::interviews::pad::question::{InterviewQuestion, folded};
+use crate::interviews::pad::scratch::{HEADING, Mode, Pad};
 use crate::model::{Flaw, limits};
 
 /// The content of `<id>.interview.yaml`, after its schema was checked.
@@ -95,69 +96,38 @@ pub struct Script {
     names: Vec<(String, usize)>,
 }
 
-/// The form in which headings, topics and ids are compared.
-pub(super) fn folded(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(':').to_lowercase()
-}
-
 impl Script {
     /// Checks that every name that a script refers to exists, and exists once.
     ///
     /// # Errors
     /// All problems of the script.
     pub fn build(document: ScriptDocument) -> Result<Self, Vec<Flaw>> {
-        let mut flaws = Vec::new();
-        let mut flaw = |pointer: String, message: String| flaws.push(Flaw { pointer, message });
-        let mut names: Vec<String> = vec![folded(HEADING)];
-        for (nth, section) in document.sections.iter().enumerate() {
-            if document.sections[..nth].iter().any(|other| other.id == section.id) {
-                flaw(format!("/sections/{nth}/id"), format!("there is a section `{}` already", section.id));
-            }
-            let headings = std::iter::once(("heading".to_owned(), &section.heading));
-            let aliases = section.aliases.iter().enumerate().map(|(at, alias)| (format!("aliases/{at}"), alias));
-            for (at, heading) in headings.chain(aliases) {
-                if names.contains(&folded(heading)) {
-                    flaw(
-                        format!("/sections/{nth}/{at}"),
-                        format!("the heading `{heading}` has another meaning already"),
-                    );
-                }
-                names.push(folded(heading));
-            }
-            if !document.questions.iter().any(|question| question.fills == section.id) {
-                flaw(format!("/sections/{nth}"), format!("no question fills the section `{}`", section.id));
-            }
-        }
-        for (nth, question) in document.questions.iter().enumerate() {
-            let same = |other: &QuestionEntry| folded(&other.topic) == folded(&question.topic);
-            if document.questions[..nth].iter().any(same) {
-                let message = format!("there is a question about `{}` already", question.topic);
-                flaw(format!("/questions/{nth}/topic"), message);
-            }
-            if !document.sections.iter().any(|section| section.id == question.fills) {
-                flaw(format!("/questions/{nth}/fills"), format!("there is no section `{}`", question.fills));
-            }
-        }
+        let mut flaws = flaws_of_sections(&document);
+        flaws.extend(flaws_of_questions(&document));
         for (nth, id) in document.complete_when.iter().enumerate() {
-            if !document.sections.iter().any(|section| section.id == *id) {
-                flaw(format!("/complete_when/{nth}"), format!("there is no section `{id}`"));
+            if document.index_of(id).is_none() {
+                flaws.push(flaw(format!("/complete_when/{nth}"), format!("there is no section `{id}`")));
             }
         }
         if !flaws.is_empty() {
             return Err(flaws);
         }
-        let at = |id: &str| document.sections.iter().position(|section| section.id == id);
-        let topics =
-            document.questions.iter().filter_map(|question| Some((folded(&question.topic), at(&question.fills)?)));
-        let headings = document.sections.iter().enumerate().flat_map(|(at, section)| {
-            let names = std::iter::once(&section.heading).chain(&section.aliases).chain([&section.id]);
-            names.map(move |name| (folded(name), at))
-        });
-        let names = topics.chain(headings).collect();
+        let mut names = Vec::new();
+        // Topics first: an entry is about the section that its question fills, even if another one has that name.
+        for question in &document.questions {
+            if let Some(at) = document.index_of(&question.fills) {
+                names.push((folded(&question.topic), at));
+            }
+        }
+        for (at, section) in document.sections.iter().enumerate() {
+            for name in std::iter::once(&section.heading).chain(&section.aliases).chain([&section.id]) {
+                names.push((folded(name), at));
+            }
+        }
         Ok(Self { document, names })
     }
 
-    /// Its name.
+    /// The name by which documents refer to it.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.document.metadata.id
@@ -187,20 +157,25 @@ impl Script {
 
     /// Whether this section must be present or answered.
     pub(super) fn is_needed(&self, section: &str) -> bool {
+        // Without any names, all sections are needed.
         self.document.complete_when.is_empty() || self.document.complete_when.iter().any(|id| id == section)
     }
 
     /// The questions for `mode` in their order, with the ids of the sections that they fill.
-    pub(super) fn questions(&self, mode: Mode) -> impl Iterator<Item = (Question, &str)> {
-        let asked = move |question: &&QuestionEntry| match question.mode {
-            None => true,
-            Some(QuestionMode::Create) => mode == Mode::Create,
-            Some(QuestionMode::Update) => mode != Mode::Create,
-        };
-        self.document.questions.iter().filter(asked).map(|question| {
-            let words = Question { topic: question.topic.clone(), asked: question.ask.trim().to_owned() };
-            (words, question.fills.as_str())
-        })
+    pub(super) fn questions(&self, mode: Mode) -> Vec<(InterviewQuestion, &str)> {
+        let mut questions = Vec::new();
+        for question in &self.document.questions {
+            let is_asked = match question.mode {
+                None => true,
+                Some(QuestionMode::Create) => mode == Mode::Create,
+                Some(QuestionMode::Update) => mode != Mode::Create,
+            };
+            if is_asked {
+                let words = InterviewQuestion { topic: question.topic.clone(), asked: question.ask.trim().to_owned() };
+                questions.push((words, question.fills.as_str()));
+            }
+        }
+        questions
     }
 
     /// The section for an entry with this topic: by a question of the script, or by a name of the section.
@@ -214,22 +189,18 @@ impl Script {
     /// How many entries of `pad` have a topic of this script, and how many are a question of it word for word.
     #[must_use]
     pub fn knows(&self, pad: &Pad) -> (usize, usize) {
-        let asks = |entry: &&Entry| {
-            let is_like = |question: &QuestionEntry| {
-                let words = Question { topic: question.topic.clone(), asked: question.ask.clone() };
-                entry.asks(&words) && folded(&entry.topic) == folded(&words.topic)
-            };
-            self.document.questions.iter().any(is_like)
-        };
-        let topics = pad.entries.iter().filter(|entry| self.section_of(&entry.topic).is_some()).count();
-        (topics, pad.entries.iter().filter(asks).count())
+        let (mut topics, mut questions) = (0, 0);
+        for entry in &pad.entries {
+            topics += usize::from(self.section_of(&entry.topic).is_some());
+            questions += usize::from(self.document.questions.iter().any(|question| question.is_asked_by(entry)));
+        }
+        (topics, questions)
     }
 
     /// The id of the section for each entry of `pad`.
     #[must_use]
     pub fn subjects(&self, pad: &Pad) -> Vec<Option<&str>> {
-        let subject = |entry: &Entry| Some(self.section_of(&entry.topic)?.id.as_str());
-        pad.entries.iter().map(subject).collect()
+        pad.entries.iter().map(|entry| Some(self.section_of(&entry.topic)?.id.as_str())).collect()
     }
 
     /// Whether a heading belongs to a section.
@@ -253,9 +224,70 @@ impl Script {
     }
 }
 
+impl ScriptDocument {
+    /// The index of the section with this id.
+    fn index_of(&self, id: &str) -> Option<usize> {
+        self.sections.iter().position(|section| section.id == id)
+    }
+}
+
+impl QuestionEntry {
+    /// Whether an entry is this question word for word.
+    fn is_asked_by(&self, entry: &PadEntry) -> bool {
+        let words = InterviewQuestion { topic: self.topic.clone(), asked: self.ask.clone() };
+        entry.asks(&words) && folded(&entry.topic) == folded(&words.topic)
+    }
+}
+
 impl SectionEntry {
     /// Whether a heading, compared as [`folded`], belongs to this section.
     pub(super) fn is_headed(&self, heading: &str) -> bool {
         folded(&self.heading) == heading || self.aliases.iter().any(|alias| folded(alias) == heading)
     }
+}
+
+fn flaw(pointer: String, message: String) -> Flaw {
+    Flaw { pointer, message }
+}
+
+fn flaws_of_sections(document: &ScriptDocument) -> Vec<Flaw> {
+    let mut flaws = Vec::new();
+    // The pad's heading ends every section, so none can have it.
+    let mut names: Vec<String> = vec![folded(HEADING)];
+    for (nth, section) in document.sections.iter().enumerate() {
+        if document.sections[..nth].iter().any(|other| other.id == section.id) {
+            flaws.push(flaw(format!("/sections/{nth}/id"), format!("there is a section `{}` already", section.id)));
+        }
+        let mut headings = vec![("heading".to_owned(), &section.heading)];
+        headings.extend(section.aliases.iter().enumerate().map(|(at, alias)| (format!("aliases/{at}"), alias)));
+        for (at, heading) in headings {
+            // Two sections with one heading could not be told apart in a document.
+            if names.contains(&folded(heading)) {
+                let message = format!("the heading `{heading}` has another meaning already");
+                flaws.push(flaw(format!("/sections/{nth}/{at}"), message));
+            }
+            names.push(folded(heading));
+        }
+        if !document.questions.iter().any(|question| question.fills == section.id) {
+            flaws.push(flaw(format!("/sections/{nth}"), format!("no question fills the section `{}`", section.id)));
+        }
+    }
+    flaws
+}
+
+fn flaws_of_questions(document: &ScriptDocument) -> Vec<Flaw> {
+    let mut flaws = Vec::new();
+    for (nth, question) in document.questions.iter().enumerate() {
+        let earlier = &document.questions[..nth];
+        // The topic of an entry says which question it was.
+        if earlier.iter().any(|other| folded(&other.topic) == folded(&question.topic)) {
+            let message = format!("there is a question about `{}` already", question.topic);
+            flaws.push(flaw(format!("/questions/{nth}/topic"), message));
+        }
+        if document.index_of(&question.fills).is_none() {
+            let message = format!("there is no section `{}`", question.fills);
+            flaws.push(flaw(format!("/questions/{nth}/fills"), message));
+        }
+    }
+    flaws
 }

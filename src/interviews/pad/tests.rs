@@ -26,36 +26,36 @@ fn charter() -> Script {
     read_script(include_str!("../../../workflows/charter.interview.yaml")).unwrap()
 }
 
-fn head(mode: Mode) -> Head {
-    Head { mode: Some(mode), started: Some("2025-12-27T10:30:00Z".to_owned()), ..Head::default() }
+fn head(mode: Mode) -> PadHead {
+    PadHead { mode: Some(mode), started: Some("2025-12-27T10:30:00Z".to_owned()), ..PadHead::default() }
 }
 
-fn question(topic: &str, asked: &str) -> Question {
-    Question { topic: topic.to_owned(), asked: asked.to_owned() }
+fn question(topic: &str, asked: &str) -> InterviewQuestion {
+    InterviewQuestion { topic: topic.to_owned(), asked: asked.to_owned() }
 }
 
-fn given(text: &str) -> Answer {
-    Answer::Given(text.to_owned())
+fn given(text: &str) -> InterviewAnswer {
+    InterviewAnswer::Given(text.to_owned())
 }
 
 /// The answers of the only pad.
-fn answers(text: &str) -> Vec<Answer> {
-    Document::read(text).only_pad().unwrap().entries.iter().map(|entry| entry.answer.clone()).collect()
+fn answers(text: &str) -> Vec<InterviewAnswer> {
+    InterviewDocument::read(text).only_pad().unwrap().entries.iter().map(|entry| entry.answer.clone()).collect()
 }
 
 #[test]
 fn the_pad_of_rp1_is_written_letter_by_letter() {
     let dump = question("Brain Dump", "Tell me everything about this project...");
     let users = question("Target Users", "Who are the primary users?");
-    let text = Document::read("").begin(&head(Mode::Create)).unwrap();
-    let text = Document::read(&text).ask(&dump).unwrap();
-    let text = Document::read(&text)
+    let text = InterviewDocument::read("").begin(&head(Mode::Create)).unwrap();
+    let text = InterviewDocument::read(&text).ask(&dump).unwrap();
+    let text = InterviewDocument::read(&text)
         .answer(1, None, given("We're building a task management app for remote teams..."))
         .unwrap();
     let last = given("Product managers and team leads in companies with 10-50 employees.");
-    let text = Document::read(&text).answer(2, Some(&users), last.clone()).unwrap();
+    let text = InterviewDocument::read(&text).answer(2, Some(&users), last.clone()).unwrap();
     assert_eq!(text, SEED);
-    let read = Document::read(SEED);
+    let read = InterviewDocument::read(SEED);
     let pad = read.only_pad().unwrap();
     assert_eq!((pad.head.clone(), pad.next_number(), &pad.entries[1].answer), (head(Mode::Create), 3, &last));
     assert!(pad.faults.is_empty() && pad.open().is_none());
@@ -89,13 +89,16 @@ fn an_answer_forges_nothing_and_comes_back_as_it_was() {
     ] {
         for newline in ["\n", "\r\n"] {
             let before = "# Title\n\ntext\n\n".replace('\n', newline);
-            let text = Document::read(&before).begin(&head(Mode::Update)).unwrap();
-            let text = Document::read(&text).answer(1, Some(&question("One", "First?")), given(evil)).unwrap();
-            let text = Document::read(&text).answer(2, Some(&question("Two", evil)), given("fine")).unwrap();
-            let text =
-                Document::read(&text).answer(3, Some(&question(evil, "Third?")), Answer::Skipped(evil.to_owned()));
+            let text = InterviewDocument::read(&before).begin(&head(Mode::Update)).unwrap();
+            let text = InterviewDocument::read(&text).answer(1, Some(&question("One", "First?")), given(evil)).unwrap();
+            let text = InterviewDocument::read(&text).answer(2, Some(&question("Two", evil)), given("fine")).unwrap();
+            let text = InterviewDocument::read(&text).answer(
+                3,
+                Some(&question(evil, "Third?")),
+                InterviewAnswer::Skipped(evil.to_owned()),
+            );
             let text = text.unwrap();
-            let read = Document::read(&text);
+            let read = InterviewDocument::read(&text);
             let pad = read.only_pad().unwrap();
             assert_eq!(answers(&text)[..2], [given(evil.trim()), given("fine")], "{text}");
             assert_eq!(pad.entries[1].asked, evil.trim());
@@ -115,15 +118,16 @@ fn what_people_write_by_hand_is_read() {
         .replace("**Asked**: Who", "**Asked:** Who");
     let text =
         format!("{by_hand}\n\n### Q3: Scope\n**Asked**: What?\n**Answer**:\n\n### Q4: Later\n**Asked**: When?\n");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let pad = read.only_pad().unwrap();
     assert!(pad.faults.is_empty(), "{:?}", pad.faults);
-    let Answer::Given(users) = &pad.entries[1].answer else { panic!() };
+    let InterviewAnswer::Given(users) = &pad.entries[1].answer else { panic!() };
     assert!(users.ends_with("- and founders\n\n```sh\n# no heading\n## nor this\n```\n#### Small"), "{users}");
-    assert_eq!((pad.open().unwrap().number, &pad.entries[3].answer), (3, &Answer::Open));
+    assert_eq!((pad.open().unwrap().number, &pad.entries[3].answer), (3, &InterviewAnswer::Open));
     let answered = read.answer(3, None, given("All of it")).unwrap();
     assert!(answered.contains("**Asked**: What?\n**Answer**: All of it\n\n### Q4"), "{answered}");
-    let skipped = Document::read(&answered).answer(4, None, Answer::Skipped("later".to_owned())).unwrap();
+    let skipped =
+        InterviewDocument::read(&answered).answer(4, None, InterviewAnswer::Skipped("later".to_owned())).unwrap();
     assert!(skipped.ends_with("**Asked**: When?\n**Skipped**: later\n"), "{skipped}");
 }
 
@@ -137,7 +141,7 @@ fn what_cannot_be_read_is_told_with_its_line_and_kept() {
 ### Q7: Stray\nwords\n**Asked**: a\n
 ### Q8:\n**Asked**: a\n";
     let text = format!("# Mine\n\n{SEED}{bad}");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let pad = read.only_pad().unwrap();
     let faults: Vec<_> = pad.faults.iter().map(|fault| format!("{}: {}", fault.line, fault.message)).collect();
     insta::assert_snapshot!(faults.join("\n"), @r"
@@ -158,29 +162,30 @@ fn what_cannot_be_read_is_told_with_its_line_and_kept() {
 #[test]
 fn the_pad_is_where_markdown_has_it() {
     let fenced = format!("# T\n\n````markdown\n{SEED}````\n");
-    assert!(Document::read(&fenced).pad().is_none());
+    assert!(InterviewDocument::read(&fenced).pad().is_none());
     let quoted = format!("> {}", SEED.replace('\n', "\n> "));
-    assert!(Document::read(&quoted).pad().is_none());
+    assert!(InterviewDocument::read(&quoted).pad().is_none());
     let two = format!("{SEED}\n{SEED}");
-    assert_eq!(Document::read(&two).only_pad().unwrap_err(), EditError::SecondPad { first: 1, second: 15 });
+    assert_eq!(InterviewDocument::read(&two).only_pad().unwrap_err(), EditError::SecondPad { first: 1, second: 15 });
     let marked = format!("{SEED}<!-- End scratch pad -->\n\nBelow.\n\n## After\n\nmore\n");
-    let read = Document::read(&marked);
+    let read = InterviewDocument::read(&marked);
     let answered = read.answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
     assert!(answered.contains("**Answer**: all\n<!-- End scratch pad -->\n\nBelow.\n"), "{answered}");
     assert_eq!(read.without_pad().unwrap(), "\nBelow.\n\n## After\n\nmore\n");
     let followed = format!("{SEED}\n\n## After\n\nmore\n");
-    let answered = Document::read(&followed).answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
+    let answered =
+        InterviewDocument::read(&followed).answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
     assert!(answered.ends_with("**Answer**: all\n\n\n## After\n\nmore\n"), "{answered}");
 }
 
 #[test]
 fn what_would_not_be_read_back_is_not_written() {
     let open = "# T\n\n```\nnever closed\n";
-    let refused = Document::read(open).begin(&head(Mode::Update)).unwrap_err();
+    let refused = InterviewDocument::read(open).begin(&head(Mode::Update)).unwrap_err();
     let EditError::Unsound { why, .. } = refused else { panic!("{refused}") };
     assert_eq!(why, "what begins in line 3 is never closed");
     let hand = format!("{SEED}\n~~~\nmine\n");
-    let refused = Document::read(&hand).answer(3, Some(&question("a", "b")), given("c")).unwrap_err();
+    let refused = InterviewDocument::read(&hand).answer(3, Some(&question("a", "b")), given("c")).unwrap_err();
     assert!(refused.to_string().contains("line 15 is never closed"), "{refused}");
 }
 
@@ -190,7 +195,7 @@ fn what_is_never_closed_hides_no_question_in_silence() {
         ["```sh", "~~~", "<!-- note", "<pre>", "<?php", "<!DOCTYPE", "<![CDATA[", "<script>", "<style>", "<textarea>"]
     {
         let text = SEED.replace("remote teams...", &format!("remote teams...\n\n{open}\nmine"));
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         let pad = read.only_pad().unwrap();
         let faults: Vec<_> = pad.faults.iter().map(|fault| (fault.line, fault.message.as_str())).collect();
         let why = "what begins in this line is never closed, so no question below it can be read";
@@ -198,7 +203,7 @@ fn what_is_never_closed_hides_no_question_in_silence() {
         assert!(matches!(read.finish(&charter(), None), Err(EditError::Faults { .. })));
     }
     let closed = SEED.replace("remote teams...", "remote teams...\n\n```\n### Q9: mine\n```\n<!--\n### Q8: out\n-->");
-    let read = Document::read(&closed);
+    let read = InterviewDocument::read(&closed);
     let pad = read.only_pad().unwrap();
     assert_eq!((pad.entries.len(), &pad.faults), (2, &Vec::new()));
 }
@@ -209,26 +214,26 @@ fn a_merge_that_is_not_settled_is_settled_by_a_person() {
     let conflict = |line| Err(EditError::Conflict { line });
     let pads = format!("<<<<<<< HEAD\n{SEED}=======\n{SEED}>>>>>>> other\n");
     for (text, line) in [(format!("{SEED}{marks}"), 14), (format!("# T\n\n{marks}\n{SEED}"), 3), (pads, 1)] {
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         assert_eq!(read.only_pad().map(|_| ()), conflict(line));
         assert_eq!(read.answer(2, None, given("x")).map(|_| ()), conflict(line));
     }
-    assert_eq!(Document::read(marks).begin(&head(Mode::Update)).map(|_| ()), conflict(1));
+    assert_eq!(InterviewDocument::read(marks).begin(&head(Mode::Update)).map(|_| ()), conflict(1));
     let code = format!("```\n{marks}```\n\n{SEED}");
-    assert!(Document::read(&code).only_pad().is_ok());
-    let answered = Document::read(SEED).answer(3, Some(&question("Merge", "?")), given(marks)).unwrap();
-    let (finished, _) = Document::read(&answered).finish(&charter(), None).unwrap();
+    assert!(InterviewDocument::read(&code).only_pad().is_ok());
+    let answered = InterviewDocument::read(SEED).answer(3, Some(&question("Merge", "?")), given(marks)).unwrap();
+    let (finished, _) = InterviewDocument::read(&answered).finish(&charter(), None).unwrap();
     assert!(finished.contains("\n\\<<<<<<< HEAD\nours\n\\=======\n"), "{finished}");
 }
 
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_first_heading() {
     let text = format!("\u{feff}## Problem\n\nOne. Two.\n\n{SEED}");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     assert_eq!(read.sections(&charter())[0].fill, Fill::Filled);
     assert!(read.only_pad().unwrap().faults.is_empty());
     let text = format!("\u{feff}{SEED}");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     assert_eq!(read.only_pad().unwrap().entries.len(), 2);
     let answered = read.answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
     assert!(answered.starts_with(&text));
@@ -238,7 +243,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_heading() {
 #[test]
 fn no_number_is_given_that_would_not_be_read() {
     let text = SEED.replace("Q2", "Q9999");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let further = question("Scope", "What?");
     assert_eq!(read.ask(&further), Err(EditError::NoNumberLeft));
     assert_eq!(read.answer(10_000, Some(&further), given("all")), Err(EditError::NoNumberLeft));
@@ -246,7 +251,7 @@ fn no_number_is_given_that_would_not_be_read() {
 
 #[test]
 fn only_one_answer_stands_for_a_question() {
-    let read = Document::read(SEED);
+    let read = InterviewDocument::read(SEED);
     let same = given("We're building a task management app for remote teams...");
     assert_eq!(read.answer(1, None, same).unwrap(), SEED, "a retry changes nothing");
     assert!(matches!(read.answer(1, None, given("another")), Err(EditError::Answered { number: 1, .. })));
@@ -294,7 +299,7 @@ sprint.velocity > 3
 
 Nobody goes back.
 ";
-    let views = Document::read(text).sections(&charter());
+    let views = InterviewDocument::read(text).sections(&charter());
     let seen: Vec<_> = views.iter().map(|view| (view.id.as_str(), view.fill, view.line)).collect();
     assert_eq!(
         seen,
@@ -310,10 +315,10 @@ Nobody goes back.
 
 /// The topics that are asked one after the other, when everything is answered.
 fn asked(text: &str, mode: Mode, script: &Script) -> Vec<(String, u32, u32, u32)> {
-    let mut text = Document::read(text).begin(&head(mode)).unwrap();
+    let mut text = InterviewDocument::read(text).begin(&head(mode)).unwrap();
     let mut seen = Vec::new();
     loop {
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         let Outlook { step, metadata, .. } = script.outlook(&read, read.only_pad().unwrap());
         let Step::Ask { number, question } = step else {
             seen.push((
@@ -357,13 +362,16 @@ fn no_section_is_asked_about_twice_and_no_question_without_need() {
 #[test]
 fn the_answers_go_into_their_sections_and_the_pad_goes() {
     let script = charter();
-    let text = Document::read(&script.skeleton()).begin(&head(Mode::Create)).unwrap();
+    let text = InterviewDocument::read(&script.skeleton()).begin(&head(Mode::Create)).unwrap();
+    let text = InterviewDocument::read(&text)
+        .answer(1, Some(&question("Brain Dump", "?")), given("Tasks.\n\n# and more"))
+        .unwrap();
+    let text = InterviewDocument::read(&text)
+        .answer(2, Some(&question("Target Users", "?")), InterviewAnswer::Skipped(String::new()))
+        .unwrap();
     let text =
-        Document::read(&text).answer(1, Some(&question("Brain Dump", "?")), given("Tasks.\n\n# and more")).unwrap();
-    let text =
-        Document::read(&text).answer(2, Some(&question("Target Users", "?")), Answer::Skipped(String::new())).unwrap();
-    let text = Document::read(&text).answer(3, Some(&question("Budget", "How much?")), given("Little.")).unwrap();
-    let (finished, changes) = Document::read(&text).finish(&script, None).unwrap();
+        InterviewDocument::read(&text).answer(3, Some(&question("Budget", "How much?")), given("Little.")).unwrap();
+    let (finished, changes) = InterviewDocument::read(&text).finish(&script, None).unwrap();
     insta::assert_snapshot!(finished, @r"
     # Project Charter
 
@@ -411,10 +419,10 @@ fn the_answers_go_into_their_sections_and_the_pad_goes() {
 fn what_a_person_wrote_stays() {
     let script = charter();
     let own = "## Users\n\nManagers.\n\n## Problem\n\nTBD: ask Ada.\n\n## Scope\n\nOne. Two.\n";
-    let text = Document::read(own).begin(&head(Mode::Update)).unwrap();
-    let text = Document::read(&text).answer(1, Some(&question("Problem", "?")), given("It is slow.")).unwrap();
-    let text = Document::read(&text).answer(2, Some(&question("users", "?")), given("And leads.")).unwrap();
-    let read = Document::read(&text);
+    let text = InterviewDocument::read(own).begin(&head(Mode::Update)).unwrap();
+    let text = InterviewDocument::read(&text).answer(1, Some(&question("Problem", "?")), given("It is slow.")).unwrap();
+    let text = InterviewDocument::read(&text).answer(2, Some(&question("users", "?")), given("And leads.")).unwrap();
+    let read = InterviewDocument::read(&text);
     let (finished, _) = read.finish(&script, None).unwrap();
     assert_eq!(
         finished,
@@ -461,30 +469,30 @@ fn what_a_person_wrote_in_a_section_stays_byte_for_byte() {
         assert_eq!(made, format!("## Users\n\n{stays}{blank}Managers.\n\n## Scope\n\nOne. Two.\n"));
     }
     let by_hand = "## Users\n\n## Scratch Pad\n\n### Q1: users\n**Asked**: ?\n**Answer**:\n\n  - one\n  - two\n";
-    let (made, _) = Document::read(by_hand).finish(&charter(), None).unwrap();
+    let (made, _) = InterviewDocument::read(by_hand).finish(&charter(), None).unwrap();
     assert_eq!(plain(&made), "## Users\n\n  - one\n  - two\n", "also in an answer on lines of its own");
 }
 
 #[test]
 fn front_matter_is_at_the_beginning_and_rules_hide_no_section() {
     let text = "---\ntitle: x\n## Users\n---\n\n# T\n\n---\n## Users\n\nAll. Of us.\n\n---\n";
-    let views = Document::read(text).sections(&charter());
+    let views = InterviewDocument::read(text).sections(&charter());
     assert_eq!((views[1].fill, views[1].line), (Fill::Filled, Some(9)));
 }
 
 #[test]
 fn a_line_above_the_comments_of_a_pad_hides_none_of_them() {
     let text = SEED.replace("<!-- Mode", "A note of mine.\n\nAnd more.\n<!-- Script: retro -->\n<!-- Mode");
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let pad = read.only_pad().unwrap();
-    assert_eq!(pad.head, Head { script: Some("retro".to_owned()), ..head(Mode::Create) });
+    assert_eq!(pad.head, PadHead { script: Some("retro".to_owned()), ..head(Mode::Create) });
     assert_eq!((pad.entries.len(), pad.faults.len()), (2, 1));
 }
 
 #[test]
 fn no_question_is_about_the_pad_itself() {
     for topic in ["Scratch Pad", "scratch  pad:"] {
-        assert_eq!(Document::read(SEED).ask(&question(topic, "?")), Err(EditError::Reserved));
+        assert_eq!(InterviewDocument::read(SEED).ask(&question(topic, "?")), Err(EditError::Reserved));
     }
 }
 
@@ -498,17 +506,17 @@ fn only_a_document_in_which_no_pad_can_hide_is_without_one() {
         ("# T\n\n> ## Scratch Pad\n", true),
         ("# T\n\n## Scratch Padding\n", true),
     ] {
-        assert_eq!(Document::read(text).is_without_pad(), is_without, "{text}");
+        assert_eq!(InterviewDocument::read(text).is_without_pad(), is_without, "{text}");
     }
 }
 
 /// A finished document that began as `before`, with these answers to questions of these topics.
 fn finished(before: &str, said: &[(&str, &str)], content: serde_json::Value) -> Result<String, EditError> {
-    let mut text = Document::read(before).begin(&head(Mode::Update)).unwrap();
+    let mut text = InterviewDocument::read(before).begin(&head(Mode::Update)).unwrap();
     for (number, (topic, answer)) in (1..).zip(said) {
-        text = Document::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
+        text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
-    Ok(plain(&Document::read(&text).finish(&charter(), content.as_object())?.0))
+    Ok(plain(&InterviewDocument::read(&text).finish(&charter(), content.as_object())?.0))
 }
 
 /// A finished document without what says that short sections are complete.
@@ -537,7 +545,7 @@ fn an_answer_means_no_more_in_its_section_than_in_its_entry() {
     let by_hand = format!(
         "{before}\n## Scratch Pad\n\n### Q1: users\n**Asked**: ?\n**Answer**:\n\n```\n# code\n```\n#### Small\n"
     );
-    let (made, _) = Document::read(&by_hand).finish(&charter(), None).unwrap();
+    let (made, _) = InterviewDocument::read(&by_hand).finish(&charter(), None).unwrap();
     assert_eq!(plain(&made), before.replace("_TBD_", "```\n# code\n```\n#### Small"));
 }
 
@@ -592,7 +600,7 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
             "\n\n"
         };
         let whole = format!("{text}{newlines}{pad}");
-        assert_eq!(Document::read(&whole).finish(&charter(), None).unwrap().0, made);
+        assert_eq!(InterviewDocument::read(&whole).finish(&charter(), None).unwrap().0, made);
     }
     let users = "## Users\n\nAll.\n";
     for (end, rest) in [
@@ -604,14 +612,14 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
         ("<!-- End scratch pad -->\n### Deeper\n\nMore.\n", "\n### Deeper\n\nMore.\n"),
     ] {
         let whole = format!("{users}\n{pad}{end}");
-        let read = Document::read(&whole);
+        let read = InterviewDocument::read(&whole);
         assert_eq!(read.without_pad().unwrap(), format!("{users}{rest}"));
         assert_eq!(read.finish(&charter(), None).unwrap().0, format!("{users}{rest}\n## Budget\n\nLittle.\n"));
     }
     let joined = format!("# T\n\npara\n{pad}<!-- End scratch pad -->\n---\nBelow.\n");
-    assert_eq!(Document::read(&joined).without_pad().unwrap(), "# T\n\npara\n\n---\nBelow.\n");
+    assert_eq!(InterviewDocument::read(&joined).without_pad().unwrap(), "# T\n\npara\n\n---\nBelow.\n");
     let unclosed = format!("{users}\n{pad}\n## After\n\n```\n");
-    let refused = Document::read(&unclosed).finish(&charter(), None).unwrap_err();
+    let refused = InterviewDocument::read(&unclosed).finish(&charter(), None).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "what stands before the section `Budget` would end its section early, or swallow what follows"
@@ -621,11 +629,11 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
 #[test]
 fn the_answers_come_as_markdown_that_finish_takes() {
     let said = [("users", "# All\n\n```\n# x\n```"), ("Brain Dump", "Tasks.")];
-    let mut text = Document::read("# T\n").begin(&head(Mode::Update)).unwrap();
+    let mut text = InterviewDocument::read("# T\n").begin(&head(Mode::Update)).unwrap();
     for (number, (topic, answer)) in (1..).zip(said) {
-        text = Document::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
+        text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let content = read.content(&charter());
     assert_eq!(json!(content), json!({ "problem": "Tasks.", "users": "\\# All\n\n```\n# x\n```" }));
     assert_eq!(read.finish(&charter(), Some(&content)).unwrap(), read.finish(&charter(), None).unwrap());
@@ -637,11 +645,13 @@ fn enough_is_what_the_script_says() {
         .replace("sections:\n", "complete_when: [users]\nsections:\n");
     let script = read_script(&script).unwrap();
     let enough = |text: &str, answers: &[&str]| {
-        let mut text = Document::read(text).begin(&head(Mode::Update)).unwrap();
+        let mut text = InterviewDocument::read(text).begin(&head(Mode::Update)).unwrap();
         for (number, topic) in (1..).zip(answers) {
-            text = Document::read(&text).answer(number, Some(&question(topic, "?")), given("All. Of them.")).unwrap();
+            text = InterviewDocument::read(&text)
+                .answer(number, Some(&question(topic, "?")), given("All. Of them."))
+                .unwrap();
         }
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         let outlook = script.outlook(&read, read.only_pad().unwrap());
         (outlook.step, outlook.is_enough, outlook.metadata.gaps_remaining)
     };
@@ -670,7 +680,7 @@ fn a_script_is_proved() {
 fn a_pad_is_found_whatever_the_case_of_its_heading() {
     for heading in ["## Scratch pad", "## SCRATCH PAD", "##  scratch  Pad:", "## Scratch Pad ##"] {
         let text = format!("# T\n\n{}", SEED.replace("## Scratch Pad", heading));
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         assert_eq!(read.only_pad().unwrap().entries.len(), 2, "{heading}");
         let answered = read.answer(3, Some(&question("Scope", "What?")), given("all")).unwrap();
         assert!(answered.starts_with(&text), "{answered}");
@@ -690,7 +700,7 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
         ("## Scratchpad\n", 8),
     ] {
         let text = format!("{own}{}", SEED.replace("## Scratch Pad\n\n", left));
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         let lost = EditError::HeadingLost { line };
         assert_eq!(read.only_pad().unwrap_err(), lost, "{text}");
         assert_eq!(read.begin(&head(Mode::Update)).unwrap_err(), lost);
@@ -700,13 +710,17 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
     let (_, entries) = SEED.split_once("### Q1").unwrap();
     let bare = format!("# T\n\nwords\n### Q1{entries}");
     let known = [charter()];
-    let mended = Document::among(&known, &bare).with_heading().unwrap();
+    let mended = InterviewDocument::among(&known, &bare).with_heading().unwrap();
     assert_eq!(mended, format!("# T\n\nwords\n\n## Scratch Pad\n\n### Q1{entries}"));
     let windows = bare.replace('\n', "\r\n");
-    assert_eq!(Document::among(&known, &windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
-    assert_eq!(Document::read(&bare).lost(), None, "no script knows these questions");
+    assert_eq!(InterviewDocument::among(&known, &windows).with_heading().unwrap(), mended.replace('\n', "\r\n"));
+    assert_eq!(InterviewDocument::read(&bare).lost(), None, "no script knows these questions");
     let own = bare.replace("### Q1: Brain Dump", "### Q1: Budget");
-    assert_eq!(Document::among(&known, &own).lost(), Some(4), "what an agent asked stands above what a script asks");
+    assert_eq!(
+        InterviewDocument::among(&known, &own).lost(),
+        Some(4),
+        "what an agent asked stands above what a script asks"
+    );
     for own in [
         "### Q1: first quarter\n\nWe sold it.\n",
         "```\n### Q1: Scope\n**Asked**: b\n```\n",
@@ -715,7 +729,7 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
         "# FAQ\n\n### Q1: Scope\n\n**Answer**: A task app.\n",
         "# FAQ\n\n### Q1: What is it?\n**Asked**: What is it?\n**Answer**: A task app.\n",
     ] {
-        let read = Document::among(&known, own);
+        let read = InterviewDocument::among(&known, own);
         assert_eq!((read.lost(), read.with_heading()), (None, Err(EditError::NoPad)), "{own}");
     }
 }
@@ -733,7 +747,7 @@ fn a_pad_says_by_which_script_it_goes_where_it_would_have_been_written() {
         (&SEED.replace('\n', "\r\n"), whole.replace('\n', "\r\n")),
         ("# T\n\n## Scratch Pad", "# T\n\n## Scratch Pad\n<!-- Script: retro -->\n".to_owned()),
     ] {
-        assert_eq!(Document::read(text).with_script("retro").unwrap(), made);
+        assert_eq!(InterviewDocument::read(text).with_script("retro").unwrap(), made);
     }
 }
 
@@ -741,7 +755,7 @@ fn a_pad_says_by_which_script_it_goes_where_it_would_have_been_written() {
 fn a_question_outside_of_the_pad_is_told_and_its_number_is_not_given_again() {
     let text = format!("{SEED}\n## My notes\n\n### Q3: Scope\n**Asked**: What?\n**Answer**: All.\n");
     let known = [charter()];
-    let read = Document::among(&known, &text);
+    let read = InterviewDocument::among(&known, &text);
     let pad = read.only_pad().unwrap();
     assert_eq!((pad.faults[0].line, pad.next_number()), (17, 4));
     assert_eq!(pad.faults[0].message, "question 3 stands outside of it; put it below its heading");
@@ -754,11 +768,11 @@ fn a_question_outside_of_the_pad_is_told_and_its_number_is_not_given_again() {
 fn a_finished_document_stays_finished_however_short_its_answers_are() {
     let short =
         [("Problem", "Slow."), ("Users", "All."), ("Value", "Speed."), ("Scope", "- Tasks"), ("Success", "Ten.")];
-    let mut text = Document::read(&charter().skeleton()).begin(&head(Mode::Create)).unwrap();
+    let mut text = InterviewDocument::read(&charter().skeleton()).begin(&head(Mode::Create)).unwrap();
     for (number, (topic, answer)) in (1..).zip(short) {
-        text = Document::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
+        text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
-    let (finished, _) = Document::read(&text).finish(&charter(), None).unwrap();
+    let (finished, _) = InterviewDocument::read(&text).finish(&charter(), None).unwrap();
     assert!(finished.contains("## Scope\n\n- Tasks\n\n<!-- Interview: complete -->\n\n## Success"), "{finished}");
     let asked_again = |text: &str| asked(text, Mode::Update, &charter());
     assert_eq!(asked_again(&finished), [("Nothing".to_owned(), 0, 0, 0)]);
@@ -768,7 +782,7 @@ fn a_finished_document_stays_finished_however_short_its_answers_are() {
     assert_eq!(asked_again(&plain(&finished)).len(), 6);
     assert_eq!(asked_again(&finished.replace("All.", ""))[0].0, "Target Users");
     let long = "## Users\n\nAll of them. And more.\n";
-    let (made, _) = Document::read(&Document::read(long).begin(&head(Mode::Update)).unwrap())
+    let (made, _) = InterviewDocument::read(&InterviewDocument::read(long).begin(&head(Mode::Update)).unwrap())
         .finish(&charter(), json!({ "problem": "It is slow. It costs." }).as_object())
         .unwrap();
     assert!(!made.contains("<!--"), "{made}");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::interviews::pad::{Answer as Given, Question};
+use crate::interviews::pad::{InterviewAnswer as Given, InterviewQuestion};
 use crate::interviews::{self, AnswerRequest, FinishRequest, InterviewRequest, Replaces, document_in_project};
 use crate::mcp::server::call::{Answer, Call};
 use crate::model::{Explain as _, SessionId};
@@ -86,7 +86,7 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
             let Some(text) = asked.answer else { return Err(call.wrong("`answer` is missing")) };
             // The document keeps a question with its topic.
             let own = match (asked.topic, asked.asked) {
-                (Some(topic), Some(asked)) => Some(Question { topic, asked }),
+                (Some(topic), Some(asked)) => Some(InterviewQuestion { topic, asked }),
                 (None, None) => None,
                 _ => return Err(call.wrong("a question of your own has both `asked` and `topic`")),
             };

@@ -153,7 +153,7 @@ pub(super) async fn answer_interview(
             document: awaited_interview(project, &live.hide, &document)?.document,
             question: Some(question),
             asked: None,
-            answer: interviews::pad::Answer::Given(answer),
+            answer: interviews::pad::InterviewAnswer::Given(answer),
             replaces: Replaces::Nothing,
         };
         interviews::answer(&project.cx.for_a_person(WAIT), &request).map_err(failed)

@@ -1,7 +1,9 @@
 //! Scratch pads: whatever a document holds and whatever is asked and answered, the document stays, and everything that
 //! was said comes back.
 
-use flowrun::interviews::pad::{Answer, Document, EditError, Head, Mode, Question, Script};
+use flowrun::interviews::pad::{
+    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, Mode, PadHead, Script,
+};
 use serde_json::json;
 
 /// What stands between the parts of the input.
@@ -14,7 +16,7 @@ pub fn holds(bytes: &[u8]) {
     let document = parts.next().unwrap_or_default();
     let said: Vec<&str> = parts.collect();
     // A document that has a pad already, or something like one, is only read.
-    let read = Document::read(document);
+    let read = InterviewDocument::read(document);
     if let Ok(pad) = read.only_pad() {
         for line in pad.entries.iter().map(|entry| entry.line).chain(pad.faults.iter().map(|fault| fault.line)) {
             assert!((1..=document.split('\n').count()).contains(&line), "line {line} is nowhere");
@@ -22,7 +24,7 @@ pub fn holds(bytes: &[u8]) {
         let _ = read.finish(&script(), None);
         let _ = read.without_pad();
     }
-    let head = Head {
+    let head = PadHead {
         mode: Some(Mode::Update),
         started: Some("2025-12-27T10:30:00Z".to_owned()),
         script: Some("s".to_owned()),
@@ -46,26 +48,31 @@ fn interview(document: &str, begun: String, said: &[&str]) {
     let mut wanted = Vec::new();
     for (nth, part) in said.chunks(3).enumerate() {
         let [topic, asked, answer] = [0, 1, 2].map(|at| part.get(at).copied().unwrap_or("x"));
-        let question = Question { topic: topic.to_owned(), asked: asked.to_owned() };
+        let question = InterviewQuestion { topic: topic.to_owned(), asked: asked.to_owned() };
         let number = u32::try_from(nth + 1).unwrap();
-        let given = if nth % 4 == 3 { Answer::Skipped(answer.to_owned()) } else { Answer::Given(answer.to_owned()) };
+        let given = if nth % 4 == 3 {
+            InterviewAnswer::Skipped(answer.to_owned())
+        } else {
+            InterviewAnswer::Given(answer.to_owned())
+        };
         let normal =
             |text: &str| text.trim().split('\n').map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n");
         let topic = topic.split_whitespace().collect::<Vec<_>>().join(" ");
         let is_empty = topic.is_empty() || normal(asked).is_empty() || (normal(answer).is_empty() && nth % 4 != 3);
-        let read = Document::read(&text);
+        let read = InterviewDocument::read(&text);
         // In one step, or asked first and answered later.
         let edited = match nth % 2 {
             0 => read.answer(number, Some(&question), given),
             _ if is_empty => Err(EditError::EmptyAnswer),
-            _ => read.ask(&question).and_then(|asked| Document::read(&asked).answer(number, None, given)),
+            _ => read.ask(&question).and_then(|asked| InterviewDocument::read(&asked).answer(number, None, given)),
         };
         match edited {
             Ok(edited) => {
                 assert!(!is_empty, "something empty was taken");
                 text = edited;
                 let answer = normal(answer);
-                let answer = if nth % 4 == 3 { Answer::Skipped(answer) } else { Answer::Given(answer) };
+                let answer =
+                    if nth % 4 == 3 { InterviewAnswer::Skipped(answer) } else { InterviewAnswer::Given(answer) };
                 wanted.push((number, topic, normal(asked), answer));
             }
             Err(EditError::Empty { .. } | EditError::EmptyAnswer) if is_empty => break,
@@ -74,7 +81,7 @@ fn interview(document: &str, begun: String, said: &[&str]) {
             Err(error) => panic!("{error}: {topic:?} {asked:?} {answer:?}\n{text}"),
         }
     }
-    let read = Document::read(&text);
+    let read = InterviewDocument::read(&text);
     let pad = read.only_pad().unwrap();
     assert!(pad.faults.is_empty(), "{:?}\n{text}", pad.faults);
     let found: Vec<_> = pad
@@ -92,13 +99,13 @@ fn interview(document: &str, begun: String, said: &[&str]) {
         Ok(finished) => finished,
         Err(error) => panic!("{error}\n{text}"),
     };
-    assert!(Document::read(&finished).pad().is_none(), "{finished}");
+    assert!(InterviewDocument::read(&finished).pad().is_none(), "{finished}");
     assert!(changes.len() <= pad.entries.len() + 2);
     // Backslashes and line ends apart, each answer of ordinary characters stands there in one piece.
     let squashed = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let is_ordinary = |text: &str| text.chars().all(|c| c != '&' && (c.is_ascii_graphic() || "\n\t ".contains(c)));
     for entry in &pad.entries {
-        if let Answer::Given(answer) = &entry.answer
+        if let InterviewAnswer::Given(answer) = &entry.answer
             && is_ordinary(answer)
         {
             assert!(squashed(&finished).contains(&squashed(answer)), "{answer:?} is lost\n{finished}");
