@@ -23,7 +23,7 @@ pub(crate) use page::decision;
 pub(crate) use page::{hint, look_of, look_of_activity, look_of_group, look_of_step, title};
 pub(crate) use text::{columns, shortened as cut};
 pub use timeline::timeline_svg;
-pub(crate) use timeline_text::{LaneText, timeline_text};
+pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
 #[cfg(feature = "watch")]
 pub(crate) use words::why_no_command;

@@ -34,6 +34,7 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
             lines
         }
     };
+    // The last cell of a table is filled up with blanks, too.
     Ok(lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect())
 }
 
@@ -45,11 +46,13 @@ pub fn snapshot(cx: &Context, watching: &Watching) -> Result<WatchMessage> {
     let cx = watching.context(cx);
     let run = watching.run_id(&cx)?;
     let feed = Feed::open(&cx)?;
-    Ok(WatchMessage::Snapshot { cards: Told { filter: watching.filter(), run, ids: BTreeSet::new() }.begin(&feed) })
+    Ok(WatchMessage::Snapshot {
+        cards: KnownRuns { filter: watching.filter(), run, ids: BTreeSet::new() }.begin(&feed),
+    })
 }
 
-/// Tells of the runs as they are and then of each change, until `tell` says that it is enough or standard output has no
-/// reader any more.
+/// Tells of the runs as they are and then of each change, until `tell` says that it is enough or the reader of standard
+/// output has gone.
 ///
 /// # Errors
 /// As [`once`].
@@ -60,17 +63,20 @@ pub fn follow(cx: &Context, watching: &Watching, mut tell: impl FnMut(&WatchMess
     // Without a sender, waiting for hints would return at once.
     let _kept = send.clone();
     let mut keeper = Keeper::open(&cx, watching.poll, move |path| drop(send.send(path)))?;
-    let mut told = Told { filter: watching.filter(), run, ids: BTreeSet::new() };
-    if !tell(&WatchMessage::Snapshot { cards: told.begin(&keeper.feed) }) {
+    let mut known = KnownRuns { filter: watching.filter(), run, ids: BTreeSet::new() };
+    if !tell(&WatchMessage::Snapshot { cards: known.begin(&keeper.feed) }) {
         return Ok(());
     }
     while !reader_left(Duration::ZERO) {
         match hints.recv_timeout(keeper.wait().min(READER)) {
             Ok(path) => keeper.hint(&path),
+            // Also without a hint: the keeper looks at the files itself from time to time.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         for id in keeper.look() {
-            if told.change(keeper.feed.card(&id), id).is_some_and(|message| !tell(&message)) {
+            if let Some(message) = known.change(keeper.feed.card(&id), id)
+                && !tell(&message)
+            {
                 return Ok(());
             }
         }
@@ -79,42 +85,51 @@ pub fn follow(cx: &Context, watching: &Watching, mut tell: impl FnMut(&WatchMess
 }
 
 /// Which runs a reader wants to hear of, and which it knows.
-struct Told {
+struct KnownRuns {
     filter: CardFilter,
     run: Option<RunId>,
     ids: BTreeSet<RunId>,
 }
 
-impl Told {
+impl KnownRuns {
     fn takes(&self, card: &Card) -> bool {
-        self.run.as_ref().is_none_or(|run| *run == card.run.head.run_id)
-            && self.filter.takes(&card.run, || card.reason.as_str().into())
+        let is_asked = match &self.run {
+            Some(run) => *run == card.run.head.run_id,
+            None => true,
+        };
+        is_asked && self.filter.takes(&card.run, || card.reason.as_str().into())
     }
 
     /// The runs as they are.
     fn begin(&mut self, feed: &Feed) -> CardsReport {
         let mut cards = feed.cards(&self.filter);
         if let Some(run) = &self.run {
+            // Also a run that is over, which the filter would leave out.
             let card = feed.card(run);
             for group in &mut cards.groups {
-                group.cards = card.clone().filter(|card| card.group == group.group).into_iter().collect();
+                group.cards = match &card {
+                    Some(card) if card.group == group.group => vec![card.clone()],
+                    _ => Vec::new(),
+                };
                 group.total = group.cards.len();
             }
             cards.unreadable.retain(|unreadable| unreadable.run_id == run.as_str());
         }
-        self.ids =
-            cards.groups.iter().flat_map(|group| &group.cards).map(|card| card.run.head.run_id.clone()).collect();
+        for card in cards.groups.iter().flat_map(|group| &group.cards) {
+            self.ids.insert(card.run.head.run_id.clone());
+        }
         cards
     }
 
     /// What to tell of a run that changed or is gone.
     fn change(&mut self, card: Option<Card>, id: RunId) -> Option<WatchMessage> {
-        match card.filter(|card| self.takes(card)) {
-            Some(card) => {
-                self.ids.insert(id);
-                Some(WatchMessage::Run { card: Box::new(card) })
-            }
-            None => self.ids.remove(&id).then_some(WatchMessage::Gone { run: id }),
+        if let Some(card) = card
+            && self.takes(&card)
+        {
+            self.ids.insert(id);
+            return Some(WatchMessage::Run { card: Box::new(card) });
         }
+        // A run that the reader never heard of is not gone for it.
+        self.ids.remove(&id).then_some(WatchMessage::Gone { run: id })
     }
 }

@@ -45,13 +45,13 @@ pub(super) struct Piece {
 
 /// A line of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct PageLine {
     pub(super) pieces: Vec<Piece>,
     /// The run to open from here.
     pub(super) run: Option<RunId>,
 }
 
-impl Line {
+impl PageLine {
     pub(super) fn new() -> Self {
         Self::default()
     }
@@ -59,6 +59,7 @@ impl Line {
     /// Adds text without anything that a terminal obeys.
     #[must_use]
     pub(super) fn with(mut self, look: Look, text: impl AsRef<str>) -> Self {
+        // A line break in a name must not make a second line of one.
         let text = clean(text.as_ref()).replace(['\n', '\t'], " ");
         if !text.is_empty() {
             self.pieces.push(Piece { look, text });
@@ -97,6 +98,7 @@ impl Line {
             if !fitting.is_empty() {
                 pieces.push(Piece { look: piece.look, text: fitting });
             }
+            // What follows a piece that was cut would stand in the wrong column.
             if !is_whole {
                 break;
             }
@@ -141,6 +143,7 @@ fn broken(word: &str, width: usize, lines: &mut Vec<String>) -> String {
     let mut line = String::new();
     for c in word.chars() {
         line.push(c);
+        // A character that is wider than a line still gets one, or this would not end.
         if columns(&line) > width && line.chars().count() > 1 {
             line.pop();
             lines.push(std::mem::replace(&mut line, c.to_string()));
@@ -164,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_within_its_pieces() {
-        let line = Line::new().plain("abc").dim(" def");
+        let line = PageLine::new().plain("abc").dim(" def");
         assert_eq!(line.cut(7).text(), "abc def");
         assert_eq!(line.cut(5).text(), "abc…");
         assert_eq!(line.cut(0).text(), "");

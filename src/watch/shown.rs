@@ -46,16 +46,22 @@ impl RunFacts {
     pub(super) fn read(feed: &mut Feed, id: &RunId, events: u64, is_drawn: bool) -> Result<Self> {
         let run = feed.run(id)?;
         let report = run.report(None)?;
-        let activities = run.activities(None, 0, ACTIVITIES).into_iter().map(|attempt| Activity {
-            number: attempt.number.to_string(),
-            id: attempt.id,
-            phase: attempt.phase.map(|phase| phase.to_string()).unwrap_or_default(),
-            status: attempt.status,
-            exit_code: attempt.exit_code,
-            summary: attempt.summary.unwrap_or_default(),
-        });
+        let mut activities = Vec::new();
+        for attempt in run.activities(None, 0, ACTIVITIES) {
+            activities.push(Activity {
+                number: attempt.number.to_string(),
+                id: attempt.id,
+                phase: attempt.phase.map(|phase| phase.to_string()).unwrap_or_default(),
+                status: attempt.status,
+                exit_code: attempt.exit_code,
+                summary: attempt.summary.unwrap_or_default(),
+            });
+        }
         let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);
-        let diagram = run.machine().filter(|_| is_drawn).map(|machine| diagram(machine, &report.here()));
-        Ok(Self { activities: activities.collect(), log, diagram, report })
+        let diagram = match run.machine() {
+            Some(machine) if is_drawn => Some(diagram(machine, &report.here())),
+            _ => None,
+        };
+        Ok(Self { activities, log, diagram, report })
     }
 }

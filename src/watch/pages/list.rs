@@ -3,7 +3,7 @@
 use crate::model::Timestamp;
 use crate::picture::{age, columns, count, hint, look_of, look_of_group, reason_now, title};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport};
-use crate::watch::line::{Line, Look, cell};
+use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
 const BEFORE: &str = "  ";
@@ -17,60 +17,65 @@ const REASON: usize = 16;
 const GAP: usize = 2;
 
 /// How many runs need a person.
-pub(in crate::watch) fn list_title(cards: &CardsReport) -> Line {
-    Line::new().with(Look::Strong, title(cards.needs_a_person()))
+pub(in crate::watch) fn list_title(cards: &CardsReport) -> PageLine {
+    PageLine::new().with(Look::Strong, title(cards.needs_a_person()))
 }
 
 /// The groups with their runs, in at most this many columns.
-pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Timestamp, width: usize) -> Vec<Line> {
-    let shown: Vec<Row> = cards.groups.iter().flat_map(|group| &group.cards).map(|card| Row::of(card, now)).collect();
-    let table = Table::of(&shown, width);
+pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Timestamp, width: usize) -> Vec<PageLine> {
+    let shown = cards.groups.iter().flat_map(|group| &group.cards);
+    // One table for all groups, so that their columns stand below each other.
+    let table = Table::of(&shown.map(|card| ListRow::of(card, now)).collect::<Vec<_>>(), width);
     let mut lines = Vec::new();
     for group in &cards.groups {
-        let is_asked = filter.group.is_none_or(|only| only == group.group);
-        if is_asked && (group.total > 0 || group.group == CardGroup::Waits) {
-            lines.push(Line::new());
-            lines.push(heading(group));
-            lines.extend(
-                group.cards.iter().map(|card| table.line(&Row::of(card, now)).about(card.run.head.run_id.clone())),
-            );
-            lines.extend(left_out(group));
+        let is_asked = filter.group.is_none() || filter.group == Some(group.group);
+        // That nothing waits for a person is worth a heading, too.
+        if !is_asked || (group.total == 0 && group.group != CardGroup::Waits) {
+            continue;
         }
+        lines.push(PageLine::new());
+        lines.push(heading(group));
+        for card in &group.cards {
+            lines.push(table.line(&ListRow::of(card, now)).about(card.run.head.run_id.clone()));
+        }
+        lines.extend(left_out(group));
     }
     if !cards.unreadable.is_empty() {
-        lines.push(Line::new());
+        lines.push(PageLine::new());
         let total = count(cards.unreadable.len());
-        lines.push(Line::new().with(Look::Bad, "✕ Cannot be read").plain(" ").plain(total));
-        let unreadable = cards
-            .unreadable
-            .iter()
-            .map(|run| Line::new().plain(BEFORE).with(Look::Bad, "✕ ").plain(&run.run_id).plain("  ").dim(&run.reason));
-        lines.extend(unreadable);
+        lines.push(PageLine::new().with(Look::Bad, "✕ Cannot be read").plain(" ").plain(total));
+        for run in &cards.unreadable {
+            let line = PageLine::new().plain(BEFORE).with(Look::Bad, "✕ ");
+            lines.push(line.plain(&run.run_id).plain("  ").dim(&run.reason));
+        }
     }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
         let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
         let found = if is_narrowed { "No runs here that this search finds." } else { "No runs here." };
-        lines.push(Line::new().dim(format!("{BEFORE}{found} `flow start WORKFLOW` begins one.")));
+        lines.push(PageLine::new().dim(format!("{BEFORE}{found} `flow start WORKFLOW` begins one.")));
     }
     lines
 }
 
-fn heading(group: &CardsOfGroup) -> Line {
+fn heading(group: &CardsOfGroup) -> PageLine {
     let (symbol, class) = look_of_group(group.group);
     let title = format!("{symbol} {}", group.group.title());
     let hint = hint(group.group).map(|hint| format!("  {hint}")).unwrap_or_default();
-    Line::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total)).dim(hint)
+    PageLine::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total)).dim(hint)
 }
 
 /// How many runs of a group are not shown.
-fn left_out(group: &CardsOfGroup) -> Option<Line> {
+fn left_out(group: &CardsOfGroup) -> Option<PageLine> {
     let more = group.total - group.cards.len().min(group.total);
-    let is_shown = more > 0 && !group.cards.is_empty();
-    is_shown.then(|| Line::new().dim(format!("{BEFORE}and {} more: `flow list` has all", count(more))))
+    // Without any run shown, the heading says how many there are.
+    if more == 0 || group.cards.is_empty() {
+        return None;
+    }
+    Some(PageLine::new().dim(format!("{BEFORE}and {} more: `flow list` has all", count(more))))
 }
 
 /// A run as cells.
-struct Row {
+struct ListRow {
     look: Look,
     tag: String,
     id: String,
@@ -80,11 +85,15 @@ struct Row {
     about: String,
 }
 
-impl Row {
+impl ListRow {
     fn of(card: &Card, now: Timestamp) -> Self {
         let run = &card.run;
         let (symbol, class, word) = look_of(card);
-        let goal = run.goal.clone().filter(|_| !card.group.is_open());
+        // A run that is over is told by what it was for.
+        let about = match &run.goal {
+            Some(goal) if !card.group.is_open() => goal.clone(),
+            _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
+        };
         Self {
             look: Look::of_class(class),
             tag: format!("{symbol} {word}"),
@@ -92,7 +101,7 @@ impl Row {
             workflow: run.head.workflow.to_string(),
             phase: run.head.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
             age: age(run.head.updated_at, now),
-            about: goal.unwrap_or_else(|| reason_now(&card.reason, card.begun_at, now).into_owned()),
+            about,
         }
     }
 }
@@ -108,18 +117,15 @@ struct Table {
 }
 
 impl Table {
-    fn of(rows: &[Row], width: usize) -> Self {
-        let widest = |cell: &dyn Fn(&Row) -> &str, most: usize| {
-            rows.iter().map(|row| columns(cell(row)).min(most)).max().unwrap_or_default()
-        };
-        let mut table = Self {
-            tag: widest(&|row| &row.tag, TAG),
-            id: widest(&|row| &row.id, ID),
-            workflow: widest(&|row| &row.workflow, WORKFLOW),
-            phase: widest(&|row| &row.phase, PHASE),
-            age: widest(&|row| &row.age, TAG),
-            about: 0,
-        };
+    fn of(rows: &[ListRow], width: usize) -> Self {
+        let mut table = Self { tag: 0, id: 0, workflow: 0, phase: 0, age: 0, about: 0 };
+        for row in rows {
+            table.tag = table.tag.max(columns(&row.tag).min(TAG));
+            table.id = table.id.max(columns(&row.id).min(ID));
+            table.workflow = table.workflow.max(columns(&row.workflow).min(WORKFLOW));
+            table.phase = table.phase.max(columns(&row.phase).min(PHASE));
+            table.age = table.age.max(columns(&row.age).min(TAG));
+        }
         // What is left out first can be seen on the page of the run.
         if table.taken() + REASON > width {
             table.workflow = 0;
@@ -129,6 +135,7 @@ impl Table {
             table.phase = 0;
         }
         if table.taken() > width + GAP {
+            // The id is cut, but stays: without it the run cannot be named.
             table.id = table.id.saturating_sub(table.taken() - width - GAP).max(8);
         }
         table.about = width.saturating_sub(table.taken());
@@ -141,10 +148,11 @@ impl Table {
     /// How many columns all but the reason take, each with a gap.
     fn taken(&self) -> usize {
         let cells = [self.tag, self.id, self.workflow, self.phase, self.age];
-        BEFORE.len() + cells.into_iter().filter(|&cell| cell > 0).map(|cell| cell + GAP).sum::<usize>()
+        let shown = cells.iter().filter(|cell| **cell > 0).count();
+        BEFORE.len() + cells.iter().sum::<usize>() + shown * GAP
     }
 
-    fn line(&self, row: &Row) -> Line {
+    fn line(&self, row: &ListRow) -> PageLine {
         let cells = [
             (row.look, &row.tag, self.tag),
             (Look::Strong, &row.id, self.id),
@@ -153,10 +161,14 @@ impl Table {
             (Look::Dim, &row.age, self.age),
             (Look::Plain, &row.about, self.about),
         ];
-        let shown = cells.into_iter().filter(|(.., width)| *width > 0).enumerate();
-        shown.fold(Line::new().plain(BEFORE), |line, (at, (look, text, width))| {
-            line.plain(if at > 0 { "  " } else { "" }).with(look, cell(text, width))
-        })
+        let mut line = PageLine::new();
+        // Before the first cell, the mark of the chosen run has as much room as a gap.
+        for (look, text, width) in cells {
+            if width > 0 {
+                line = line.plain(BEFORE).with(look, cell(text, width));
+            }
+        }
+        line
     }
 }
 

@@ -3,32 +3,35 @@
 use crate::model::{Event, Seq};
 use crate::picture::{day_and_time, event_in_words};
 use crate::runs::LogReport;
-use crate::watch::line::{Line, Look};
+use crate::watch::line::{Look, PageLine};
 
 /// The events that have this text in their type or their words.
-pub(in crate::watch) fn log(run: &str, log: &LogReport, search: &str) -> Vec<Line> {
+pub(in crate::watch) fn log(run: &str, log: &LogReport, search: &str) -> Vec<PageLine> {
     let mut lines = Vec::new();
-    if log.events.first().is_some_and(|event| event.seq > Seq(1)) {
-        lines.push(Line::new().dim(format!("  earlier events: `flow log {run}`")));
+    if let Some(first) = log.events.first()
+        && first.seq > Seq(1)
+    {
+        lines.push(PageLine::new().dim(format!("  earlier events: `flow log {run}`")));
     }
-    let found = log.events.iter().filter(|event| {
-        search.is_empty() || event.kind.name().contains(search) || event_in_words(event).contains(search)
-    });
-    lines.extend(found.map(line));
+    for event in &log.events {
+        if search.is_empty() || event.kind.name().contains(search) || event_in_words(event).contains(search) {
+            lines.push(line(event));
+        }
+    }
     let skipped = log.skipped.len() + log.more_skipped;
     if skipped > 0 {
         let words = format!("✕ {skipped} lines are not events of flow: `flow log {run}` shows them");
-        lines.push(Line::new().with(Look::Bad, words));
+        lines.push(PageLine::new().with(Look::Bad, words));
     }
     if lines.is_empty() {
-        lines.push(Line::new().dim("  no event has this text"));
+        lines.push(PageLine::new().dim("  no event has this text"));
     }
     lines
 }
 
 /// An event in one line.
-pub(super) fn line(event: &Event) -> Line {
-    Line::new()
+pub(super) fn line(event: &Event) -> PageLine {
+    PageLine::new()
         .dim(format!("{:>6}  {:<16}  ", event.seq.0, day_and_time(event.at)))
         .with(Look::Strong, format!("{:<18}", event.kind.name()))
         .plain(" ")

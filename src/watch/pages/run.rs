@@ -1,12 +1,12 @@
 //! One run: where it is and why, what to do next, when work happened, and what came out.
 
-use crate::model::{StepStatus, Timestamp};
+use crate::model::{StepStatus, Suggestion, Timestamp};
 use crate::picture::{
     age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
     timeline_text,
 };
 use crate::runs::{HolderLife, Need, RunReport, ShownStep};
-use crate::watch::line::{Line, Look, cell, wrapped};
+use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::{Activity, RunFacts};
 
@@ -17,10 +17,10 @@ const NAME: usize = 24;
 const BARS: usize = 60;
 
 /// The page of a run, in at most this many columns where lines can be broken.
-pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> Vec<Line> {
+pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> Vec<PageLine> {
     let run = &facts.report;
     let mut lines = head(run, now, width);
-    lines.push(Line::new());
+    lines.push(PageLine::new());
     lines.extend(next(run, now, width));
     section(&mut lines, "Steps", "", run.steps.iter().flat_map(step).collect());
     section(&mut lines, "Timeline", &folded(run), timeline(run, width));
@@ -36,32 +36,45 @@ fn counted(number: u64) -> usize {
 }
 
 /// Adds a section, unless it is empty.
-fn section(lines: &mut Vec<Line>, title: &str, about: &str, section: Vec<Line>) {
+fn section(lines: &mut Vec<PageLine>, title: &str, about: &str, section: Vec<PageLine>) {
     if !section.is_empty() {
-        lines.push(Line::new());
-        lines.push(Line::new().with(Look::Strong, title).plain("  ").dim(about));
+        lines.push(PageLine::new());
+        lines.push(PageLine::new().with(Look::Strong, title).plain("  ").dim(about));
         lines.extend(section);
     }
 }
 
-fn paragraph(text: &str, width: usize, look: Look) -> impl Iterator<Item = Line> + use<> {
-    let lines = wrapped(text, width);
-    let more = lines.len() > PARAGRAPH;
-    let shown = lines.into_iter().take(PARAGRAPH).map(move |line| Line::new().with(look, line));
-    shown.chain(more.then(|| Line::new().dim("…")))
+fn paragraph(text: &str, width: usize, look: Look) -> Vec<PageLine> {
+    let mut lines = Vec::new();
+    for line in wrapped(text, width) {
+        if lines.len() == PARAGRAPH {
+            lines.push(PageLine::new().dim("…"));
+            break;
+        }
+        lines.push(PageLine::new().with(look, line));
+    }
+    lines
 }
 
-fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
+fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     let card = &run.card.run;
     let mut about = vec![card.head.workflow.to_string()];
     about.extend(card.issue.as_ref().map(|issue| format!("issue {issue}")));
     about.extend(card.pr.map(|pr| format!("pull request {pr}")));
     about.extend(card.feature.clone());
-    about.extend(run.branch.iter().filter(|branch| !branch.is_empty()).map(|branch| format!("branch {branch}")));
-    let mut lines: Vec<_> = paragraph(&about.join(" · "), width, Look::Dim).collect();
-    lines.extend(card.goal.iter().flat_map(|goal| paragraph(goal, width, Look::Plain)));
+    if let Some(branch) = &run.branch
+        && !branch.is_empty()
+    {
+        about.push(format!("branch {branch}"));
+    }
+    let mut lines = paragraph(&about.join(" · "), width, Look::Dim);
+    if let Some(goal) = &card.goal {
+        lines.extend(paragraph(goal, width, Look::Plain));
+    }
     let mut facts = Vec::new();
-    if let Some(phase) = card.head.phase.as_ref().filter(|_| run.card.group.is_open()) {
+    if let Some(phase) = &card.head.phase
+        && run.card.group.is_open()
+    {
         let since = run.phase_since.map(|since| format!(" for {}", age(since, now))).unwrap_or_default();
         facts.push(format!("in {phase}{since}"));
     }
@@ -83,22 +96,24 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
 }
 
 /// What it needs, and the next safe action.
-fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
+fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     let (symbol, class) = look_of_group(run.card.group);
     let title = format!("{symbol} {}", run.card.group.title());
-    let mut lines = vec![Line::new().with(Look::of_class(class), title)];
+    let mut lines = vec![PageLine::new().with(Look::of_class(class), title)];
     let reason = reason_now(&run.card.reason, run.card.begun_at, now);
     lines.extend(paragraph(&reason, width, Look::Plain));
     let next = &run.card.next;
-    lines.extend(next.description.iter().flat_map(|text| paragraph(text, width, Look::Dim)));
-    // A command that is broken could not be copied from here.
-    let command = |command: String| Line::new().dim("  $ ").with(Look::Strong, command);
-    lines.extend(next.command.iter().map(|suggestion| command(suggestion.to_string())));
+    if let Some(text) = &next.description {
+        lines.extend(paragraph(text, width, Look::Dim));
+    }
+    lines.extend(next.command.as_ref().map(command));
     for way in &next.alternatives {
         lines.extend(paragraph(&format!("When {}{}:", way.when, for_whom(way)), width, Look::Dim));
-        lines.push(command(way.command.to_string()));
+        lines.push(command(&way.command));
     }
-    lines.extend(run.notes.iter().flat_map(|note| paragraph(&format!("note: {note}"), width, Look::Dim)));
+    for note in &run.notes {
+        lines.extend(paragraph(&format!("note: {note}"), width, Look::Dim));
+    }
     // The last one is the reason of a run that asks.
     for question in run.questions.iter().rev().skip(usize::from(run.card.need == Some(Need::Question))) {
         lines.extend(paragraph(
@@ -123,38 +138,45 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<Line> {
     lines
 }
 
-fn step(step: &ShownStep) -> Vec<Line> {
+/// A command to copy, which is not broken into lines.
+fn command(command: &Suggestion) -> PageLine {
+    PageLine::new().dim("  $ ").with(Look::Strong, command.to_string())
+}
+
+fn step(step: &ShownStep) -> Vec<PageLine> {
     let (symbol, class) = look_of_step(step.status);
     let mark = if step.current { "▶ " } else { "  " };
     let look = if step.current { Look::Strong } else { Look::Plain };
     let mut lines = vec![
-        Line::new()
+        PageLine::new()
             .with(look, mark)
             .with(Look::of_class(class), format!("{symbol} "))
             .with(look, step.step.as_str())
-            .dim(format!("  {}", in_words(step.status)))
+            .dim(format!("  {}", status_words(step.status)))
             .dim(if step.current { ", the run is here" } else { "" }),
     ];
-    lines.extend(step.units.iter().map(|unit| {
+    for unit in &step.units {
         let (symbol, class) = look_of_step(unit.status);
-        let name = unit.unit.as_ref().map_or(unit.step.as_str(), |unit| unit.as_str());
-        Line::new()
-            .plain("      ")
-            .with(Look::of_class(class), format!("{symbol} "))
-            .plain(name)
-            .dim(format!("  {}", in_words(unit.status)))
-    }));
+        let line = PageLine::new().plain("      ").with(Look::of_class(class), format!("{symbol} "));
+        let line = match &unit.unit {
+            Some(name) => line.plain(name.as_str()),
+            None => line.plain(unit.step.as_str()),
+        };
+        lines.push(line.dim(format!("  {}", status_words(unit.status))));
+    }
     lines
 }
 
 /// A status without the mark between its words.
-pub(super) fn in_words(status: StepStatus) -> String {
+pub(super) fn status_words(status: StepStatus) -> String {
     status.to_string().replace('_', " ")
 }
 
 fn folded(run: &RunReport) -> String {
-    let folds = run.timeline.folds.iter();
-    let folds: Vec<_> = folds.map(|fold| duration(fold.from.milliseconds_until(fold.to))).take(4).collect();
+    let mut folds = Vec::new();
+    for fold in run.timeline.folds.iter().take(4) {
+        folds.push(duration(fold.from.milliseconds_until(fold.to)));
+    }
     if folds.is_empty() {
         return String::new();
     }
@@ -162,24 +184,29 @@ fn folded(run: &RunReport) -> String {
     format!("┊ without the {}{more} in which nothing happened", folds.join(", "))
 }
 
-fn timeline(run: &RunReport, width: usize) -> Vec<Line> {
+fn timeline(run: &RunReport, width: usize) -> Vec<PageLine> {
+    // The rest is for the outcome behind the bars.
     let room = width.saturating_sub(NAME).saturating_sub(20).clamp(8, BARS);
     let lanes = timeline_text(&run.timeline, room);
-    let name = lanes.iter().map(|lane| columns(&lane.name) + if lane.is_unit { 2 } else { 0 }).max().unwrap_or(0);
-    let line = |name: usize, (indent, lane): (&str, &crate::picture::LaneText)| {
-        Line::new()
-            .plain(format!("  {}  ", cell(&format!("{indent}{}", lane.name), name)))
-            .with(if lane.is_unit { Look::Dim } else { Look::Plain }, &lane.bars)
-            .dim(format!("  {}", lane.outcome))
-    };
-    let indent = |is_unit: bool| if is_unit { "  " } else { "" };
-    lanes.iter().map(|lane| line(name.min(NAME), (indent(lane.is_unit), lane))).collect()
+    let mut names = Vec::new();
+    for lane in &lanes {
+        // A unit stands below its step, a little to the right.
+        names.push(format!("{}{}", if lane.is_unit { "  " } else { "" }, lane.name));
+    }
+    let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0).min(NAME);
+    let mut lines = Vec::new();
+    for (lane, name) in lanes.iter().zip(&names) {
+        let line = PageLine::new().plain(format!("  {}  ", cell(name, widest)));
+        let line = line.with(if lane.is_unit { Look::Dim } else { Look::Plain }, &lane.bars);
+        lines.push(line.dim(format!("  {}", lane.outcome)));
+    }
+    lines
 }
 
-fn activity(activity: &Activity) -> Line {
+fn activity(activity: &Activity) -> PageLine {
     let (symbol, class, words) = look_of_activity(activity.status, activity.exit_code);
     let status = format!("{symbol} {words}");
-    Line::new()
+    PageLine::new()
         .dim(format!("  {:>4}  ", activity.number))
         .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
         .plain(" ")
@@ -194,7 +221,7 @@ mod tests {
     use crate::runs::CardFilter;
     use crate::watch::pages::{cards, diagram};
 
-    fn text(lines: &[Line]) -> String {
+    fn text(lines: &[PageLine]) -> String {
         lines.iter().map(|line| format!("{}\n", line.text())).collect()
     }
 

@@ -5,9 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text;
 
-use crate::watch::line::{Line, Look};
+use crate::watch::line::{Look, PageLine};
+use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::{Screen, View};
-use crate::watch::screen::view::{Page, footer};
+use crate::watch::screen::view::footer;
 
 /// How many lines of a page fit on a screen of this height: one is above, one is below.
 pub(super) fn room(height: u16) -> usize {
@@ -15,14 +16,15 @@ pub(super) fn room(height: u16) -> usize {
 }
 
 /// Draws the part of the page that is in sight.
-pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &Page, colour: bool) {
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, colour: bool) {
     let area = frame.area();
     if area.is_empty() {
         return;
     }
     let width = usize::from(area.width);
-    let mut put = |y: usize, line: &Line, over: Style| {
+    let mut put = |y: usize, line: &PageLine, over: Style| {
         let y = u16::try_from(y).unwrap_or(u16::MAX);
+        // A screen may have only one line, or none.
         if y < area.height {
             let place = Rect { x: 0, y, width: area.width, height: 1 };
             frame.buffer_mut().set_line(0, y, &spans(&line.cut(width), colour), area.width);
@@ -42,15 +44,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &Page, colour: 
     if area.height > 1 {
         let more = page.lines.len().saturating_sub(screen.top + room);
         let below = if more > 0 { format!("↓ {more} more  ") } else { String::new() };
-        let keys = footer(screen);
-        let line =
-            keys.pieces.into_iter().fold(Line::new().dim(below), |line, piece| line.with(piece.look, piece.text));
+        let mut line = PageLine::new().dim(below);
+        for piece in footer(screen).pieces {
+            line = line.with(piece.look, piece.text);
+        }
         put(usize::from(area.height) - 1, &line, Style::new());
     }
 }
 
 /// The line of the chosen run: a mark stands where the others are blank, for those who do not see colours.
-fn marked(line: &Line) -> Line {
+fn marked(line: &PageLine) -> PageLine {
     let mut line = line.clone();
     if let Some(first) = line.pieces.first_mut()
         && let Some(rest) = first.text.strip_prefix(' ')
@@ -60,9 +63,12 @@ fn marked(line: &Line) -> Line {
     line
 }
 
-fn spans(line: &Line, colour: bool) -> text::Line<'static> {
-    let span = |piece: &crate::watch::line::Piece| text::Span::styled(piece.text.clone(), style(piece.look, colour));
-    text::Line::from(line.pieces.iter().map(span).collect::<Vec<_>>())
+fn spans(line: &PageLine, colour: bool) -> text::Line<'static> {
+    let mut spans = Vec::with_capacity(line.pieces.len());
+    for piece in &line.pieces {
+        spans.push(text::Span::styled(piece.text.clone(), style(piece.look, colour)));
+    }
+    text::Line::from(spans)
 }
 
 /// The style of a look, in the sixteen colours that a terminal's owner has chosen.
@@ -78,8 +84,8 @@ fn style(look: Look, colour: bool) -> Style {
         Look::Done => (Some(Color::Green), Modifier::empty()),
     };
     let style = Style::new().add_modifier(modifier);
-    match shade.filter(|_| colour) {
-        Some(shade) => style.fg(shade),
-        None => style,
+    match shade {
+        Some(shade) if colour => style.fg(shade),
+        _ => style,
     }
 }

@@ -26,8 +26,9 @@ impl Notifier {
                 continue;
             }
             let run = &card.run.head.run_id;
-            let is_known = |known: &BTreeMap<RunId, String>| known.get(run) == Some(&card.reason);
-            if self.known.as_ref().is_some_and(|known| !is_known(known)) {
+            if let Some(known) = &self.known
+                && known.get(run) != Some(&card.reason)
+            {
                 calls += &call(run, &card.reason);
             }
             now.insert(run.clone(), card.reason.clone());
@@ -40,8 +41,11 @@ impl Notifier {
 /// The bell, and the notification. It begins with a word, since some terminals take a number there for another command.
 fn call(run: &RunId, reason: &str) -> String {
     let words = format!("flow: {} needs you: {reason}", run.name());
-    let plain = words.chars().map(|c| if is_terminal_control(c) { ' ' } else { c });
-    let text: String = plain.take(LONGEST).collect();
+    let mut text = String::new();
+    for c in words.chars().take(LONGEST) {
+        // A control character could end the notification, and what follows would be a command to the terminal.
+        text.push(if is_terminal_control(c) { ' ' } else { c });
+    }
     format!("\u{7}\u{1b}]9;{text}\u{7}")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::model::RunId;
 use crate::runs::{CardFilter, CardGroup};
-use crate::watch::screen::view::Page;
+use crate::watch::screen::page::ScreenPage;
 
 /// The longest text to search for.
 const SEARCH: usize = 200;
@@ -28,7 +28,7 @@ pub(super) enum Key {
 
 /// What the screen's owner has to do after a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ScreenAction {
     /// Nothing but drawing.
     Draw,
     /// Read what the screen shows now.
@@ -43,7 +43,7 @@ pub(super) enum Action {
 
 /// What is shown of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum RunPart {
     Overview,
     Log,
     Diagram,
@@ -53,7 +53,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum View {
     Runs,
-    Run(RunId, Part),
+    Run(RunId, RunPart),
 }
 
 /// The state of the screen.
@@ -86,7 +86,10 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(filter: CardFilter, run: Option<RunId>) -> Self {
         Self {
-            view: run.map_or(View::Runs, |run| View::Run(run, Part::Overview)),
+            view: match run {
+                Some(run) => View::Run(run, RunPart::Overview),
+                None => View::Runs,
+            },
             filter,
             log_search: String::new(),
             typed: None,
@@ -102,33 +105,39 @@ impl Screen {
     }
 
     /// Fits what is chosen and what is seen to a page that may have changed, with room for this many lines.
-    pub(super) fn settle(&mut self, page: &Page, height: usize) {
+    pub(super) fn settle(&mut self, page: &ScreenPage, height: usize) {
         self.height = height.max(1);
         if self.view == View::Runs {
             let runs = page.runs();
-            let place = self.chosen.as_ref().and_then(|run| runs.iter().position(|(_, one)| *one == run));
             // The next run takes the place of one that is gone.
-            self.at = place.unwrap_or_else(|| self.at.min(runs.len().saturating_sub(1)));
-            self.chosen = runs.get(self.at).map(|(_, run)| (*run).clone());
+            let place = runs.iter().position(|(_, run)| Some(*run) == self.chosen.as_ref());
+            self.choose(&runs, place.unwrap_or(self.at));
             if let Some((line, _)) = runs.get(self.at) {
                 // The first run is seen with what stands above it.
                 let first = if self.at == 0 { 0 } else { line.saturating_sub(1) };
-                self.top = self
-                    .top
-                    .clamp((line + 1).saturating_sub(self.height), first.max((line + 1).saturating_sub(self.height)));
+                let least = (line + 1).saturating_sub(self.height);
+                self.top = self.top.clamp(least, first.max(least));
             }
         }
         let last = page.lines.len().saturating_sub(self.height);
         self.top = if self.follows { last } else { self.top.min(last) };
     }
 
+    /// Chooses the run at this place, or the last one.
+    fn choose(&mut self, runs: &[(usize, &RunId)], at: usize) {
+        self.at = at.min(runs.len().saturating_sub(1));
+        self.chosen = runs.get(self.at).map(|(_, run)| (*run).clone());
+    }
+
     /// What a key does on this page.
-    pub(super) fn press(&mut self, key: Key, page: &Page) -> Action {
+    pub(super) fn press(&mut self, key: Key, page: &ScreenPage) -> ScreenAction {
         self.notice = None;
+        // Another key in between begins with the first command again.
         self.copies = if key == Key::Char('y') { self.copies + 1 } else { 0 };
+        // Before everything else: they work while a text is typed, too.
         match key {
-            Key::Interrupt => return Action::Quit,
-            Key::Suspend => return Action::Suspend,
+            Key::Interrupt => return ScreenAction::Quit,
+            Key::Suspend => return ScreenAction::Suspend,
             _ => {}
         }
         if let Some(typed) = self.typed.take() {
@@ -136,7 +145,7 @@ impl Screen {
         }
         if self.help {
             self.help = false;
-            return Action::Draw;
+            return ScreenAction::Draw;
         }
         match key {
             Key::Up | Key::Char('k') => self.go(page, -1),
@@ -149,19 +158,19 @@ impl Screen {
             Key::Enter => self.enter(),
             Key::Char('?') => {
                 self.help = true;
-                Action::Draw
+                ScreenAction::Draw
             }
             Key::Char('y') => self.copy(page),
             Key::Char('/') => self.search(),
             Key::Char('g') if self.view == View::Runs => self.other_group(),
-            Key::Char('l') => self.part(Part::Log),
-            Key::Char('d') => self.part(Part::Diagram),
-            _ => Action::Draw,
+            Key::Char('l') => self.part(RunPart::Log),
+            Key::Char('d') => self.part(RunPart::Diagram),
+            _ => ScreenAction::Draw,
         }
     }
 
     /// Copies the first command; pressed again, the next one.
-    fn copy(&mut self, page: &Page) -> Action {
+    fn copy(&mut self, page: &ScreenPage) -> ScreenAction {
         let all = page.commands.len();
         let Some(at) = self.copies.saturating_sub(1).checked_rem(all) else {
             return self.say(&format!("nothing copied: {}", page.no_command));
@@ -169,111 +178,115 @@ impl Screen {
         let which = if all > 1 { format!(" {} of {all}", at + 1) } else { String::new() };
         let command = page.commands[at].clone();
         self.notice = Some(format!("copied{which}: {command}"));
-        Action::Copy(command)
+        ScreenAction::Copy(command)
     }
 
-    fn say(&mut self, notice: &str) -> Action {
+    fn say(&mut self, notice: &str) -> ScreenAction {
         self.notice = Some(notice.to_owned());
-        Action::Draw
+        ScreenAction::Draw
     }
 
     fn whole_page(&self) -> isize {
+        // One line stays in sight, by which the reader finds the place again.
         isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(isize::MAX)
     }
 
     /// Moves by this many runs in the list, otherwise by lines.
-    fn go(&mut self, page: &Page, by: isize) -> Action {
+    fn go(&mut self, page: &ScreenPage, by: isize) -> ScreenAction {
         if self.view == View::Runs {
             let runs = page.runs();
-            self.at = self.at.saturating_add_signed(by).min(runs.len().saturating_sub(1));
-            self.chosen = runs.get(self.at).map(|(_, run)| (*run).clone());
-            return Action::Draw;
+            self.choose(&runs, self.at.saturating_add_signed(by));
+            return ScreenAction::Draw;
         }
         let last = page.lines.len().saturating_sub(self.height);
         self.top = self.top.saturating_add_signed(by).min(last);
-        self.follows = matches!(self.view, View::Run(_, Part::Log)) && self.top == last;
-        Action::Draw
+        // A person who scrolls back reads; at the end the log is followed again.
+        self.follows = matches!(self.view, View::Run(_, RunPart::Log)) && self.top == last;
+        ScreenAction::Draw
     }
 
-    fn enter(&mut self) -> Action {
+    fn enter(&mut self) -> ScreenAction {
         match (&self.view, &self.chosen) {
-            (View::Runs, Some(run)) => self.show(View::Run(run.clone(), Part::Overview)),
-            _ => Action::Draw,
+            (View::Runs, Some(run)) => self.show(View::Run(run.clone(), RunPart::Overview)),
+            _ => ScreenAction::Draw,
         }
     }
 
-    fn back(&mut self, key: Key) -> Action {
+    fn back(&mut self, key: Key) -> ScreenAction {
         match &self.view {
-            View::Run(run, Part::Log | Part::Diagram) => self.show(View::Run(run.clone(), Part::Overview)),
-            View::Run(run, Part::Overview) => {
+            View::Run(run, RunPart::Log | RunPart::Diagram) => self.show(View::Run(run.clone(), RunPart::Overview)),
+            View::Run(run, RunPart::Overview) => {
+                // The list comes back with the run that was open, wherever it stands by now.
                 self.chosen = Some(run.clone());
                 self.show(View::Runs)
             }
             View::Runs if key == Key::Escape && self.filter.search.is_some() => {
                 self.filter.search = None;
-                Action::Read
+                ScreenAction::Read
             }
             View::Runs if key == Key::Escape => self.say("`q` leaves"),
-            View::Runs => Action::Quit,
+            View::Runs => ScreenAction::Quit,
         }
     }
 
     /// Shows a part of the run that is shown or chosen, or its overview again.
-    fn part(&mut self, part: Part) -> Action {
+    fn part(&mut self, part: RunPart) -> ScreenAction {
         let run = match &self.view {
-            View::Run(run, now) if *now == part => return self.show(View::Run(run.clone(), Part::Overview)),
+            View::Run(run, now) if *now == part => return self.show(View::Run(run.clone(), RunPart::Overview)),
             View::Run(run, _) => Some(run),
             View::Runs => self.chosen.as_ref(),
         };
         match run.cloned() {
             Some(run) => self.show(View::Run(run, part)),
-            None => Action::Draw,
+            None => ScreenAction::Draw,
         }
     }
 
-    fn show(&mut self, view: View) -> Action {
-        self.follows = matches!(view, View::Run(_, Part::Log));
+    fn show(&mut self, view: View) -> ScreenAction {
+        // A log begins at its end, which is what happens now.
+        self.follows = matches!(view, View::Run(_, RunPart::Log));
         self.log_search.clear();
         self.view = view;
         self.top = 0;
-        Action::Read
+        ScreenAction::Read
     }
 
-    fn other_group(&mut self) -> Action {
+    fn other_group(&mut self) -> ScreenAction {
         self.filter.group = if self.filter.group.is_none() { Some(CardGroup::Over) } else { None };
+        // The chosen run is in the other list.
         (self.at, self.top, self.chosen) = (0, 0, None);
-        Action::Read
+        ScreenAction::Read
     }
 
-    fn search(&mut self) -> Action {
+    fn search(&mut self) -> ScreenAction {
         match &self.view {
             View::Runs => self.typed = Some(self.filter.search.clone().unwrap_or_default()),
-            View::Run(_, Part::Log) => self.typed = Some(self.log_search.clone()),
+            View::Run(_, RunPart::Log) => self.typed = Some(self.log_search.clone()),
             View::Run(..) => return self.say("`/` searches in the list and in the log"),
         }
-        Action::Draw
+        ScreenAction::Draw
     }
 
     /// A key while a text to search for is typed: each one narrows the list at once.
-    fn type_on(&mut self, mut typed: String, key: Key) -> Action {
+    fn type_on(&mut self, mut typed: String, key: Key) -> ScreenAction {
         match key {
             Key::Char(c) if typed.chars().count() < SEARCH => typed.push(c),
             Key::Backspace => drop(typed.pop()),
             Key::Escape => {
                 self.find("");
-                return Action::Read;
+                return ScreenAction::Read;
             }
-            Key::Enter => return Action::Draw,
+            Key::Enter => return ScreenAction::Draw,
             _ => {}
         }
         self.find(&typed);
         self.typed = Some(typed);
-        Action::Read
+        ScreenAction::Read
     }
 
     fn find(&mut self, text: &str) {
         if self.view == View::Runs {
-            self.filter.search = (!text.is_empty()).then(|| text.to_owned());
+            self.filter.search = if text.is_empty() { None } else { Some(text.to_owned()) };
         } else {
             text.clone_into(&mut self.log_search);
         }
@@ -283,22 +296,27 @@ impl Screen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::line::Line;
+    use crate::watch::line::PageLine;
 
     /// A list of these runs with a heading, or a page of a run with this many lines.
-    fn page(runs: &[&str]) -> Page {
-        let lines = runs.iter().map(|run| Line::new().plain(run).about(run.parse().unwrap()));
-        let lines = std::iter::once(Line::new()).chain(lines).collect();
-        Page {
-            head: Line::new(),
+    fn page(runs: &[&str]) -> ScreenPage {
+        let lines = runs.iter().map(|run| PageLine::new().plain(run).about(run.parse().unwrap()));
+        let lines = std::iter::once(PageLine::new()).chain(lines).collect();
+        ScreenPage {
+            head: PageLine::new(),
             lines,
             commands: vec!["flow resume r1".to_owned(), "flow show r1".to_owned()],
             no_command: "",
         }
     }
 
-    fn text(lines: usize) -> Page {
-        Page { head: Line::new(), lines: vec![Line::new(); lines], commands: Vec::new(), no_command: "the run is over" }
+    fn text(lines: usize) -> ScreenPage {
+        ScreenPage {
+            head: PageLine::new(),
+            lines: vec![PageLine::new(); lines],
+            commands: Vec::new(),
+            no_command: "the run is over",
+        }
     }
 
     fn id(run: &str) -> RunId {
@@ -319,18 +337,18 @@ mod tests {
         screen.press(Key::Down, &list);
         assert_eq!(screen.chosen, Some(id("c")));
         screen.press(Key::Char('k'), &list);
-        assert_eq!(screen.press(Key::Enter, &list), Action::Read);
-        assert_eq!(screen.view, View::Run(id("b"), Part::Overview));
-        assert_eq!(screen.press(Key::Char('d'), &text(5)), Action::Read);
-        assert_eq!(screen.view, View::Run(id("b"), Part::Diagram));
+        assert_eq!(screen.press(Key::Enter, &list), ScreenAction::Read);
+        assert_eq!(screen.view, View::Run(id("b"), RunPart::Overview));
+        assert_eq!(screen.press(Key::Char('d'), &text(5)), ScreenAction::Read);
+        assert_eq!(screen.view, View::Run(id("b"), RunPart::Diagram));
         screen.press(Key::Char('l'), &text(5));
-        assert_eq!(screen.view, View::Run(id("b"), Part::Log));
+        assert_eq!(screen.view, View::Run(id("b"), RunPart::Log));
         screen.press(Key::Escape, &text(5));
-        assert_eq!(screen.view, View::Run(id("b"), Part::Overview));
+        assert_eq!(screen.view, View::Run(id("b"), RunPart::Overview));
         screen.press(Key::Char('q'), &text(5));
         screen.settle(&list, 10);
         assert_eq!((&screen.view, &screen.chosen), (&View::Runs, &Some(id("b"))));
-        assert_eq!(screen.press(Key::Char('q'), &list), Action::Quit);
+        assert_eq!(screen.press(Key::Char('q'), &list), ScreenAction::Quit);
     }
 
     #[test]
@@ -353,7 +371,7 @@ mod tests {
         screen.settle(&without, 5);
         assert_eq!(screen.chosen, Some(id("r5")));
         screen.settle(&page(&[]), 5);
-        assert_eq!(screen.press(Key::Enter, &page(&[])), Action::Draw);
+        assert_eq!(screen.press(Key::Enter, &page(&[])), ScreenAction::Draw);
         assert_eq!(screen.chosen, None);
         screen.press(Key::Home, &list);
         screen.settle(&list, 5);
@@ -381,26 +399,26 @@ mod tests {
         let (mut screen, list) = (screen(), page(&["a"]));
         screen.press(Key::Char('/'), &list);
         for c in "qy".chars() {
-            assert_eq!(screen.press(Key::Char(c), &list), Action::Read);
+            assert_eq!(screen.press(Key::Char(c), &list), ScreenAction::Read);
         }
         assert_eq!(screen.filter.search.as_deref(), Some("qy"));
         screen.press(Key::Backspace, &list);
         screen.press(Key::Enter, &list);
         assert_eq!((screen.filter.search.as_deref(), &screen.typed), (Some("q"), &None));
-        assert_eq!(screen.press(Key::Escape, &list), Action::Read);
+        assert_eq!(screen.press(Key::Escape, &list), ScreenAction::Read);
         assert_eq!(screen.filter.search, None);
-        assert_eq!(screen.press(Key::Escape, &list), Action::Draw);
+        assert_eq!(screen.press(Key::Escape, &list), ScreenAction::Draw);
     }
 
     #[test]
     fn a_command_is_copied_and_groups_are_switched() {
         let (mut screen, list) = (screen(), page(&["a"]));
         for command in ["flow resume r1", "flow show r1", "flow resume r1"] {
-            assert_eq!(screen.press(Key::Char('y'), &list), Action::Copy(command.to_owned()));
+            assert_eq!(screen.press(Key::Char('y'), &list), ScreenAction::Copy(command.to_owned()));
         }
-        assert_eq!(screen.press(Key::Char('y'), &text(1)), Action::Draw);
+        assert_eq!(screen.press(Key::Char('y'), &text(1)), ScreenAction::Draw);
         assert_eq!(screen.notice.as_deref(), Some("nothing copied: the run is over"));
-        assert_eq!(screen.press(Key::Char('g'), &list), Action::Read);
+        assert_eq!(screen.press(Key::Char('g'), &list), ScreenAction::Read);
         assert_eq!(screen.filter.group, Some(CardGroup::Over));
         screen.press(Key::Char('g'), &list);
         assert_eq!(screen.filter.group, None);
@@ -408,7 +426,7 @@ mod tests {
         assert!(screen.help);
         screen.press(Key::Char('x'), &list);
         assert!(!screen.help);
-        assert_eq!(screen.press(Key::Interrupt, &list), Action::Quit);
-        assert_eq!(screen.press(Key::Suspend, &list), Action::Suspend);
+        assert_eq!(screen.press(Key::Interrupt, &list), ScreenAction::Quit);
+        assert_eq!(screen.press(Key::Suspend, &list), ScreenAction::Suspend);
     }
 }

@@ -23,16 +23,18 @@ static HOOK: Once = Once::new();
 
 /// A terminal that is taken. It is given back when this is dropped, and before a panic is reported.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenTerminal {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Taken {
+impl TakenTerminal {
     pub(super) fn take() -> io::Result<Self> {
+        // Before the terminal is taken: a panic right after that has to give it back, too.
         give_back_before_panics(thread::current().id());
         enter()?;
         match Terminal::new(CrosstermBackend::new(io::stdout())) {
             Ok(terminal) => Ok(Self { terminal }),
+            // Nothing is there yet that gives it back when it is dropped.
             Err(error) => {
                 give_back();
                 Err(error)
@@ -63,13 +65,14 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenTerminal {
     fn drop(&mut self) {
         give_back();
     }
 }
 
 fn enter() -> io::Result<()> {
+    // Before it is true: what fails half-way has to be given back as well.
     TAKEN.store(true, Ordering::SeqCst);
     let entered = enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen));
     if entered.is_err() {
@@ -102,6 +105,7 @@ fn give_back_before_panics(owner: ThreadId) {
 /// The key of an event; none if it means nothing here.
 pub(super) fn key(event: &Event) -> Option<Key> {
     let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    // Some terminals report a key twice, when it is pressed and when it is let go.
     if *kind == KeyEventKind::Release {
         return None;
     }

@@ -1,0 +1,164 @@
+//! The loop of the screen: waits for keys, hints and signals, and draws what changed.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{self, Event};
+
+use crate::host::{SignalWatch, end_by, stop};
+use crate::model::Explain as _;
+use crate::runs::{CardFilter, Context, Keeper};
+use crate::watch::screen::draw::{draw, room};
+use crate::watch::screen::notifier::Notifier;
+use crate::watch::screen::page::ScreenPage;
+use crate::watch::screen::state::{RunPart, Screen, ScreenAction, View};
+use crate::watch::screen::terminal::{TakenTerminal, key};
+use crate::watch::screen::view::{Shown, page};
+use crate::watch::shown::{EVENTS, LATEST, RunFacts, list_filter};
+use crate::watch::{Error, Result, Watching};
+
+/// How soon a signal is noticed.
+const SIGNALS: Duration = Duration::from_millis(100);
+/// How often ages are shown again.
+const AGES: Duration = Duration::from_secs(20);
+
+/// What the loop waits for.
+enum Wakeup {
+    Input(Event),
+    /// The terminal is gone.
+    NoInput,
+    Hint(PathBuf),
+}
+
+/// Shows the runs on the terminal until the user quits.
+///
+/// # Errors
+/// Those of reading the project or the run, and [`Error::Terminal`].
+pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
+    let cx = watching.context(cx);
+    let run = watching.run_id(&cx)?;
+    let (send, wakeups) = mpsc::channel();
+    // Input and hints come through one channel, so that one wait serves both.
+    let hints = send.clone();
+    let keeper = Keeper::open(&cx, watching.poll, move |path| drop(hints.send(Wakeup::Hint(path))))?;
+    let signals = SignalWatch::begin().map_err(Error::Terminal)?;
+    let taken = TakenTerminal::take().map_err(Error::Terminal)?;
+    read_input(send).map_err(Error::Terminal)?;
+    let screen = Screen::new(list_filter(watching), run);
+    let notifier = watching.notify.then(Notifier::default);
+    let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour, notifier };
+    let ended = shower.run(&wakeups, &signals);
+    // The terminal is given back before a signal ends the program.
+    drop(shower);
+    if let Some(signal) = signals.end() {
+        end_by(signal);
+    }
+    ended
+}
+
+/// Reads input on a thread, which ends with the process.
+fn read_input(send: Sender<Wakeup>) -> std::io::Result<()> {
+    thread::Builder::new().name("input".to_owned()).spawn(move || {
+        while let Ok(event) = event::read() {
+            if send.send(Wakeup::Input(event)).is_err() {
+                return;
+            }
+        }
+        let _ = send.send(Wakeup::NoInput);
+    })?;
+    Ok(())
+}
+
+struct Shower {
+    cx: Context,
+    keeper: Keeper,
+    screen: Screen,
+    taken: TakenTerminal,
+    colour: bool,
+    /// Calls the person, if that was asked for.
+    notifier: Option<Notifier>,
+}
+
+impl Shower {
+    fn run(&mut self, wakeups: &Receiver<Wakeup>, signals: &SignalWatch) -> Result<()> {
+        let mut shown = self.read();
+        let mut page = self.draw(&shown)?;
+        self.notify()?;
+        let mut read_at = Instant::now();
+        while signals.came().is_none() {
+            let mut action = None;
+            // A signal wakes no channel, so the wait is short enough to notice one.
+            match wakeups.recv_timeout(self.keeper.wait().min(SIGNALS)) {
+                // Nothing can be drawn on a terminal that is gone.
+                Ok(Wakeup::NoInput) => return Ok(()),
+                Ok(Wakeup::Hint(path)) => self.keeper.hint(&path),
+                Ok(Wakeup::Input(event)) => {
+                    // Other input may be a new size, to which the page is fitted.
+                    action = Some(match key(&event) {
+                        Some(key) => self.screen.press(key, &page),
+                        None => ScreenAction::Draw,
+                    });
+                }
+                Err(_) => {}
+            }
+            let is_changed = !self.keeper.look().is_empty();
+            if is_changed {
+                self.notify()?;
+            }
+            let is_old = is_changed || read_at.elapsed() >= AGES;
+            if is_old && matches!(action, None | Some(ScreenAction::Draw)) {
+                action = Some(ScreenAction::Read);
+            }
+            match action {
+                None => continue,
+                Some(ScreenAction::Quit) => return Ok(()),
+                Some(ScreenAction::Draw) => {}
+                Some(ScreenAction::Read) => {
+                    shown = self.read();
+                    read_at = Instant::now();
+                }
+                Some(ScreenAction::Copy(text)) => self.taken.copy(&text).map_err(Error::Terminal)?,
+                Some(ScreenAction::Suspend) => self.taken.without(stop).map_err(Error::Terminal)?,
+            }
+            page = self.draw(&shown)?;
+        }
+        Ok(())
+    }
+
+    /// Calls the person to runs that need one now, whatever the screen shows.
+    fn notify(&mut self) -> Result<()> {
+        let Some(notifier) = &mut self.notifier else { return Ok(()) };
+        let cards = self.keeper.feed.cards(&CardFilter { limit: usize::MAX, ..CardFilter::default() });
+        let calls = notifier.calls(cards.groups.iter().flat_map(|group| &group.cards));
+        if calls.is_empty() { Ok(()) } else { self.taken.write(&calls).map_err(Error::Terminal) }
+    }
+
+    fn read(&mut self) -> Shown {
+        let feed = &mut self.keeper.feed;
+        let project = feed.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let run = match &self.screen.view {
+            View::Runs => None,
+            View::Run(id, part) => {
+                let events = if *part == RunPart::Log { EVENTS } else { LATEST };
+                let facts = RunFacts::read(feed, id, events, *part == RunPart::Diagram);
+                Some(facts.map_err(|error| error.one_line()))
+            }
+        };
+        Shown { project, cards: feed.cards(&self.screen.filter), run, now: self.cx.now() }
+    }
+
+    /// Draws what was read, and returns the page, to which the next key applies.
+    fn draw(&mut self, shown: &Shown) -> Result<ScreenPage> {
+        let size = self.taken.terminal.size().map_err(Error::Terminal)?;
+        let width = usize::from(size.width);
+        let before = page(&self.screen, shown, width);
+        self.screen.settle(&before, room(size.height));
+        // The command is that of the run that is chosen now.
+        let page = page(&self.screen, shown, width);
+        let (screen, colour) = (&self.screen, self.colour);
+        self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)).map_err(Error::Terminal)?;
+        Ok(page)
+    }
+}
