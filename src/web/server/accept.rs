@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use crate::web::Result;
 use crate::web::server::answer::{protect, refused, text};
 use crate::web::server::gate::{BODY, Gate};
-use crate::web::server::room::{Client, Place, Room};
+use crate::web::server::room::{Client, ConnectionPlace, Room};
 
 /// How long the head of a request may take, its body, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(5);
@@ -48,7 +48,7 @@ pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router
     }
 }
 
-async fn connection(stream: TcpStream, place: &Arc<Place>, gate: &Gate, router: &Router) {
+async fn connection(stream: TcpStream, place: &Arc<ConnectionPlace>, gate: &Gate, router: &Router) {
     // Answers are small, and a page waits for them.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request: Request<Incoming>| place.keep(answer(request, gate, router)));
@@ -72,8 +72,8 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     let mut response = match gate.judge(&parts) {
         Err(refusal) => refused(&refusal),
-        Ok(caller) => {
-            parts.extensions.insert(caller);
+        Ok(visitor) => {
+            parts.extensions.insert(visitor);
             // An action comes as a whole, or not at all.
             match timeout(HEAD, to_bytes(Body::new(body), BODY)).await {
                 Ok(Ok(body)) => {

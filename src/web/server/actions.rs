@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -17,16 +18,16 @@ use crate::model::{DecidedAt, EventId, Kind, Problem, Seq, StateName, Unit, Work
 use crate::runs::{self, ApproveRequest, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
 use crate::web::server::answer::{Found, failed};
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, project_of, report_act, with_run};
 use crate::web::server::places::awaited_interview;
+use crate::web::server::respond::{project_of, report_act, with_run};
 
 /// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The content of an action.
 fn content<T: DeserializeOwned>(body: &Bytes) -> Found<T> {
-    let wrong = |error| Problem::of_message(Kind::Usage, "usage", format!("the action cannot be read: {error}"));
-    serde_json::from_slice(body).map_err(wrong)
+    serde_json::from_slice(body)
+        .map_err(|error| Problem::of_message(Kind::Usage, "usage", format!("the action cannot be read: {error}")))
 }
 
 /// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
@@ -47,13 +48,19 @@ struct Change {
     reason: String,
 }
 
-async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Answer {
+/// A reason, if one was typed.
+fn given(reason: &str) -> Option<String> {
+    let reason = reason.trim();
+    if reason.is_empty() { None } else { Some(reason.to_owned()) }
+}
+
+async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Response {
     report_act(live, move |live| {
         let (project, _) = found(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
         let request = StatusRequest {
             run: Some(run),
-            reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
+            reason: given(&reason),
             id: Some(id),
             seen: Some(seen),
             ..StatusRequest::new(verb)
@@ -63,30 +70,30 @@ async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, Stri
     .await
 }
 
-pub(super) async fn cancel(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+pub(super) async fn cancel(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
     change(live, StatusVerb::Cancel, run, body).await
 }
 
-pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
     change(live, StatusVerb::Unblock, run, body).await
 }
 
-async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String), body: Bytes) -> Answer {
+async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String), body: Bytes) -> Response {
     report_act(live, move |live| {
         let (project, _) = found(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
-        let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+        let reason = given(&reason);
         let request = ApproveRequest { run: Some(run), approves, reason, id: Some(id), seen, how: DecidedAt::Page };
         runs::approve(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })
     .await
 }
 
-pub(super) async fn approve(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+pub(super) async fn approve(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
     decide(live, true, run, body).await
 }
 
-pub(super) async fn reject(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Answer {
+pub(super) async fn reject(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
     decide(live, false, run, body).await
 }
 
@@ -108,7 +115,7 @@ pub(super) async fn answer(
     State(live): State<Arc<Live>>,
     Path((project, run)): Path<(String, String)>,
     body: Bytes,
-) -> Answer {
+) -> Response {
     report_act(live, move |live| {
         let (project, workflow) = found(live, &project, &run)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
@@ -134,7 +141,7 @@ pub(super) async fn answer(
 /// An answer to a question of an interview. It replaces no other one, and the same one again has no further effect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct InterviewAnswer {
+struct InterviewReply {
     document: String,
     /// The number of the question that the person saw.
     question: u32,
@@ -145,11 +152,12 @@ pub(super) async fn answer_interview(
     State(live): State<Arc<Live>>,
     Path(project): Path<String>,
     body: Bytes,
-) -> Answer {
+) -> Response {
     report_act(live, move |live| {
         let project = project_of(live, &project)?;
-        let InterviewAnswer { document, question, answer } = content(&body)?;
+        let InterviewReply { document, question, answer } = content(&body)?;
         let request = AnswerRequest {
+            // Only a document that a run waits for: an address can name any file.
             document: awaited_interview(project, &live.hide, &document)?.document,
             question: Some(question),
             asked: None,

@@ -31,6 +31,7 @@ pub(super) fn protect(headers: &mut HeaderMap) {
         (header::CACHE_CONTROL, "no-store"),
     ];
     for (name, value) in all {
+        // The content of a file has a stricter policy already.
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }
@@ -78,7 +79,7 @@ pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u
     let status = if is_part { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut answer = with_type(status, kind.unwrap_or("text/plain; charset=utf-8"), bytes);
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
-    if let (true, Ok(range)) = (is_part, format!("bytes {from}-{}/{len}", last.saturating_sub(1)).parse()) {
+    if is_part && let Ok(range) = format!("bytes {from}-{}/{len}", last.saturating_sub(1)).parse() {
         answer.headers_mut().insert(header::CONTENT_RANGE, range);
     }
     answer

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Deserialize;
 
 use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
 use crate::web::server::answer::{file, missing, status_of, text};
-use crate::web::server::gate::Caller;
+use crate::web::server::gate::Visitor;
 use crate::web::server::live::Live;
-use crate::web::server::pages::{Answer, page_of, read_apart, with_run};
+use crate::web::server::respond::{page_of, read_apart, with_run};
 
 /// How many bytes of a file one answer has.
 const PART: usize = 1 << 20;
@@ -23,14 +24,14 @@ const SHOWN: usize = 256 << 10;
 
 /// Which file, and from which byte on.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct FileQuery {
     evidence: Option<String>,
     artifact: Option<String>,
     #[serde(default)]
     from: u64,
 }
 
-impl Wanted {
+impl FileQuery {
     fn file(&self) -> Option<EvidenceFile> {
         match (&self.evidence, &self.artifact) {
             (Some(name), None) => Some(EvidenceFile::Evidence(name.clone())),
@@ -43,6 +44,7 @@ impl Wanted {
 /// A part of a file, or the whole of an image.
 fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent> {
     let found = run.content(file, from, PART)?;
+    // An image that is cut shows nothing, a text shows its beginning.
     let is_whole_image = from == 0 && found.image.is_some() && (PART as u64..=IMAGE).contains(&found.len);
     if is_whole_image { run.content(file, 0, usize::try_from(IMAGE).unwrap_or(PART)) } else { Ok(found) }
 }
@@ -50,8 +52,8 @@ fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent
 pub(super) async fn raw(
     State(live): State<Arc<Live>>,
     Path((project, run)): Path<(String, String)>,
-    Query(wanted): Query<Wanted>,
-) -> Answer {
+    Query(wanted): Query<FileQuery>,
+) -> Response {
     let Some(named) = wanted.file() else {
         return text(StatusCode::BAD_REQUEST, "one of evidence and artifact is needed");
     };
@@ -64,13 +66,12 @@ pub(super) async fn raw(
 
 pub(super) async fn shown(
     State(live): State<Arc<Live>>,
-    Extension(caller): Extension<Caller>,
+    Extension(visitor): Extension<Visitor>,
     Path((project, run)): Path<(String, String)>,
-    Query(wanted): Query<Wanted>,
-) -> Answer {
-    page_of(live, caller, "This file", move |live| {
-        let none = || missing("the address names no file");
-        let named = wanted.file().ok_or_else(none)?;
+    Query(wanted): Query<FileQuery>,
+) -> Response {
+    page_of(live, visitor, "This file", move |live| {
+        let named = wanted.file().ok_or_else(|| missing("the address names no file"))?;
         with_run(live, &project, &run, |found, _| {
             Ok(file_page(&project, found.id(), &named, &found.content(&named, 0, SHOWN)?))
         })

@@ -29,7 +29,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What the gate lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(super) struct Visitor {
     /// Whether the request has the token. Without it, there is nothing but the shell of a page and what it is made of.
     pub(super) is_known: bool,
 }
@@ -47,7 +47,7 @@ impl Refusal {
     }
 }
 
-fn refuse(status: StatusCode, message: &'static str) -> Result<Caller, Refusal> {
+fn refuse(status: StatusCode, message: &'static str) -> Result<Visitor, Refusal> {
     Err(Refusal::new(status, message))
 }
 
@@ -77,6 +77,7 @@ impl Gate {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
         if address.ip().is_loopback() {
+            // A browser sends the name that the person typed.
             hosts.extend([format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")]);
         }
         hosts.extend(more.iter().map(|host| host.to_ascii_lowercase()));
@@ -84,14 +85,20 @@ impl Gate {
     }
 
     /// Judges a request before anything else looks at it.
-    pub(super) fn judge(&self, request: &Parts) -> Result<Caller, Refusal> {
-        let Some(host) = only(&request.headers, &HOST).filter(|host| self.is_own(host)) else {
-            return refuse(
-                StatusCode::MISDIRECTED_REQUEST,
-                "this is not the host that the server was started for; a forwarded port needs --allow-host HOST:PORT",
-            );
+    pub(super) fn judge(&self, request: &Parts) -> Result<Visitor, Refusal> {
+        let host = match only(&request.headers, &HOST) {
+            Some(host) if self.is_own(host) => host,
+            _ => {
+                return refuse(
+                    StatusCode::MISDIRECTED_REQUEST,
+                    "this is not the host that the server was started for; a forwarded port needs --allow-host HOST:PORT",
+                );
+            }
         };
-        if request.uri.authority().is_some_and(|target| !self.is_own(target.as_str())) {
+        // A request may name its host in its first line, too, as requests to a proxy do.
+        if let Some(target) = request.uri.authority()
+            && !self.is_own(target.as_str())
+        {
             return refuse(StatusCode::MISDIRECTED_REQUEST, "the address names another host");
         }
         let aim = self.aim(request)?;
@@ -99,10 +106,10 @@ impl Gate {
             return refuse(StatusCode::FORBIDDEN, refused);
         }
         match self.token_of(&request.headers, aim) {
-            Some(true) => Ok(Caller { is_known: true }),
+            Some(true) => Ok(Visitor { is_known: true }),
             Some(false) => refuse(StatusCode::UNAUTHORIZED, "the token is not the one of this server"),
             None if aim != Aim::Page => refuse(StatusCode::UNAUTHORIZED, "this needs the token"),
-            None => Ok(Caller { is_known: false }),
+            None => Ok(Visitor { is_known: false }),
         }
     }
 
@@ -114,11 +121,14 @@ impl Gate {
             if only(headers, &CONTENT_TYPE) != Some("application/json") {
                 return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "an action is application/json"));
             }
-            let len = only(headers, &CONTENT_LENGTH).and_then(|len| len.parse::<usize>().ok());
-            return match len.filter(|_| !headers.contains_key(TRANSFER_ENCODING)) {
-                None => Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length")),
-                Some(len) if len > BODY => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long")),
-                Some(_) => Ok(Aim::Action),
+            // With another encoding the length would not be what is read.
+            return match only(headers, &CONTENT_LENGTH).unwrap_or_default().parse::<usize>() {
+                _ if headers.contains_key(TRANSFER_ENCODING) => {
+                    Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length"))
+                }
+                Ok(len) if len > BODY => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long")),
+                Ok(_) => Ok(Aim::Action),
+                Err(_) => Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length")),
             };
         }
         if !matches!(request.method, Method::GET | Method::HEAD) {
@@ -127,9 +137,12 @@ impl Gate {
             let message = if self.actions { "nothing can be done here" } else { "this server only shows" };
             return Err(Refusal::new(status, message));
         }
-        let sends = |header: &HeaderName| headers.get(header).is_some_and(|value| value != "0");
-        if sends(&CONTENT_LENGTH) || sends(&TRANSFER_ENCODING) {
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, "a request for a page has no body"));
+        for header in [CONTENT_LENGTH, TRANSFER_ENCODING] {
+            if let Some(value) = headers.get(header)
+                && value != "0"
+            {
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, "a request for a page has no body"));
+            }
         }
         Ok(if path == SOCKET { Aim::Socket } else { Aim::Page })
     }
@@ -141,39 +154,54 @@ impl Gate {
 
     /// Whether the request has the right token; `None` if it has none.
     fn token_of(&self, headers: &HeaderMap, aim: Aim) -> Option<bool> {
-        let given = if aim == Aim::Socket {
-            let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
-            offered.flat_map(|list| list.split(',')).find_map(|one| one.trim().strip_prefix(TOKEN_PROTOCOL))
+        let token = if aim == Aim::Socket {
+            offered_token(headers)?
         } else {
-            match headers.get(AUTHORIZATION)?.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")) {
-                Some(token) => Some(token),
-                None => return Some(false),
-            }
+            let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
+            let Some(token) = value.strip_prefix("Bearer ") else { return Some(false) };
+            token
         };
         // Digests are compared, so the time that it takes tells nothing about the token.
-        given.map(|token| digest(token) == self.token)
+        Some(digest(token) == self.token)
     }
+}
+
+/// The token among the protocols that a socket offers.
+fn offered_token(headers: &HeaderMap) -> Option<&str> {
+    for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
+        // What is not text is no token.
+        for protocol in value.to_str().unwrap_or_default().split(',') {
+            if let Some(token) = protocol.trim().strip_prefix(TOKEN_PROTOCOL) {
+                return Some(token);
+            }
+        }
+    }
+    None
 }
 
 /// Why a request comes from another site; `None` if it does not.
 fn foreign(headers: &HeaderMap, host: &str, aim: Aim) -> Option<&'static str> {
-    let origins: Vec<&HeaderValue> = headers.get_all(ORIGIN).iter().collect();
+    let mut origins = headers.get_all(ORIGIN).iter();
     let own = format!("http://{host}");
-    if origins.is_empty() && aim != Aim::Page {
-        return Some("the live feed and actions need an Origin");
+    match origins.next() {
+        // Browsers leave it out when a person opens an address.
+        None if aim == Aim::Page => {}
+        None => return Some("the live feed and actions need an Origin"),
+        Some(origin) if origin.as_bytes().eq_ignore_ascii_case(own.as_bytes()) && origins.next().is_none() => {}
+        Some(_) => return Some("the request comes from a page of another site"),
     }
-    if origins.len() > 1 || origins.iter().any(|origin| !origin.as_bytes().eq_ignore_ascii_case(own.as_bytes())) {
-        return Some("the request comes from a page of another site");
+    match headers.get(&FETCH_SITE).map(HeaderValue::as_bytes) {
+        // `none`: no page led to the request.
+        None | Some(b"same-origin" | b"none") => None,
+        Some(_) => Some("the request comes from another site"),
     }
-    let site = headers.get(&FETCH_SITE).map(HeaderValue::as_bytes);
-    site.filter(|site| ![&b"same-origin"[..], b"none"].contains(site)).map(|_| "the request comes from another site")
 }
 
 /// The value of a header that must be there once.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
-    let first = values.next()?.to_str().ok();
-    first.filter(|_| values.next().is_none())
+    let first = values.next()?.to_str().ok()?;
+    if values.next().is_none() { Some(first) } else { None }
 }
 
 fn digest(text: &str) -> [u8; 32] {

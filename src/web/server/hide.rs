@@ -16,6 +16,7 @@ pub(super) struct Hide {
 impl Hide {
     pub(super) fn new(roots: Vec<PathBuf>) -> Self {
         let mut roots: Vec<String> = roots.into_iter().map(|root| root.to_string_lossy().into_owned()).collect();
+        // Everything is below `/`, so it would hide nothing.
         roots.retain(|root| root.len() > 1);
         roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
         Self { roots }
@@ -49,6 +50,7 @@ impl Hide {
         let mut before = None;
         while let Some(first) = rest.chars().next() {
             let begins = first == '/' && before.is_none_or(begins_a_word);
+            // The slashes behind it begin no path.
             let is_address = told.ends_with("http:") || told.ends_with("https:");
             if !begins || is_address {
                 told.push(first);
@@ -56,24 +58,21 @@ impl Hide {
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
-            let root = self.roots.iter().find(|root| is_below(rest, root));
-            let inside = root.map(|root| &rest[root.len()..]);
-            let inside = inside.map(|inside| inside.strip_prefix('/').unwrap_or(inside));
-            match inside {
-                Some(inside) if inside.chars().next().is_none_or(ends_a_path) => {
+            if let Some(root) = self.roots.iter().find(|root| is_below(rest, root)) {
+                rest = &rest[root.len()..];
+                rest = rest.strip_prefix('/').unwrap_or(rest);
+                if rest.is_empty() || rest.starts_with(ends_a_path) {
                     told.push('.');
-                    rest = inside;
                 }
-                Some(inside) => rest = inside,
-                None => {
-                    let (path, after) = rest.split_at(rest.find(ends_a_path).unwrap_or(rest.len()));
-                    match path.trim_end_matches('/').rsplit_once('/') {
-                        Some((_, name)) => told.extend(["…/", name]),
-                        None => told.push_str(path),
-                    }
-                    rest = after;
+            } else {
+                let (path, after) = rest.split_at(rest.find(ends_a_path).unwrap_or(rest.len()));
+                match path.trim_end_matches('/').rsplit_once('/') {
+                    Some((_, name)) => told.extend(["…/", name]),
+                    None => told.push_str(path),
                 }
+                rest = after;
             }
+            // A slash that follows belongs to the path that was shortened.
             before = Some('.');
         }
         told
@@ -82,8 +81,11 @@ impl Hide {
 
 /// Whether this text begins with the path of `root` or of something in it.
 fn is_below(text: &str, root: &str) -> bool {
-    let after = text.strip_prefix(root);
-    after.is_some_and(|after| after.starts_with('/') || after.chars().next().is_none_or(ends_a_path))
+    // Of `/work` and `/workshop`, the second is not in the first.
+    match text.strip_prefix(root) {
+        Some(after) => after.is_empty() || after.starts_with('/') || after.starts_with(ends_a_path),
+        None => false,
+    }
 }
 
 /// Whether a slash after this character begins an absolute path. In `a/b` and `../a` it does not.

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::host::{Clock, secret};
 use crate::model::{RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
-use crate::runs::{CardFilter, Context, Keeper};
+use crate::runs::{self, CardFilter, Context, Keeper};
 use crate::web::server::hide::Hide;
 use crate::web::{Error, Result, Serving};
 
@@ -26,7 +26,7 @@ const RING: usize = 4096;
 const AGAIN: Duration = Duration::from_secs(5);
 /// How many actions are done at once. Each may wait for the writer of its run.
 pub(super) const ACTIONS: usize = 4;
-/// How many notices a slow reader may leave unread before it gets everything anew.
+/// How many notices a slow reader may leave unread before it gets everything again.
 const UNREAD: usize = 256;
 
 /// A run changed, or is gone.
@@ -77,28 +77,21 @@ impl Served {
 impl Live {
     /// Reads the projects to serve. Hints for [`keep`] are sent to `hints`; a server that polls has none.
     pub(super) fn open(cx: &Context, serving: &Serving, hints: &UnboundedSender<Hint>) -> Result<Self> {
-        let dirs = &serving.dirs;
-        let open = |cx: &Context, at: usize| {
-            let hints = hints.clone();
-            // The receiver ends with the process.
-            Keeper::open(cx, serving.poll, move |path| drop(hints.send((at, path))))
-        };
-        let keepers: Vec<Keeper> = if dirs.is_empty() {
-            vec![open(cx, 0)?]
-        } else {
-            let open = |(at, dir): (usize, &PathBuf)| {
-                let fault = |source| Error::Project { dir: dir.clone(), source: Box::new(source) };
-                open(&cx.in_project(dir), at).map_err(fault)
-            };
-            dirs.iter().enumerate().map(open).collect::<Result<_>>()?
-        };
+        let mut keepers = Vec::new();
+        if serving.dirs.is_empty() {
+            keepers.push(open(cx, serving.poll, 0, hints)?);
+        }
+        for (at, dir) in serving.dirs.iter().enumerate() {
+            let keeper = open(&cx.in_project(dir), serving.poll, at, hints);
+            keepers.push(keeper.map_err(|source| Error::Project { dir: dir.clone(), source: Box::new(source) })?);
+        }
         let mut names = BTreeSet::new();
-        let serve = |keeper: Keeper| {
+        let mut projects = Vec::with_capacity(keepers.len());
+        for keeper in keepers {
             let root = keeper.feed.root().to_owned();
             let name = free_name(&root, &mut names);
-            Served { name, cx: cx.working_in(&root), root, keeper: Mutex::new(keeper) }
-        };
-        let projects: Vec<Served> = keepers.into_iter().map(serve).collect();
+            projects.push(Served { name, cx: cx.working_in(&root), root, keeper: Mutex::new(keeper) });
+        }
         let id = secret()[..16].to_owned();
         Ok(Self {
             hide: Hide::new(projects.iter().map(|project| project.root.clone()).collect()),
@@ -143,25 +136,26 @@ impl Live {
         self.ring().back().map_or(0, |notice| notice.n)
     }
 
-    /// `FEED:N`: what someone knows who has been told everything until now.
+    /// `FEED:N`: which changes a client knows that has got all of them.
     pub(super) fn since(&self) -> String {
         format!("{}:{}", self.id, self.last())
     }
 
-    /// The runs that changed after the notice `n` of the server's start `id`; `None` if that is not known any more.
+    /// The runs that changed after the notice `n` of the server's start `id`; `None` if that is no longer known.
     pub(super) fn changed_since(&self, id: &str, n: u64) -> Option<BTreeSet<(usize, RunId)>> {
         let ring = self.ring();
         let first = ring.front().map_or(1, |notice| notice.n);
         let last = ring.back().map_or(0, |notice| notice.n);
-        let is_known = id == self.id && n.saturating_add(1) >= first && n <= last;
-        is_known.then(|| {
-            let later = ring.iter().filter(|notice| notice.n > n);
-            later.map(|notice| (notice.project, notice.run.clone())).collect()
-        })
+        if id != self.id || n.saturating_add(1) < first || n > last {
+            return None;
+        }
+        let later = ring.iter().filter(|notice| notice.n > n);
+        Some(later.map(|notice| (notice.project, notice.run.clone())).collect())
     }
 
     fn tell(&self, project: usize, runs: Vec<RunId>) {
         for run in runs {
+            // The ring is free again before subscribers hear of it: they look at it.
             let notice = {
                 let mut ring = self.ring();
                 let notice = Notice { n: ring.back().map_or(0, |notice| notice.n) + 1, project, run };
@@ -189,13 +183,28 @@ impl Live {
     }
 }
 
+/// Opens a project whose hints have this number.
+fn open(cx: &Context, poll: bool, at: usize, hints: &UnboundedSender<Hint>) -> runs::Result<Keeper> {
+    let hints = hints.clone();
+    // The receiver ends with the process.
+    Keeper::open(cx, poll, move |path| drop(hints.send((at, path))))
+}
+
 /// A name for the project at `root` that no other project has.
 fn free_name(root: &Path, taken: &mut BTreeSet<String>) -> String {
-    let own = root.file_name().and_then(|name| name.to_str()).and_then(|name| slug(name, 40));
-    let own = own.filter(|name| !["api", "ws"].contains(&name.as_str())).unwrap_or_else(|| "project".to_owned());
-    let names = std::iter::once(own.clone()).chain((2..).map(|n| format!("{own}-{n}")));
-    let free = names.into_iter().find(|name| taken.insert(name.clone()));
-    free.unwrap_or(own)
+    let dir = root.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let own = match slug(dir, 40) {
+        // Addresses that are not of projects begin with the others.
+        Some(name) if name != "api" && name != "ws" => name,
+        _ => "project".to_owned(),
+    };
+    let mut name = own.clone();
+    let mut n = 2;
+    while !taken.insert(name.clone()) {
+        name = format!("{own}-{n}");
+        n += 1;
+    }
+    name
 }
 
 /// Keeps the feeds up to date for as long as the server runs. `hints` has another sender than the watchers, since without
@@ -209,17 +218,18 @@ pub(super) async fn keep(live: Arc<Live>, (sender, mut hints): (UnboundedSender<
             () = sleep(wait) => None,
         };
         let mut hinted: Vec<Hint> = first.into_iter().collect();
+        // One look for all that came meanwhile.
         while let Ok(hint) = hints.try_recv() {
             hinted.push(hint);
         }
-        let look = move |live: &Live| {
+        let looked = apart(&live, move |live| {
             for (at, path) in &hinted {
                 live.projects[*at].keeper().hint(path);
             }
             live.look();
             live.wait()
-        };
-        wait = apart(&live, look).await.unwrap_or(AGAIN);
+        });
+        wait = looked.await.unwrap_or(AGAIN);
     }
 }
 
@@ -263,11 +273,11 @@ async fn call<T: Send + 'static>(
 ) -> std::result::Result<T, Panicked> {
     let thread = Arc::clone(threads).acquire_owned().await.map_err(|_| Panicked)?;
     let live = Arc::clone(live);
-    let called = move || {
+    let called = tokio::task::spawn_blocking(move || {
         let done = function(&live);
         // Not before: the function goes on when its client is gone.
         drop(thread);
         done
-    };
-    tokio::task::spawn_blocking(called).await.map_err(|_| Panicked)
+    });
+    called.await.map_err(|_| Panicked)
 }

@@ -21,13 +21,13 @@ const LONGEST: usize = 4096;
 /// What is remembered about the server of some projects.
 #[derive(Debug)]
 pub(super) struct Memory {
-    place: Result<Place, String>,
+    place: Result<MemoryFile, String>,
     port: Option<u16>,
     token: String,
 }
 
 #[derive(Debug)]
-struct Place {
+struct MemoryFile {
     dir: Dir,
     name: String,
 }
@@ -41,10 +41,11 @@ struct Remembered {
 impl Memory {
     /// What is remembered about the server of the projects with these roots.
     pub(super) fn recall(cx: &Context, roots: &[PathBuf]) -> Self {
-        let place = Place::find(cx, roots);
-        let known = place.as_ref().ok().and_then(Place::read);
-        let token = known.as_ref().map(|known| known.token.clone());
-        Self { place, port: known.map(|known| known.port), token: token.unwrap_or_else(secret) }
+        let place = MemoryFile::find(cx, roots);
+        match place.as_ref().ok().and_then(MemoryFile::read) {
+            Some(Remembered { port, token }) => Self { place, port: Some(port), token },
+            None => Self { place, port: None, token: secret() },
+        }
     }
 
     pub(super) fn forget_token(&mut self) {
@@ -61,19 +62,23 @@ impl Memory {
 
     /// Remembers port and token. Returns why that failed, if it did.
     pub(super) fn remember(&self, port: u16) -> Option<String> {
-        let written = match &self.place {
-            Ok(place) => place.write(&Remembered { port, token: self.token.clone() }).map_err(|error| error.one_line()),
-            Err(why) => Err(why.clone()),
+        let why = match &self.place {
+            Ok(place) => place.write(&Remembered { port, token: self.token.clone() }).err()?.one_line(),
+            Err(why) => why.clone(),
         };
-        written.err().map(|why| format!("port and token are not remembered for the next start: {why}"))
+        Some(format!("port and token are not remembered for the next start: {why}"))
     }
 }
 
-impl Place {
+impl MemoryFile {
     fn find(cx: &Context, roots: &[PathBuf]) -> Result<Self, String> {
         let dir = make_user_state(cx)?;
         let mut digest = Sha256::new();
-        roots.iter().for_each(|root| digest.update([root.as_os_str().as_encoded_bytes(), b"\n"].concat()));
+        for root in roots {
+            digest.update(root.as_os_str().as_encoded_bytes());
+            // Or two roots could be another pair of them.
+            digest.update(b"\n");
+        }
         let name: String = hex(&digest.finalize()[..8]);
         Ok(Self { dir, name: format!("serve-{name}.json") })
     }
@@ -81,15 +86,19 @@ impl Place {
     fn read(&self) -> Option<Remembered> {
         let bytes = self.dir.read(&self.name, LONGEST).ok()??;
         // Others may know what others can read.
-        let is_private = self.dir.look(&self.name).is_ok_and(|stat| stat.mode & 0o077 == 0);
-        let known: Remembered = serde_json::from_slice(&bytes).ok().filter(|_| is_private)?;
-        (known.token.len() == SECRET).then_some(known)
+        if self.dir.look(&self.name).ok()?.mode & 0o077 != 0 {
+            return None;
+        }
+        let known: Remembered = serde_json::from_slice(&bytes).ok()?;
+        if known.token.len() == SECRET { Some(known) } else { None }
     }
 
     fn write(&self, known: &Remembered) -> Result<(), DiskError> {
         let new = format!("{}.{}", self.name, std::process::id());
+        // An earlier server with this process id may have died between the two calls below.
         self.dir.remove(&new)?;
         let text = serde_json::to_string(known).unwrap_or_default();
+        // Beside the old file, so that a server that starts meanwhile reads the old one or the new one.
         self.dir.create(&new, text.as_bytes(), PRIVATE)?;
         self.dir.rename(&new, &self.name, Rename::Replace)
     }

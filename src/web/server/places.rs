@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::interviews::{self, OpenInterview};
 use crate::modes;
@@ -17,27 +18,33 @@ use crate::picture::page::{
 };
 use crate::runs::{self, Card, CardFilter, WorkflowUse};
 use crate::web::server::answer::{Found, failed, json as as_json, missing};
-use crate::web::server::gate::Caller;
+use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::pages::{Answer, page_of, project_of, read_apart, report_apart};
+use crate::web::server::respond::{page_of, project_of, read_apart, report_apart};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
 
 /// What `read` finds in each project, or a sentence that says why not.
 fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Found<T>)> {
-    let of = |project: &Served| (project.name.clone(), read(project).map_err(|problem| live.hide.in_problem(problem)));
-    live.projects.iter().map(of).collect()
+    let mut found = Vec::with_capacity(live.projects.len());
+    for project in &live.projects {
+        found.push((project.name.clone(), read(project).map_err(|problem| live.hide.in_problem(problem))));
+    }
+    found
 }
 
 /// The same for programs.
-fn listed<T: Serialize>(found: Vec<(String, Found<T>)>) -> Answer {
-    let one = |(project, found): (String, Found<T>)| match found {
-        Ok(found) => json!(found),
-        Err(error) => json!({ "project": project, "error": error }),
-    };
-    as_json(StatusCode::OK, &json!({ "projects": found.into_iter().map(one).collect::<Vec<Value>>() }))
+fn listed<T: Serialize>(found: Vec<(String, Found<T>)>) -> Response {
+    let mut projects = Vec::with_capacity(found.len());
+    for (project, found) in found {
+        projects.push(match found {
+            Ok(found) => json!(found),
+            Err(error) => json!({ "project": project, "error": error }),
+        });
+    }
+    as_json(StatusCode::OK, &json!({ "projects": projects }))
 }
 
 fn sessions_in(project: &Served) -> Found<ProjectSessions> {
@@ -47,48 +54,49 @@ fn sessions_in(project: &Served) -> Found<ProjectSessions> {
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
-pub(super) async fn sessions(State(live): State<Arc<Live>>) -> Answer {
+pub(super) async fn sessions(State(live): State<Arc<Live>>) -> Response {
     read_apart(live, |live| listed(of_each(live, sessions_in))).await
 }
 
-pub(super) async fn sessions_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
-    page_of(live, caller, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.now()))).await
+pub(super) async fn sessions_shown(State(live): State<Arc<Live>>, Extension(visitor): Extension<Visitor>) -> Response {
+    page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.now()))).await
 }
 
 fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
     let uses = project.keeper().feed.uses();
     let known = runs::workflow_list(&project.cx).map_err(failed)?;
-    let of = |id: &str| uses.iter().find(|(known, _)| known.as_str() == id).map(|(_, of)| of.clone());
-    let used = known.workflows.into_iter().map(|workflow| {
-        let runs = of(&workflow.id).unwrap_or_default();
-        UsedWorkflow { workflow, runs }
-    });
-    Ok(ProjectWorkflows { project: project.name.clone(), workflows: used.collect() })
+    let mut workflows = Vec::with_capacity(known.workflows.len());
+    for workflow in known.workflows {
+        // One that has no run is in the list as well.
+        let used = uses.iter().find(|(known, _)| known.as_str() == workflow.id);
+        workflows.push(UsedWorkflow { runs: used.map(|(_, runs)| runs.clone()).unwrap_or_default(), workflow });
+    }
+    Ok(ProjectWorkflows { project: project.name.clone(), workflows })
 }
 
-pub(super) async fn workflows(State(live): State<Arc<Live>>) -> Answer {
+pub(super) async fn workflows(State(live): State<Arc<Live>>) -> Response {
     read_apart(live, |live| listed(of_each(live, workflows_in))).await
 }
 
-pub(super) async fn workflows_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
-    page_of(live, caller, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
+pub(super) async fn workflows_shown(State(live): State<Arc<Live>>, Extension(visitor): Extension<Visitor>) -> Response {
+    page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
 /// The runs of a workflow, and the open ones among them.
 fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, Vec<Card>) {
     let keeper = project.keeper();
     let uses = keeper.feed.uses();
-    let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow).map(|(_, used)| used);
+    let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow);
     let filter = CardFilter { workflow: Some(workflow.to_owned()), limit: RUNS, ..CardFilter::default() };
     let mut open: Vec<_> = keeper.feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect();
     open.truncate(RUNS);
-    (used.unwrap_or_default(), open)
+    (used.map(|(_, runs)| runs).unwrap_or_default(), open)
 }
 
 pub(super) async fn workflow(
     State(live): State<Arc<Live>>,
     Path((project, workflow)): Path<(String, String)>,
-) -> Answer {
+) -> Response {
     report_apart(live, move |live| {
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
@@ -102,10 +110,10 @@ pub(super) async fn workflow(
 
 pub(super) async fn workflow_shown(
     State(live): State<Arc<Live>>,
-    Extension(caller): Extension<Caller>,
+    Extension(visitor): Extension<Visitor>,
     Path((project, workflow)): Path<(String, String)>,
-) -> Answer {
-    page_of(live, caller, "This workflow", move |live| {
+) -> Response {
+    page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
         let (used, cards) = runs_of(served, &workflow);
@@ -134,12 +142,15 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
-pub(super) async fn interviews(State(live): State<Arc<Live>>) -> Answer {
+pub(super) async fn interviews(State(live): State<Arc<Live>>) -> Response {
     read_apart(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
-pub(super) async fn interviews_shown(State(live): State<Arc<Live>>, Extension(caller): Extension<Caller>) -> Answer {
-    page_of(live, caller, "This list", |live| {
+pub(super) async fn interviews_shown(
+    State(live): State<Arc<Live>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    page_of(live, visitor, "This list", |live| {
         Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.now()))
     })
     .await
@@ -147,24 +158,24 @@ pub(super) async fn interviews_shown(State(live): State<Arc<Live>>, Extension(ca
 
 /// Which interview.
 #[derive(Debug, Deserialize)]
-pub(super) struct Document {
+pub(super) struct InterviewQuery {
     document: String,
 }
 
 /// An interview that an open run waits for. No address names another document.
 pub(super) fn awaited_interview(project: &Served, hide: &Hide, document: &str) -> Found<OpenInterview> {
     let open = interviews_in(project, hide)?.interviews.interviews;
-    let none = || missing("no open run waits for an interview about this document");
-    open.into_iter().find(|one| one.document.to_string_lossy() == document).ok_or_else(none)
+    let awaited = open.into_iter().find(|one| one.document.to_string_lossy() == document);
+    awaited.ok_or_else(|| missing("no open run waits for an interview about this document"))
 }
 
 pub(super) async fn interview_shown(
     State(live): State<Arc<Live>>,
-    Extension(caller): Extension<Caller>,
+    Extension(visitor): Extension<Visitor>,
     Path(project): Path<String>,
-    Query(Document { document }): Query<Document>,
-) -> Answer {
-    page_of(live, caller, "This interview", move |live| {
+    Query(InterviewQuery { document }): Query<InterviewQuery>,
+) -> Response {
+    page_of(live, visitor, "This interview", move |live| {
         let served = project_of(live, &project)?;
         let one = awaited_interview(served, &live.hide, &document)?;
         let status = interviews::status(&served.cx, &one.document).map_err(failed)?;

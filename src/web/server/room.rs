@@ -1,5 +1,5 @@
 //! The places of connections: so many at once. When all are taken, the client for whom the server has waited longest loses
-//! its place to a new one, so nobody keeps others out by being silent or by not reading.
+//! its place to a new one, so no client keeps others out by being silent or by not reading.
 
 use std::io;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ const DEAF: Duration = Duration::from_secs(5);
 /// The places of connections.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    places: Mutex<Vec<Arc<Place>>>,
+    places: Mutex<Vec<Arc<ConnectionPlace>>>,
 }
 
 /// The place of one connection.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     /// When the client last sent or took something.
     heard: Mutex<Instant>,
     /// Whether the client waits for the server, and not the server for the client.
@@ -36,25 +36,29 @@ pub(super) struct Place {
 
 impl Room {
     /// A place for a new connection; `None` if there is none, and every other connection waits for its answer.
-    pub(super) fn enter(&self) -> Option<Arc<Place>> {
+    pub(super) fn enter(&self) -> Option<Arc<ConnectionPlace>> {
         let mut places = lock(&self.places);
         if places.len() >= CONNECTIONS {
-            let waits = |(_, place): &(usize, &Arc<Place>)| !place.is_busy.load(Ordering::Relaxed);
-            let silent = places.iter().enumerate().filter(waits).min_by_key(|(_, place)| *lock(&place.heard))?.0;
+            // A client whose answer is being made is not silent.
+            let idle = places.iter().enumerate().filter(|(_, place)| !place.is_busy.load(Ordering::Relaxed));
+            let (silent, _) = idle.min_by_key(|(_, place)| *lock(&place.heard))?;
             places.swap_remove(silent).lost.notify_one();
         }
-        let place =
-            Arc::new(Place { heard: Mutex::new(Instant::now()), is_busy: AtomicBool::new(false), lost: Notify::new() });
+        let place = Arc::new(ConnectionPlace {
+            heard: Mutex::new(Instant::now()),
+            is_busy: AtomicBool::new(false),
+            lost: Notify::new(),
+        });
         places.push(Arc::clone(&place));
         Some(place)
     }
 
-    pub(super) fn leave(&self, place: &Arc<Place>) {
+    pub(super) fn leave(&self, place: &Arc<ConnectionPlace>) {
         lock(&self.places).retain(|other| !Arc::ptr_eq(other, place));
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Ends when another connection has got the place.
     pub(super) async fn is_lost(&self) {
         self.lost.notified().await;
@@ -78,13 +82,13 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(super) struct Client {
     stream: TcpStream,
-    place: Arc<Place>,
+    place: Arc<ConnectionPlace>,
     /// Runs while the client takes nothing.
     deaf: Option<Pin<Box<Sleep>>>,
 }
 
 impl Client {
-    pub(super) fn new(stream: TcpStream, place: Arc<Place>) -> Self {
+    pub(super) fn new(stream: TcpStream, place: Arc<ConnectionPlace>) -> Self {
         Self { stream, place, deaf: None }
     }
 

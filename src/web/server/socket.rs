@@ -88,9 +88,9 @@ async fn talk(socket: WebSocket, live: Arc<Live>, place: OwnedSemaphorePermit) {
 }
 
 /// The connection is to end.
-struct Over;
+struct SocketEnd;
 
-impl From<Panicked> for Over {
+impl From<Panicked> for SocketEnd {
     fn from(_: Panicked) -> Self {
         Self
     }
@@ -106,12 +106,13 @@ struct Talk {
 }
 
 impl Talk {
-    async fn run(mut self, mut notices: Receiver<Notice>) -> Result<(), Over> {
+    async fn run(mut self, mut notices: Receiver<Notice>) -> Result<(), SocketEnd> {
         let Live { id, actions, .. } = &*self.live;
         let (n, projects) = (self.live.last(), self.live.names());
         let hello = json!({ "type": "hello", "feed": id, "n": n, "projects": projects, "actions": actions });
         self.send(hello).await?;
         let mut beat = interval(BEAT);
+        // The first tick of an interval comes at once.
         beat.tick().await;
         loop {
             tokio::select! {
@@ -120,7 +121,7 @@ impl Talk {
                     // The library answers as well, but does not wait until the answer is written.
                     Some(Ok(Message::Ping(sent))) => self.write(Message::Pong(sent)).await?,
                     Some(Ok(Message::Pong(_))) => {}
-                    _ => return Err(Over),
+                    _ => return Err(SocketEnd),
                 },
                 notice = notices.recv() => match notice {
                     Ok(first) => {
@@ -133,11 +134,12 @@ impl Talk {
                         self.tell(changed, n).await?;
                     }
                     Err(RecvError::Lagged(_)) => {
+                        // Before the snapshot, so that no change falls between the two.
                         notices = self.live.subscribe();
                         self.snapshot().await?;
                         self.all_events().await?;
                     }
-                    Err(RecvError::Closed) => return Err(Over),
+                    Err(RecvError::Closed) => return Err(SocketEnd),
                 },
                 _ = beat.tick() => {
                     let message = json!({ "type": "beat", "n": self.live.last(), "at": self.live.now() });
@@ -148,46 +150,54 @@ impl Talk {
     }
 
     /// Sends a message, as JSON. Large ones are made where the files are read: a text takes a tenth of its values' memory.
-    async fn send(&mut self, message: impl ToString) -> Result<(), Over> {
+    async fn send(&mut self, message: impl ToString) -> Result<(), SocketEnd> {
         self.write(Message::Text(message.to_string().into())).await
     }
 
-    async fn write(&mut self, message: Message) -> Result<(), Over> {
-        timeout(WRITE, self.socket.send(message)).await.map_err(|_| Over)?.map_err(|_| Over)
+    async fn write(&mut self, message: Message) -> Result<(), SocketEnd> {
+        timeout(WRITE, self.socket.send(message)).await.map_err(|_| SocketEnd)?.map_err(|_| SocketEnd)
     }
 
     /// Takes a client's wish, and sends what it lacks.
-    async fn take(&mut self, text: &str) -> Result<(), Over> {
-        let Ok(Wish::Watch { list, runs, since }) = serde_json::from_str(text) else { return Err(Over) };
+    async fn take(&mut self, text: &str) -> Result<(), SocketEnd> {
+        let Ok(Wish::Watch { list, runs, since }) = serde_json::from_str(text) else { return Err(SocketEnd) };
         self.list = list;
-        self.runs = runs.into_iter().take(WATCHED).filter_map(|run| self.watched(run)).collect();
-        let since = since.as_deref().and_then(|since| since.rsplit_once(':'));
-        let known = since.and_then(|(id, n)| self.live.changed_since(id, n.parse().ok()?));
+        self.runs = BTreeMap::new();
+        for run in runs.into_iter().take(WATCHED) {
+            // A project that is not served any longer is no error: the page was open when it was.
+            if let Some(project) = self.live.projects.iter().position(|project| project.name == run.project) {
+                let after = run.after.and_then(|after| after.parse().ok());
+                self.runs.insert((project, run.run), after.unwrap_or_default());
+            }
+        }
+        let known = self.changed_since(since.as_deref());
+        // Before the cards are read: a card may be newer than its number, but not older.
         let n = self.live.last();
         match known {
+            // A snapshot only if it is not known what the client lacks.
             Some(changed) if self.list.is_some() => self.cards(&changed, n).await?,
             _ => self.snapshot().await?,
         }
         self.all_events().await
     }
 
-    fn watched(&self, run: WatchedRun) -> Option<((usize, RunId), Cursor)> {
-        let project = self.live.projects.iter().position(|project| project.name == run.project)?;
-        let after = run.after.and_then(|after| after.parse().ok());
-        Some(((project, run.run), after.unwrap_or_default()))
+    fn changed_since(&self, since: Option<&str>) -> Option<BTreeSet<(usize, RunId)>> {
+        let (id, n) = since?.rsplit_once(':')?;
+        self.live.changed_since(id, n.parse().ok()?)
     }
 
-    async fn snapshot(&mut self) -> Result<(), Over> {
+    async fn snapshot(&mut self) -> Result<(), SocketEnd> {
         let Some(filter) = self.list.clone() else { return Ok(()) };
         let n = self.live.last();
-        let snapshot =
-            move |live: &Live| json!({ "type": "snapshot", "n": n, "projects": cards(live, &filter) }).to_string();
-        let message = apart(&self.live, snapshot).await?;
+        let message = apart(&self.live, move |live| {
+            json!({ "type": "snapshot", "n": n, "projects": cards(live, &filter) }).to_string()
+        });
+        let message = message.await?;
         self.send(message).await
     }
 
     /// Tells of runs that changed.
-    async fn tell(&mut self, changed: BTreeSet<(usize, RunId)>, n: u64) -> Result<(), Over> {
+    async fn tell(&mut self, changed: BTreeSet<(usize, RunId)>, n: u64) -> Result<(), SocketEnd> {
         if self.list.is_some() {
             self.cards(&changed, n).await?;
         }
@@ -199,7 +209,7 @@ impl Talk {
         Ok(())
     }
 
-    async fn cards(&mut self, changed: &BTreeSet<(usize, RunId)>, n: u64) -> Result<(), Over> {
+    async fn cards(&mut self, changed: &BTreeSet<(usize, RunId)>, n: u64) -> Result<(), SocketEnd> {
         for (project, run) in changed.clone() {
             let message = apart(&self.live, move |live| {
                 let served = &live.projects[project];
@@ -214,7 +224,7 @@ impl Talk {
         Ok(())
     }
 
-    async fn all_events(&mut self) -> Result<(), Over> {
+    async fn all_events(&mut self) -> Result<(), SocketEnd> {
         for run in self.runs.keys().cloned().collect::<Vec<_>>() {
             self.events(run).await?;
         }
@@ -222,7 +232,8 @@ impl Talk {
     }
 
     /// Sends the events of a run that the client does not have.
-    async fn events(&mut self, run: (usize, RunId)) -> Result<(), Over> {
+    async fn events(&mut self, run: (usize, RunId)) -> Result<(), SocketEnd> {
+        // In pieces, each with its own look at the feed, so that a long log does not keep others waiting.
         while let Some(cursor) = self.runs.get(&run).cloned() {
             let key = run.clone();
             let Newer { messages, rest } = apart(&self.live, move |live| newer(live, &key, &cursor)).await?;
@@ -250,13 +261,12 @@ struct Newer {
 fn newer(live: &Live, (project, run): &(usize, RunId), cursor: &Cursor) -> Newer {
     let served = &live.projects[*project];
     let name = &served.name;
-    let reset = |reason: &str| json!({ "type": "reset", "project": name, "run": run, "reason": reason }).to_string();
     let Ok(after) = served.keeper().feed.run(run).map(|run| run.events_after(cursor, EVENTS)) else {
-        return Newer { messages: vec![reset("it cannot be read")], rest: None };
+        return Newer { messages: vec![reset(name, run, "it cannot be read")], rest: None };
     };
     let mut messages = Vec::new();
     if after.reset {
-        messages.push(reset("its log was repaired or replaced"));
+        messages.push(reset(name, run, "its log was repaired or replaced"));
     }
     if !after.events.is_empty() {
         let cursor = after.cursor.to_string();
@@ -265,4 +275,9 @@ fn newer(live: &Live, (project, run): &(usize, RunId), cursor: &Cursor) -> Newer
         messages.push(message.to_string());
     }
     Newer { messages, rest: Some((after.cursor, after.more)) }
+}
+
+/// Tells a client to forget the events of a run.
+fn reset(project: &str, run: &RunId, reason: &str) -> String {
+    json!({ "type": "reset", "project": project, "run": run, "reason": reason }).to_string()
 }

@@ -1,0 +1,75 @@
+//! Starts the server: reads the projects, listens, and accepts connections.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+
+use crate::runs::Context;
+use crate::web::server::gate::Gate;
+use crate::web::server::live::Live;
+use crate::web::server::memory::Memory;
+use crate::web::server::{accept, live, pages};
+use crate::web::{Error, Result, ServeReport, Serving};
+
+/// Serves these projects until the process ends. Calls `announce` when the server listens.
+///
+/// # Errors
+/// [`Error::Remote`], [`Error::Listen`], and those of reading the projects.
+pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport)) -> Result<()> {
+    if !serving.listen.is_loopback() && !serving.allow_remote {
+        return Err(Error::Remote(serving.listen));
+    }
+    let cx = &cx.remembering_who_began_it();
+    let (sender, hints) = mpsc::unbounded_channel();
+    let live = Arc::new(Live::open(cx, serving, &sender)?);
+    let mut memory = Memory::recall(cx, &live.roots());
+    if serving.new_token {
+        memory.forget_token();
+    }
+    let runtime = Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        // One reads for all pages, the others act.
+        .max_blocking_threads(1 + live::ACTIONS)
+        .build()
+        .map_err(Error::Start)?;
+    runtime.block_on(async {
+        let listener = listen(serving, memory.port()).await?;
+        let address = listener.local_addr().map_err(Error::Start)?;
+        let warning = memory.remember(address.port());
+        let token = memory.token().to_owned();
+        let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
+        tokio::spawn(live::keep(Arc::clone(&live), (sender, hints)));
+        let url = format!("http://{address}/#token={token}");
+        announce(&ServeReport {
+            url,
+            address: address.to_string(),
+            projects: live.names(),
+            actions: live.actions,
+            warning,
+        });
+        accept::serve(listener, Arc::new(gate), pages::router(live)).await
+    })
+}
+
+/// Listens on the port that was asked for, otherwise on that of last time, otherwise on any.
+async fn listen(serving: &Serving, last: Option<u16>) -> Result<TcpListener> {
+    if let Some(port) = serving.port {
+        return bind(serving.listen, port).await;
+    }
+    // Another program may have the port of last time by now.
+    if let Some(last) = last
+        && let Ok(listener) = bind(serving.listen, last).await
+    {
+        return Ok(listener);
+    }
+    bind(serving.listen, 0).await
+}
+
+async fn bind(ip: IpAddr, port: u16) -> Result<TcpListener> {
+    let address = SocketAddr::new(ip, port);
+    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
+}

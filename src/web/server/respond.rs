@@ -1,0 +1,98 @@
+//! How requests are answered: pages, reports for programs, and why there is none.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::model::{Kind, RunId};
+use crate::picture::page::{self, Page, Place, document, message_page};
+use crate::runs::{FeedRun, Result};
+use crate::web::server::answer::{Found, failed, html, missing, of_moment, reported, text};
+use crate::web::server::gate::Visitor;
+use crate::web::server::live::{Live, Panicked, Served, acting, apart};
+
+/// A page, or the shell for those who have not shown the token.
+pub(super) fn shown(visitor: Visitor, status: StatusCode, make: impl FnOnce() -> Page) -> Response {
+    if visitor.is_known { html(status, document(&make(), Place::Served)) } else { html(StatusCode::OK, page::shell()) }
+}
+
+/// The page that `make` makes, or one that says why `what` cannot be shown; the shell for those who have not shown the token.
+pub(super) async fn page_of(
+    live: Arc<Live>,
+    visitor: Visitor,
+    what: &'static str,
+    make: impl FnOnce(&Live) -> Found<Page> + Send + 'static,
+) -> Response {
+    if !visitor.is_known {
+        return html(StatusCode::OK, page::shell());
+    }
+    read_apart(live, move |live| {
+        // Before the page is made, so that a change meanwhile is told again and not lost.
+        let since = live.since();
+        let (status, page) = match make(live) {
+            Ok(page) => (StatusCode::OK, page),
+            Err(problem) => {
+                let problem = live.hide.in_problem(problem);
+                // That something cannot be read is what there is to say of it.
+                let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
+                (status, message_page(&format!("{what} cannot be shown"), &problem.one_line()))
+            }
+        };
+        of_moment(html(status, document(&page, Place::Served)), &since)
+    })
+    .await
+}
+
+/// Answers with what `read` makes, which may wait for the disk and for other readers.
+pub(super) async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Response + Send + 'static) -> Response {
+    match apart(&live, read).await {
+        Ok(response) => response,
+        Err(Panicked) => text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made"),
+    }
+}
+
+/// As [`read_apart`], for programs: the report that `read` makes, or its error.
+pub(super) async fn report_apart<T: Serialize>(
+    live: Arc<Live>,
+    read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+) -> Response {
+    read_apart(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
+}
+
+/// As [`report_apart`], for an action.
+pub(super) async fn report_act<T: Serialize>(
+    live: Arc<Live>,
+    act: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+) -> Response {
+    let response = acting(&live, move |live| {
+        let done = act(live).map_err(|problem| live.hide.in_problem(problem));
+        reported(done.map(|report| live.hide.in_warnings(json!(report))))
+    });
+    match response.await {
+        Ok(response) => response,
+        // It may be done all the same: the panic can be behind the last write.
+        Err(Panicked) => text(StatusCode::INTERNAL_SERVER_ERROR, "the action came to no answer; look at the run again"),
+    }
+}
+
+/// A project by its name in addresses.
+pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> Found<&'l Served> {
+    live.find(name).ok_or_else(|| missing("no project of this name is served"))
+}
+
+/// Calls `read` with a run of a project and its address.
+pub(super) fn with_run<T>(
+    live: &Live,
+    project: &str,
+    run: &str,
+    read: impl FnOnce(&FeedRun, String) -> Result<T>,
+) -> Found<T> {
+    let served = project_of(live, project)?;
+    let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
+    let mut keeper = served.keeper();
+    let found = keeper.feed.run(&id).map_err(failed)?;
+    read(&found, format!("/{}/runs/{id}", served.name)).map_err(failed)
+}
