@@ -9,11 +9,8 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::codec::journal_edit::proposals;
+use crate::codec::journal_edit::{LIST, proposals};
 use crate::codec::{Node, Place, YamlError, emit, parse, parse_value};
-
-/// The key of the list.
-pub(super) const LIST: &str = "artifacts";
 
 /// One entry of a journal's `artifacts`.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,8 +7,10 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::codec::journal::LIST;
 use crate::codec::{Node, Tree, emit};
+
+/// The key of the list.
+pub(super) const LIST: &str = "artifacts";
 
 /// How many closing brackets to try from the end of a flow collection. The last ones may be part of a comment.
 const BRACKETS_TRIED: usize = 4;

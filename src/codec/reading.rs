@@ -2,22 +2,12 @@
 
 use std::ops::Range;
 
-use crate::codec::run_text::RunTextError;
+use crate::codec::run_document::id_list;
+use crate::codec::run_error::RunTextError;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{Node, Tree, YamlError, parse};
 use crate::codec::{Violation, plain};
 use crate::model::{ActivityId, IdList};
-
-/// A list of activity ids. A missing list and null are empty.
-pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
-    let items = match node.map(|node| &node.tree) {
-        None | Some(Tree::Null) => return Ok(IdList::default()),
-        Some(Tree::Sequence(items)) => items,
-        Some(_) => return Err("must be a list of activity ids".to_owned()),
-    };
-    let texts = items.iter().map(|item| item.text().filter(|text| ActivityId::new(*text).is_ok()));
-    texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
-}
 
 /// The nodes of `text`, from the plain reader if it accepts the text.
 fn nodes(text: &str) -> Result<Node, YamlError> {

@@ -4,15 +4,25 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use crate::codec::reading::id_list;
 use crate::codec::yaml::{Node, Tree};
 use crate::model::{
-    Gate, IdList, Number, Owned, Question, RunDocument, RunStatus, Seq, SessionId, StateName, StepStatus, Steps,
-    Timestamp, Unit, Unsettled, limits,
+    ActivityId, Gate, IdList, Number, Owned, Question, RunDocument, RunStatus, Seq, SessionId, StateName, StepStatus,
+    Steps, Timestamp, Unit, Unsettled, limits,
 };
 
 /// What is wrong: the JSON pointer to it, and a message.
 pub(super) type Wrong = (String, String);
+
+/// A list of activity ids. A missing list and null are empty.
+pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
+    let items = match node.map(|node| &node.tree) {
+        None | Some(Tree::Null) => return Ok(IdList::default()),
+        Some(Tree::Sequence(items)) => items,
+        Some(_) => return Err("must be a list of activity ids".to_owned()),
+    };
+    let texts = items.iter().map(|item| item.text().filter(|text| ActivityId::new(*text).is_ok()));
+    texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
+}
 
 /// The document in `root`. `completed` is its list of completed activities.
 pub(super) fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wrong> {

@@ -1,47 +1,17 @@
 //! A workflow as a state machine: states and transitions.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::codec;
-use crate::machine::{Diagnostic, MachineSource, Name, SourceState, SourceTransition, compile};
+use crate::machine::diagnostic::Diagnostic;
+use crate::machine::notation::Notation;
 use crate::model::{StateName, WorkflowId, hex};
-
-/// The notation of a definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Notation {
-    /// Ordered phases in YAML.
-    Phases,
-    /// A Mermaid state diagram.
-    Mermaid,
-    /// A graph of states in YAML.
-    Graph,
-}
-
-impl Notation {
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Phases => "phases",
-            Self::Mermaid => "mermaid",
-            Self::Graph => "graph",
-        }
-    }
-}
-
-impl fmt::Display for Notation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
 
 /// A compiled workflow.
 ///
@@ -351,34 +321,6 @@ impl Machine {
         }
     }
 
-    /// The machine as JSON, for reports and to pin it in a run's first event.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let mut value = json!({
-            "id": self.id,
-            "version": self.version,
-            "notation": self.notation,
-            "states": self.states,
-            "initial": self.initial,
-            "terminal": self.terminal,
-            "transitions": self.transitions,
-        });
-        if !self.gates.is_empty() {
-            value["gates"] = json!(self.gates);
-        }
-        value
-    }
-
-    /// Reads a pinned machine. It comes from a file, so it is checked like any other definition.
-    ///
-    /// # Errors
-    /// [`MachineError`] if it is not the value of a valid machine.
-    pub fn from_value(value: &Value) -> Result<Self, MachineError> {
-        let source = Pinned::deserialize(value)?.into_source();
-        let compiled = compile(&source).map_err(MachineError::Invalid)?;
-        Ok(compiled.machine)
-    }
-
     /// A digest of what determines where a run can go: states, initial and terminal states, transitions and their
     /// order. Labels, descriptions and the version are not included.
     #[must_use]
@@ -399,71 +341,6 @@ impl Machine {
         let mut seen = HashSet::new();
         let edges = self.transitions.iter().map(|one| (&one.from, &one.to));
         edges.filter(|edge| seen.insert(*edge)).collect()
-    }
-}
-
-/// The format of [`Machine::to_value`].
-#[derive(Deserialize)]
-struct Pinned {
-    id: String,
-    version: u64,
-    notation: Notation,
-    states: Vec<PinnedState>,
-    initial: Vec<String>,
-    #[serde(default)]
-    terminal: Vec<String>,
-    #[serde(default)]
-    gates: Vec<String>,
-    #[serde(default)]
-    transitions: Vec<PinnedTransition>,
-}
-
-#[derive(Deserialize)]
-struct PinnedState {
-    name: String,
-    #[serde(default)]
-    label: Option<String>,
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    config: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct PinnedTransition {
-    from: String,
-    to: String,
-    #[serde(default)]
-    label: Option<String>,
-}
-
-impl Pinned {
-    fn into_source(self) -> MachineSource {
-        let names = |names: Vec<String>| names.into_iter().map(Name::nowhere).collect();
-        let state = |state: PinnedState| SourceState {
-            name: Name::nowhere(state.name),
-            label: state.label,
-            kind: state.kind,
-            description: state.description,
-            config: state.config,
-        };
-        let transition = |transition: PinnedTransition| SourceTransition {
-            from: Name::nowhere(transition.from),
-            to: Name::nowhere(transition.to),
-            label: transition.label,
-        };
-        MachineSource {
-            id: Name::nowhere(self.id),
-            version: self.version,
-            notation: self.notation,
-            states: self.states.into_iter().map(state).collect(),
-            initial: names(self.initial),
-            terminal: names(self.terminal),
-            gates: names(self.gates),
-            transitions: self.transitions.into_iter().map(transition).collect(),
-        }
     }
 }
 

@@ -20,7 +20,9 @@ mod lines;
 mod machine;
 mod markdown;
 mod mermaid;
+mod notation;
 mod phases;
+mod pinned;
 mod prose;
 mod source;
 mod unsaid;
@@ -32,7 +34,8 @@ pub use difference::{Difference, in_words};
 pub use form::{Checked, Form, compile_text};
 #[doc(hidden)]
 pub use graph::StateTypes;
-pub use machine::{Machine, MachineError, Notation, State, Transition};
+pub use machine::{Machine, MachineError, State, Transition};
+pub use notation::Notation;
 #[doc(hidden)]
 pub use prose::prose;
 pub use source::{MachineSource, Name, SourceState, SourceTransition};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use crate::codec::{Node, Place};
-use crate::machine::Notation;
+use crate::machine::notation::Notation;
 
 /// The value of `gate` for a state that only a person lets a run leave.
 pub(super) const PERSON: &str = "person";

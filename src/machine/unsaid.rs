@@ -4,7 +4,7 @@
 use crate::codec::{self, Node};
 use crate::machine::lines::Line;
 use crate::machine::source::PERSON;
-use crate::machine::write::counted;
+use crate::machine::write::written::counted;
 use crate::machine::{Notation, markdown, mermaid};
 
 /// The description in a definition: from its metadata, its front matter, or its top level.

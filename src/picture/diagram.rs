@@ -3,6 +3,7 @@
 mod around;
 mod layout;
 mod routes;
+mod shape;
 mod ways;
 
 use std::collections::HashMap;
@@ -14,7 +15,8 @@ use crate::machine::{Machine, State};
 use crate::model::StateName;
 use crate::picture::text::{FONT, SMALL_FONT, fits, in_one_line, pixels, shortened};
 use around::shown_states;
-use layout::{Line, Shape, place};
+use layout::{Line, place};
+use shape::Shape;
 use ways::Ways;
 
 /// The most columns of a label.

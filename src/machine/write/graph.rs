@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec;
-use crate::machine::write::{Written, counted, labels, several_initial};
+use crate::machine::write::written::{Written, counted, labels, several_initial};
 use crate::machine::{Machine, State, StateTypes};
 
 /// The type for a state that has none.

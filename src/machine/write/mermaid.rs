@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::machine::mermaid::{is_id, is_keyword, written};
-use crate::machine::write::{Written, counted};
+use crate::machine::write::written::{Written, counted};
 use crate::machine::{Machine, State};
 use crate::model::StateName;
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{self, DocumentKind};
-use crate::machine::write::{Written, labels, several_initial};
+use crate::machine::write::written::{Written, labels, several_initial};
 use crate::machine::{Machine, State};
 
 pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{Form, StateTypes, compile_text};
+use crate::machine::{Form, Machine, Notation, StateTypes, compile_text};
 use crate::model::StateName;
 use proptest::prelude::*;
 use std::fmt::Write as _;

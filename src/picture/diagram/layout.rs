@@ -8,6 +8,7 @@ use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel, Ranker, layout};
 
 use crate::picture::diagram::routes::{GAP, LOOP, Layers, Placed, Route, straight};
+use crate::picture::diagram::shape::Shape;
 
 /// The space between boxes of a layer, in pixels.
 const BESIDE: f64 = 24.0;
@@ -15,14 +16,6 @@ const BESIDE: f64 = 24.0;
 const BETWEEN_LINES: f64 = 14.0;
 /// The space between layers, in pixels.
 const BELOW: f64 = 32.0;
-
-/// A box without a place.
-pub(super) struct Shape {
-    pub(super) width: f64,
-    pub(super) height: f64,
-    /// Whether lines end at a circle.
-    pub(super) is_round: bool,
-}
 
 /// A line from a box to another one or to itself, by index. Two boxes have at most one line in each direction.
 pub(super) struct Line {

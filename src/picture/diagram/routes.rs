@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::picture::diagram::layout::Shape;
+use crate::picture::diagram::shape::Shape;
 
 /// How far a loop leads away from its box, in pixels.
 pub(super) const LOOP: f64 = 22.0;

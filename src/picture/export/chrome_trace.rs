@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::engine::{Lane, SessionSpan, Span, SpanState, Timeline, Wait};
 use crate::model::{Event, EventKind, ReportType, StepReport, Timestamp};
 use crate::picture::event::event_in_words;
-use crate::picture::export::in_lines;
+use crate::picture::export::lines::in_lines;
 use crate::picture::words::clean;
 use crate::runs::WholeRun;
 

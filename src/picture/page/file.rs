@@ -3,8 +3,10 @@
 use maud::{Markup, html};
 
 use crate::model::RunId;
+use crate::picture::page::clean::clean_lines;
+use crate::picture::page::document::{Page, Part};
 use crate::picture::page::markdown::rendered;
-use crate::picture::page::{Page, Part, encoded, run_link};
+use crate::picture::page::pieces::{encoded, run_link};
 use crate::picture::words::{clean, count};
 use crate::runs::{EvidenceFile, FileContent};
 
@@ -49,10 +51,4 @@ fn is_markdown(name: &str) -> bool {
 
 fn as_text(text: &str, label: &str) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { pre { (clean_lines(text)) } } }
-}
-
-/// A text of many lines, without control characters.
-pub(super) fn clean_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| line.replace('\t', "    ")).collect();
-    lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
 }

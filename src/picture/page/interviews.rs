@@ -11,7 +11,8 @@ use crate::interviews::{
 };
 use crate::model::Timestamp;
 use crate::picture::page::act::act_on_interview;
-use crate::picture::page::{OfProjects, Page, Part, Place, by_project, cell, command, encoded, run_link};
+use crate::picture::page::document::{Page, Part, Place};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 
 /// The interviews and questions of a project.

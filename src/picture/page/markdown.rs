@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-use crate::picture::page::file::clean_lines;
+use crate::picture::page::clean::clean_lines;
 
 /// A document with tables, task lists and struck text.
 pub(super) fn rendered(text: &str) -> Markup {

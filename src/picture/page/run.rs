@@ -10,9 +10,10 @@ use crate::model::{ActivityStatus, Event, StepStatus, Timestamp};
 use crate::picture::diagram::diagram;
 use crate::picture::event::event_in_words;
 use crate::picture::page::act::acts_on_run;
+use crate::picture::page::document::{Page, Part, Place};
 use crate::picture::page::file::file_address;
+use crate::picture::page::pieces::{cell, command};
 use crate::picture::page::runs::{look_of, look_of_group, tone};
-use crate::picture::page::{Page, Part, Place, cell, command};
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::timeline::timeline_svg;
 use crate::picture::words::{

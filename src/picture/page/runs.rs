@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
-use crate::picture::page::{Page, Part, encoded, run_link};
+use crate::picture::page::document::{Page, Part};
+use crate::picture::page::pieces::{encoded, run_link};
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, reason_now, shortened, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::model::{SessionId, Timestamp};
 use crate::modes::{HeldRun, ListedMode, PolicyReport, SessionsReport, ShownSession};
+use crate::picture::page::document::{Page, Part};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, run_link};
 use crate::picture::page::runs::look_of_group;
-use crate::picture::page::{OfProjects, Page, Part, by_project, cell, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 use crate::runs::HolderLife;
 

@@ -1,0 +1,37 @@
+//! What the writers of all notations share: their answer, and what a notation cannot say.
+
+use crate::machine::Machine;
+
+/// A definition made from a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The definition.
+    pub text: String,
+    /// What the definition lacks compared with the machine, a sentence fragment for each.
+    pub losses: Vec<String>,
+}
+
+/// A number of things, for messages.
+pub(in crate::machine) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Reports that the notation has only one initial state.
+pub(super) fn several_initial(machine: &Machine, losses: &mut Vec<String>) {
+    for name in &machine.initial()[1..] {
+        losses.push(format!("runs cannot begin in `{name}` any more: there is one initial state"));
+    }
+}
+
+/// Reports that the notation has no labels of transitions.
+pub(super) fn labels(machine: &Machine, losses: &mut Vec<String>) {
+    let labelled = machine.transitions().iter().filter(|one| one.label.is_some()).count();
+    if labelled > 0 {
+        losses.push(format!("the labels of {}", counted(labelled, "transition")));
+    }
+    let doubled = |name| machine.next_of(name).len() < machine.successors(name).count();
+    let doubled = machine.states().iter().any(|state| doubled(&state.name));
+    if doubled {
+        losses.push("transitions that differ by their label only are one".to_owned());
+    }
+}

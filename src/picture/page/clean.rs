@@ -1,0 +1,9 @@
+//! Texts of many lines for a page.
+
+use crate::picture::words::clean;
+
+/// A text of many lines, without control characters.
+pub(super) fn clean_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(|line| line.replace('\t', "    ")).collect();
+    lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
+}
