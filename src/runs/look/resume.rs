@@ -193,7 +193,6 @@ pub(in crate::runs) fn resume_here(
     };
     // After the claim, which writes an event.
     let view = if request.all { for_reading(cx, project, &*run) } else { for_deciding(cx, project, &*run) };
-    let tree = asked.map(AskedForChanges::answer);
     let view = match view {
         Ok(view) => view,
         Err(error) => {
@@ -207,8 +206,7 @@ pub(in crate::runs) fn resume_here(
         Some(_) => engine::Presence::Free,
         None => presence(cx, project, view.history.hold(), &caller)?,
     };
-    let tree = tree.unwrap_or(WorkingTree::Unknown(String::new()));
-    let mut report = report_of(OpenedRun { cx, project, run: &*run, view: &view }, presence, tree, runs);
+    let mut report = report_of(OpenedRun { cx, project, run: &*run, view: &view }, presence, asked, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
@@ -221,13 +219,17 @@ pub(in crate::runs) fn resume_here(
 }
 
 /// The report about a run that can be read.
-fn report_of(opened: OpenedRun<'_>, presence: engine::Presence, tree: WorkingTree, runs: &Runs) -> ResumeReport {
+fn report_of(
+    opened: OpenedRun<'_>,
+    presence: engine::Presence,
+    asked: Option<AskedForChanges<'_>>,
+    runs: &Runs,
+) -> ResumeReport {
     let OpenedRun { cx, project, run, view } = opened;
     let outlook = outlook(opened, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
     let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
     let document = view.history.state().document();
-    let working_tree = without_journals(cx, project, tree, document, runs);
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
     let mut other_branch = None;
     if verdict != Verdict::Done
@@ -236,6 +238,9 @@ fn report_of(opened: OpenedRun<'_>, presence: engine::Presence, tree: WorkingTre
         reason = format!("the run is about branch {branch}, and {here} is checked out; {reason}");
         other_branch = Some(branch);
     }
+    // Last, because git takes longest.
+    let tree = asked.map_or(WorkingTree::Unknown(String::new()), AskedForChanges::answer);
+    let working_tree = without_journals(cx, project, tree, document, runs);
     ResumeReport {
         run_id: Some(run.id().clone()),
         workflow: Some(document.workflow.clone()),
