@@ -184,8 +184,8 @@ impl CardsReport {
     /// How many runs need a person.
     #[must_use]
     pub fn needs_a_person(&self) -> usize {
-        let urgent = self.groups.iter().filter(|cards| cards.group.needs_a_person());
-        urgent.map(|cards| cards.total).sum::<usize>() + self.unreadable.len()
+        let totals = self.groups.iter().map(|cards| if cards.group.needs_a_person() { cards.total } else { 0 });
+        totals.sum::<usize>() + self.unreadable.len()
     }
 }
 

@@ -93,7 +93,9 @@ impl Keeper {
             self.due = Instant::now() + self.period().max(100 * self.feed.cost);
             return changed.unwrap_or_default();
         }
-        if self.settled.is_some_and(|settled| now >= settled) {
+        if let Some(settled) = self.settled
+            && now >= settled
+        {
             self.settled = None;
             let hinted: Vec<_> = std::mem::take(&mut self.hinted).into_iter().collect();
             let changed = self.feed.look_at(&hinted);

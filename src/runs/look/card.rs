@@ -431,5 +431,5 @@ pub(in crate::runs) fn holder_life(project: &Project, hold: &Hold) -> HolderLife
 }
 
 fn is_alive(process: Option<Holder>) -> bool {
-    process.is_some_and(|process| process.liveness() == Liveness::Alive)
+    matches!(process, Some(process) if process.liveness() == Liveness::Alive)
 }

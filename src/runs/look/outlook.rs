@@ -237,11 +237,12 @@ fn worst_damage(view: &View, is_away: bool) -> Option<Damage> {
             _ => continue,
         };
         // Of two of the same rank the first one counts.
-        if worst.as_ref().is_none_or(|(known, _)| rank < *known) {
-            worst = Some((rank, damage));
+        match &worst {
+            Some((known, _)) if *known <= rank => {}
+            _ => worst = Some((rank, damage)),
         }
     }
-    worst.map(|(_, damage)| damage)
+    Some(worst?.1)
 }
 
 fn with_verb(lost: &LostRange) -> String {

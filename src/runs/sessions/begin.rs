@@ -161,5 +161,6 @@ fn last_session(tx: &Transaction<'_>) -> Result<Option<SessionId>> {
     if let Some(session) = &tx.state.document().state.session {
         return Ok(Some(session.clone()));
     }
-    Ok(tx.history()?.and_then(|history| history.last_session().cloned()))
+    let Some(history) = tx.history()? else { return Ok(None) };
+    Ok(history.last_session().cloned())
 }

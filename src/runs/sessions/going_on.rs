@@ -38,8 +38,8 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
     if work.runs.passed_over > 0 {
         return Ok(None);
     }
-    let own = work.runs.open().filter(|run| run.session.as_ref() == Some(session));
-    let mut active = own.filter(|run| run.head.status == RunStatus::Active);
+    let mut active =
+        work.runs.open().filter(|run| run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
     for id in prompt.keys() {
         if *id != run.head.run_id && was_stopped(cx, &project, id) {
