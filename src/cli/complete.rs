@@ -11,6 +11,7 @@ const RUNS: usize = 100;
 /// Runs, newest first.
 pub(super) fn runs() -> ArgValueCandidates {
     candidates(|cx| {
+        // A shell shows no more, and a project may have thousands.
         let filter = ListFilter { limit: Some(RUNS), ..ListFilter::default() };
         let mut names = Vec::new();
         for ListedRun { head, .. } in runs::list(cx, &filter).ok()?.runs {

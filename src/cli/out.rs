@@ -32,6 +32,19 @@ pub(super) struct Out {
     caller: Option<Context>,
 }
 
+/// How a command ends: with an exit status, or with an error that is still to be printed.
+pub(super) type Ended = Result<Exit, Failure>;
+
+/// The error of a command, whichever room it comes from.
+#[derive(Debug)]
+pub(super) struct Failure(Problem);
+
+impl<E: Explain> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.problem())
+    }
+}
+
 /// What a process would have written to standard output and standard error, without colours.
 #[derive(Debug, Default)]
 pub(super) struct KeptOutput {
@@ -162,9 +175,20 @@ impl Out {
         self.stderr(&lines.join("\n"));
     }
 
+    /// The exit status of a command, whose error is printed if it failed.
+    pub(super) fn exit_of(&self, ended: Ended) -> Exit {
+        match ended {
+            Ok(exit) => exit,
+            Err(Failure(problem)) => self.explained(problem),
+        }
+    }
+
     /// Prints an error, and gives its exit status.
     pub(super) fn error(&self, error: &dyn Explain) -> Exit {
-        let mut problem = error.problem();
+        self.explained(error.problem())
+    }
+
+    fn explained(&self, mut problem: Problem) -> Exit {
         let says_only_help = problem.help == Some(Help::from("see ") + Suggestion::flow("help"));
         if says_only_help && let Some(command) = &self.command {
             problem = problem.help(Help::from("see ") + Suggestion::flow(format!("help {command}")));
@@ -174,6 +198,7 @@ impl Out {
         {
             problem = problem.help(format!("quote the text if it is a part of it: `{quoted}`"));
         }
+        // A command in the help must work where the caller is.
         let place = self.caller.as_ref().and_then(runs::place_of_project);
         self.problem(&problem.in_project(place.as_deref()))
     }

@@ -112,6 +112,7 @@ impl Interviewee for Person<'_> {
                 TypedLine::Stop => return Ok(Response::Stop),
                 TypedLine::Back if *has_before => return Ok(Response::Back),
                 TypedLine::Back => self.prompt.show("(there is no question before this one)\n"),
+                // A blank line in a pipe answers nothing.
                 TypedLine::Blank if !is_there() => {}
                 TypedLine::Blank if now.is_some() => return Ok(Response::Keep),
                 TypedLine::Blank | TypedLine::Help => self.prompt.show(KEYS),

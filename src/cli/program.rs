@@ -59,6 +59,7 @@ fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Res
     }
     match parsed(args) {
         Ok((name, cli)) => {
+            // Kept for errors: a run that is not found may be a part of a text without quotation marks.
             out.was_called_with(args);
             run_command(&name, cli, out, context)
         }
@@ -123,6 +124,7 @@ fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options
         Ok(cx) => cx,
         Err(error) => return out.error(&error),
     };
+    // What sets flow up is about this directory, even without a `.flow`.
     let (cx, project) = if cli.command.begins_here() { (cx, None) } else { cx.in_project_of_session() };
     if let Some(project) = project {
         out.aside(&format!("no .flow here: this is about {}, the project of the session\n", project.display()));

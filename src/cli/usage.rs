@@ -48,6 +48,7 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     for part in rendered.lines() {
         // The parser's own guess is about letters alone.
         if tip.is_some() && part.trim_start().starts_with("tip:") {
+            // The blank line behind the guess goes with it.
             skips_blank = true;
             continue;
         }

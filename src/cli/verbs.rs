@@ -30,6 +30,7 @@ const WITH_VALUE: [&str; 3] = ["-C", "--project", "--lock-timeout"];
 pub(super) fn full(args: &[OsString]) -> Vec<OsString> {
     let mut args = args.to_vec();
     let Some(mut at) = position(&args) else { return args };
+    // `flow help ls` names a command as well.
     if args[at] == "help" {
         at += 1;
     }

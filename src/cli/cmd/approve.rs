@@ -4,25 +4,20 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::person::agrees;
 use crate::model::{DecidedAt, GateStatus, Seq};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
 
-pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Exit {
-    match decide(cx, approves, args, out) {
-        Ok(Some(report)) => {
-            out.committed(format!("the decision is recorded as event {} ({})", report.seq, report.number));
-            out.warnings(&report.warnings);
-            out.answer(&report, || said(&report))
-        }
-        Ok(None) => {
-            out.aside("nothing is decided\n");
-            Exit::NeedsHuman
-        }
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Ended {
+    let Some(report) = decide(cx, approves, args, out)? else {
+        out.aside("nothing is decided\n");
+        return Ok(Exit::NeedsHuman);
+    };
+    out.committed(format!("the decision is recorded as event {} ({})", report.seq, report.number));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || said(&report)))
 }
 
 /// Shows what is decided on, and records the decision; `None` if the person does not go through with it.

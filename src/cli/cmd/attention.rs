@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cli::args::AttentionArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, age, brief};
 use crate::model::{StateName, Timestamp};
 use crate::picture::reason_now;
@@ -16,39 +16,34 @@ use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Cont
 /// How often `--wait` looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Ended {
     if args.wait {
         return wait(cx, &args.exec, out);
     }
-    let report = match runs::attention(cx, &AttentionRequest { all: args.all }) {
-        Ok(report) => report,
-        Err(error) => return out.error(&error),
-    };
+    let report = runs::attention(cx, &AttentionRequest { all: args.all })?;
     let exit = out.answer(&report, || page(&report, cx.now()));
+    // Behind the answer, and not in it: a program reads that.
     out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
         (false, _) => "`flow resume RUN` says what to do about a run\n",
         (true, true) => "no run is open\n",
         (true, false) => "no run needs a person\n",
     });
-    exit
+    Ok(exit)
 }
 
 /// Waits until a run needs a person, or calls a program for each that comes to need one.
-fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Exit {
+fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
     let mut needs = Needs::default();
     loop {
-        let (report, news) = match needs.look(cx) {
-            Ok(found) => found,
-            Err(error) => return out.error(&error),
-        };
+        let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {
-            return out.answer(&report, || page(&report, cx.now()));
+            return Ok(out.answer(&report, || page(&report, cx.now())));
         }
         for run in &news {
             out.warnings(&runs::call_about(run, exec).into_iter().collect::<Vec<_>>());
         }
         if reader_left(PAUSE) {
-            return Exit::Done;
+            return Ok(Exit::Done);
         }
     }
 }

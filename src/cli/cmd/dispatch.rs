@@ -7,22 +7,23 @@ use crate::cli::cmd::{
     workflow,
 };
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::runs::{Context, StatusVerb};
 
 /// Runs one command.
 pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
-    match command {
+    let ended = match command {
         Command::Everyday(command) => every_day(cx, command, out),
         Command::People(command) => for_people(cx, command, out),
         Command::Look(command) => for_reading(cx, command, out),
         Command::Hosts(command) => for_host(cx, command, out),
         Command::Workflows(command) => workflows(cx, command, out),
         Command::Checks(command) => check(cx, command, out),
-    }
+    };
+    out.exit_of(ended)
 }
 
-fn every_day(cx: &Context, command: Everyday, out: &mut Out) -> Exit {
+fn every_day(cx: &Context, command: Everyday, out: &mut Out) -> Ended {
     match command {
         Everyday::Start(args) => start::run(cx, args, out),
         Everyday::RecordActivity(args) => record::run(cx, *args, out),
@@ -35,7 +36,7 @@ fn every_day(cx: &Context, command: Everyday, out: &mut Out) -> Exit {
     }
 }
 
-fn for_people(cx: &Context, command: People, out: &mut Out) -> Exit {
+fn for_people(cx: &Context, command: People, out: &mut Out) -> Ended {
     match command {
         People::Approve(args) => approve::run(cx, true, args, out),
         People::Reject(args) => approve::run(cx, false, args, out),
@@ -47,7 +48,7 @@ fn for_people(cx: &Context, command: People, out: &mut Out) -> Exit {
     }
 }
 
-fn for_reading(cx: &Context, command: Look, out: &mut Out) -> Exit {
+fn for_reading(cx: &Context, command: Look, out: &mut Out) -> Ended {
     match command {
         Look::Attention(args) => attention::run(cx, &args, out),
         Look::Show(args) => show::run(cx, args, out),
@@ -61,18 +62,18 @@ fn for_reading(cx: &Context, command: Look, out: &mut Out) -> Exit {
     }
 }
 
-fn for_host(cx: &Context, command: Hosts, out: &mut Out) -> Exit {
+fn for_host(cx: &Context, command: Hosts, out: &mut Out) -> Ended {
     match command {
         Hosts::Setup(args) => setup::run(cx, &args, out),
         Hosts::Hooks(args) => hooks::run(cx, args, out),
-        Hosts::Hook(args) => hook::run(cx, &args, out),
-        Hosts::SessionEnd(args) => session_end::run(cx, args, out),
+        Hosts::Hook(args) => Ok(hook::run(cx, &args, out)),
+        Hosts::SessionEnd(args) => Ok(session_end::run(cx, args, out)),
         Hosts::Hud(args) => hud::run(cx, args, out),
         Hosts::Mcp(args) => mcp::run(cx, &args, out),
     }
 }
 
-fn workflows(cx: &Context, command: Workflows, out: &mut Out) -> Exit {
+fn workflows(cx: &Context, command: Workflows, out: &mut Out) -> Ended {
     match command {
         Workflows::Workflow(args) => workflow::run(cx, args.command, out),
         Workflows::Emit(args) => emit::run(cx, *args, out),
@@ -82,13 +83,13 @@ fn workflows(cx: &Context, command: Workflows, out: &mut Out) -> Exit {
     }
 }
 
-fn check(cx: &Context, command: Checks, out: &mut Out) -> Exit {
+fn check(cx: &Context, command: Checks, out: &mut Out) -> Ended {
     match command {
         Checks::Init => init::init(cx, out),
         Checks::Validate(args) => validate::run(cx, &args, out),
         Checks::Doctor(args) => doctor::run(cx, args, out),
         Checks::Verify(args) => verify::run(cx, args, out),
-        Checks::Schema(args) => init::schema(&args, out),
+        Checks::Schema(args) => Ok(init::schema(&args, out)),
         Checks::Completions(args) => init::completions(&args, out),
         Checks::Man => init::man(out),
     }

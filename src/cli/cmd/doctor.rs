@@ -3,12 +3,12 @@
 use crate::cli::args::DoctorArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
     let request = DoctorRequest {
         run: args.run,
         repair: args.repair,
@@ -16,22 +16,19 @@ pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Exit {
         strict: args.strict,
         worktrees: args.worktrees,
     };
-    match doctor::doctor(cx, &request) {
-        Ok(report) => {
-            if report.repaired && !report.plan.is_empty() {
-                out.committed("the repair is done".to_owned());
-            }
-            if !args.worktrees {
-                worktrees::hint(&report.worktrees, out);
-            }
-            match out.answer(&report, || page(&report)) {
-                // An answer that could not be written counts more than what is in it.
-                Exit::Done if !report.ok => status(&report),
-                exit => exit,
-            }
-        }
-        Err(error) => out.error(&error),
+    let report = doctor::doctor(cx, &request)?;
+    if report.repaired && !report.plan.is_empty() {
+        out.committed("the repair is done".to_owned());
     }
+    // Otherwise their findings are in the report.
+    if !args.worktrees {
+        worktrees::hint(&report.worktrees, out);
+    }
+    Ok(match out.answer(&report, || page(&report)) {
+        // An answer that could not be written counts more than what is in it.
+        Exit::Done if !report.ok => status(&report),
+        exit => exit,
+    })
 }
 
 /// The exit status of a report that is not ok. A problem because of which no command works has the status that commands

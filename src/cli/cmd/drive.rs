@@ -2,19 +2,16 @@
 
 use crate::cli::args::DriveArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::cli::prompt::Prompt;
 use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Person, StateOutput};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Ended {
     let choose = match (args.choose, args.choose_url) {
         (Some(command), _) => Choose::Command(command),
-        (None, Some(url)) => match drive::endpoint(cx, url) {
-            Ok(endpoint) => Choose::Endpoint(endpoint),
-            Err(error) => return out.error(&error),
-        },
+        (None, Some(url)) => Choose::Endpoint(drive::endpoint(cx, url)?),
         (None, None) => Choose::Person,
     };
     let request = DriveRequest {
@@ -34,21 +31,18 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Exit {
     if let Ok(DriveReport { given: Some(given), .. }) = &driven
         && caller.shown.as_ref() != Some(given)
     {
+        // A question may be about output that was not shown yet.
         caller.learn(given);
     }
-    match driven {
-        Ok(report) => {
-            out.committed(format!("{} states were run and recorded in {}", report.ran, report.run_id));
-            out.warnings(&report.warnings);
-            let exit = out.answer(&report, || page(&report));
-            match (exit, report.stop) {
-                (Exit::Done, DriveStop::Failed) => Exit::Refused,
-                (Exit::Done, DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit) => Exit::NeedsHuman,
-                (exit, _) => exit,
-            }
-        }
-        Err(error) => out.error(&error),
-    }
+    let report = driven?;
+    out.committed(format!("{} states were run and recorded in {}", report.ran, report.run_id));
+    out.warnings(&report.warnings);
+    let exit = out.answer(&report, || page(&report));
+    Ok(match (exit, report.stop) {
+        (Exit::Done, DriveStop::Failed) => Exit::Refused,
+        (Exit::Done, DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit) => Exit::NeedsHuman,
+        (exit, _) => exit,
+    })
 }
 
 fn page(report: &DriveReport) -> String {

@@ -3,25 +3,18 @@
 use std::path::Path;
 
 use crate::cli::args::EmitArgs;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::model::Seq;
 use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
 
-pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Ended {
+    // Programs that know rp1 look for this word.
     out.errors_begin_with("Error");
-    let request = match request(cx, args) {
-        Ok(request) => request,
-        Err(error) => return out.error(&error),
-    };
-    match runs::emit(cx, &request) {
-        Ok(report) => {
-            out.committed(format!("the report is in the log as event {}", report.data.seq));
-            out.warnings(&report.data.warnings);
-            out.json(&report)
-        }
-        Err(error) => out.error(&error),
-    }
+    let request = request(cx, args)?;
+    let report = runs::emit(cx, &request)?;
+    out.committed(format!("the report is in the log as event {}", report.data.seq));
+    out.warnings(&report.data.warnings);
+    Ok(out.json(&report))
 }
 
 /// The parser does not require them, since callers of rp1 know these words.

@@ -1,24 +1,19 @@
 //! `evidence`.
 
 use crate::cli::args::EvidenceArgs;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, TextPage};
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
-pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Ended {
     let EvidenceArgs { run, all, feature, session } = args;
     let request = EvidenceRequest { run: run.name(), all, feature, session };
-    match runs::evidence(cx, &request) {
-        Ok(report) => {
-            let exit = out.answer(&report, || page(&report));
-            if report.evidence.is_empty() {
-                out.aside("nothing is named as evidence or registered as an artifact\n");
-            }
-            exit
-        }
-        Err(error) => out.error(&error),
+    let report = runs::evidence(cx, &request)?;
+    let exit = out.answer(&report, || page(&report));
+    if report.evidence.is_empty() {
+        out.aside("nothing is named as evidence or registered as an artifact\n");
     }
+    Ok(exit)
 }
 
 /// A table for each run.

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{HooksArgs, HooksCommand};
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::hooks::settings::{
     self, ChangeOutcome, HandlerTrust, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
@@ -12,7 +12,7 @@ use crate::hooks::settings::{
 
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Ended {
     match args.command {
         HooksCommand::Install { place, dry_run, continues, status_line } => {
             let (host, scope) = (place.host, place.scope.into());
@@ -23,19 +23,14 @@ pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
             changed(settings::uninstall(cx, &HooksUninstallRequest { host, scope, dry_run }), out)
         }
         HooksCommand::Status { host, scope } => {
-            let request = HooksStatusRequest { host, scope: scope.map(Into::into) };
-            match settings::status(cx, &request) {
-                Ok(report) => out.answer(&report, || status(&report)),
-                Err(error) => out.error(&error),
-            }
+            let report = settings::status(cx, &HooksStatusRequest { host, scope: scope.map(Into::into) })?;
+            Ok(out.answer(&report, || status(&report)))
         }
-        HooksCommand::Doctor { host } => match settings::doctor(cx, &HooksDoctorRequest { host }) {
-            Ok(report) => match out.answer(&report, || findings(&report)) {
-                Exit::Done if !report.ok => Exit::Refused,
-                exit => exit,
-            },
-            Err(error) => out.error(&error),
-        },
+        HooksCommand::Doctor { host } => {
+            let report = settings::doctor(cx, &HooksDoctorRequest { host })?;
+            let exit = out.answer(&report, || findings(&report));
+            Ok(if exit == Exit::Done && !report.ok { Exit::Refused } else { exit })
+        }
         HooksCommand::Plugin { dir, replace } => {
             written(settings::plugin(cx, &HooksPluginRequest { dir, replace }), out)
         }
@@ -43,13 +38,11 @@ pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Exit {
     }
 }
 
-fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => return out.error(&error),
-    };
+fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Ended {
+    let report = report?;
+    // The files are there even if the answer cannot be written.
     out.committed(format!("the files in {} are written", report.dir.display()));
-    out.answer(&report, || {
+    Ok(out.answer(&report, || {
         let mut page = TextPage::default();
         for file in &report.files {
             page.head(GOOD, outcome(file.outcome, false), &report.dir.join(&file.path).display().to_string());
@@ -58,7 +51,7 @@ fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Exit {
             page.field(if at == 0 { "next" } else { "" }, line);
         }
         page.finish()
-    })
+    }))
 }
 
 pub(super) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
@@ -95,17 +88,14 @@ fn findings(report: &HooksDoctorReport) -> String {
     page.finish()
 }
 
-fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Exit {
-    let report = match report {
-        Ok(report) => report,
-        Err(error) => return out.error(&error),
-    };
+fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Ended {
+    let report = report?;
     if !report.dry_run
         && let Some(file) = report.files.iter().find(|file| file.outcome != ChangeOutcome::Unchanged)
     {
         out.committed(format!("{} is written", file.path.display()));
     }
-    out.answer(&report, || change(&report))
+    Ok(out.answer(&report, || change(&report)))
 }
 
 fn change(report: &HooksChangeReport) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{age, brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
@@ -14,11 +14,11 @@ use crate::runs::{Context, Error, RunPosition, reader_left};
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Ended {
     // Told before a host draws a line with a gap in it.
     if let Some(unknown) = args.format.as_deref().and_then(unknown_name) {
         let known = FIELDS.map(|(name, _)| name).join(", ");
-        return out.error(&Error::Usage(format!("--format: {{{unknown}}} is not known; known are {known}")));
+        return Err(Error::Usage(format!("--format: {{{unknown}}} is not known; known are {known}")).into());
     }
     let mut request = HudRequest::read(&given(SHORT_WAIT));
     if args.session.is_some() {
@@ -26,20 +26,18 @@ pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Exit {
     }
     let mut shown = None;
     loop {
-        let report = match hud(cx, &request) {
-            Ok(report) => report,
-            Err(error) => return out.error(&error),
-        };
+        let report = hud(cx, &request)?;
         let line = line(&report, args.format.as_deref(), cx.now());
+        // A host draws the line again for each one that it reads.
         if shown.as_ref() != Some(&line) {
             let exit = out.answer(&report, || if line.is_empty() { String::new() } else { format!("{line}\n") });
             if !args.watch || exit != Exit::Done {
-                return exit;
+                return Ok(exit);
             }
             shown = Some(line);
         }
         if reader_left(PAUSE) {
-            return Exit::Done;
+            return Ok(Exit::Done);
         }
     }
 }

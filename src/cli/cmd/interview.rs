@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{AnswerSource, BeginArgs, InterviewArgs, InterviewCommand};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, GOOD, TextPage, or_empty};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
@@ -18,11 +18,8 @@ use crate::interviews::{
 };
 use crate::runs::{self, Context, Source};
 
-pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Exit {
-    match done(cx, args.command, out) {
-        Ok(exit) => exit,
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Ended {
+    Ok(done(cx, args.command, out)?)
 }
 
 fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> {

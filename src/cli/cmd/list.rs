@@ -3,15 +3,14 @@
 use crate::cli::args::ListArgs;
 use crate::cli::cmd::run_rows::rows;
 use crate::cli::cmd::worktrees;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
 
-pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     let since = match args.since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,
-        Err(message) => return out.error(&Error::Usage(format!("--since: {message}"))),
+        Err(message) => return Err(Error::Usage(format!("--since: {message}")).into()),
     };
     let filter = ListFilter {
         attention: args.attention,
@@ -24,20 +23,17 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Exit {
         limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
         worktrees: args.worktrees,
     };
-    match runs::list(cx, &filter) {
-        Ok(report) => {
-            for run in &report.unreadable {
-                out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
-            }
-            // Who asks for none knows that none is shown.
-            if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
-                out.aside(if filter.is_all() { "there are no runs\n" } else { "no run matches\n" });
-            }
-            worktrees::hint(&report.worktrees, out);
-            out.answer(&report, || page(&report))
-        }
-        Err(error) => out.error(&error),
+    let report = runs::list(cx, &filter)?;
+    for run in &report.unreadable {
+        out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
     }
+    // Who asks for none knows that none is shown.
+    if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
+        out.aside(if filter.is_all() { "there are no runs\n" } else { "no run matches\n" });
+    }
+    // A run may be open in another worktree when none is here.
+    worktrees::hint(&report.worktrees, out);
+    Ok(out.answer(&report, || page(&report)))
 }
 
 fn page(report: &ListReport) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::args::LogArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, clip};
 use crate::model::{Event, Seq};
 use crate::picture::event_in_words;
@@ -14,11 +14,8 @@ use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 /// How often `log --follow` reads the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
-    let run = match meant(cx, args.run, out, false) {
-        Ok(run) => run,
-        Err(exit) => return exit,
-    };
+pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Ended {
+    let run = meant(cx, args.run, out, false)?;
     let request = LogRequest {
         run,
         after: Seq(args.after),
@@ -28,46 +25,35 @@ pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Exit {
     if args.follow {
         return follow(cx, &request, out);
     }
-    match runs::log(cx, &request) {
-        Ok(report) => out.answer(&report, || page(&report)),
-        Err(error) => out.error(&error),
-    }
+    let report = runs::log(cx, &request)?;
+    Ok(out.answer(&report, || page(&report)))
 }
 
 /// Prints events until the run is over or removed, or until the reader of standard output is gone.
-fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Exit {
-    let mut follow = match runs::follow(cx, request) {
-        Ok(follow) => follow,
-        Err(error) => return out.error(&error),
-    };
+fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Ended {
+    let mut follow = runs::follow(cx, request)?;
     loop {
         // Ask before polling: events that were logged before the run ended are printed then.
         let over = follow.is_over();
-        let report = match follow.poll() {
-            Ok(report) => report,
-            Err(error) => return out.error(&error),
-        };
+        let report = follow.poll()?;
         for event in &report.events {
             let exit = out.answer(event, || format!("{}\n", clip(&line(event))));
             // A reader that closes the pipe ends the command; that is not an error.
             if exit != Exit::Done || reader_left(Duration::ZERO) {
-                return exit;
+                return Ok(exit);
             }
         }
-        match over {
-            Ok(false) => {}
-            Ok(true) => return Exit::Done,
-            Err(error) => return out.error(&error),
-        }
-        if reader_left(PAUSE) {
-            return Exit::Done;
+        if over? || reader_left(PAUSE) {
+            return Ok(Exit::Done);
         }
     }
 }
 
 fn page(report: &LogReport) -> String {
     let mut page = TextPage::clipping();
-    report.events.iter().for_each(|event| page.line(&line(event)));
+    for event in &report.events {
+        page.line(&line(event));
+    }
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
     }

@@ -4,14 +4,12 @@ use std::io::{self, BufReader};
 
 use crate::cli::args::{McpArgs, ToolsArg};
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::mcp::{self, Offer};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Exit {
+pub(super) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Ended {
     let offer = Offer { core: args.tools == ToolsArg::Core, read_only: args.read_only };
-    match mcp::serve(cx, offer, BufReader::new(io::stdin()), out.stream()) {
-        Ok(()) => Exit::Done,
-        Err(error) => out.error(&error),
-    }
+    mcp::serve(cx, offer, BufReader::new(io::stdin()), out.stream())?;
+    Ok(Exit::Done)
 }

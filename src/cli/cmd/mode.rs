@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::args::{ModeCommand, ReviewArg, ScopeArgs};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, unquoted};
 use crate::model::{ModeName, limits};
 use crate::modes::{
@@ -18,7 +18,7 @@ use crate::modes::{
 };
 use crate::runs::{self, Context, Source};
 
-pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
     match command {
         ModeCommand::Request { mode, scope, review, run_id } => {
             let review_clean = review.map(ReviewArg::is_clean);
@@ -62,11 +62,9 @@ fn whose(scope: ScopeArgs) -> ModeScope {
     ModeScope { session: scope.session, root: scope.root }
 }
 
-fn answered<T>(out: &mut Out, result: Result<T, Error>, tell: impl FnOnce(&T, &mut Out) -> Exit) -> Exit {
-    match result {
-        Ok(report) => tell(&report, out),
-        Err(error) => out.error(&error),
-    }
+fn answered<T>(out: &mut Out, result: Result<T, Error>, tell: impl FnOnce(&T, &mut Out) -> Exit) -> Ended {
+    let report = result?;
+    Ok(tell(&report, out))
 }
 
 fn outcome_of(cx: &Context, file: &str) -> Result<OutcomeReport, Error> {
@@ -95,6 +93,7 @@ fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
         page.finish()
     });
     match report.decision {
+        // The policy has answered, so a refusal is not an error of the command.
         ModeDecision::Deny if exit == Exit::Done => Exit::Refused,
         _ => exit,
     }
@@ -163,14 +162,11 @@ fn of_decided(page: &mut TextPage, decided: Option<&DecidedBy>) {
     }
 }
 
-fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Exit {
+fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
     let ModeCommand::Write { mode, scope, data, active, phase, iteration, outcome, run_id, review } = command else {
-        return Exit::Usage;
+        return Ok(Exit::Usage);
     };
-    let mut fields = match fields(data) {
-        Ok(fields) => fields,
-        Err(error) => return out.error(&error),
-    };
+    let mut fields = fields(data)?;
     // An option counts more than the same field in the JSON.
     for (field, value) in [
         ("active", json!(active)),

@@ -1,17 +1,14 @@
 //! `next` and `advance`.
 
 use crate::cli::args::{AdvanceArgs, NextArgs};
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage};
 use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
-pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Exit {
-    match runs::next_states(cx, &NextStatesRequest { run: args.run.name(), session: None }) {
-        Ok(report) => out.answer(&report, || next_page(&report)),
-        Err(error) => out.error(&error),
-    }
+pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Ended {
+    let report = runs::next_states(cx, &NextStatesRequest { run: args.run.name(), session: None })?;
+    Ok(out.answer(&report, || next_page(&report)))
 }
 
 fn next_page(report: &NextStatesReport) -> String {
@@ -32,7 +29,7 @@ fn next_page(report: &NextStatesReport) -> String {
     page.finish()
 }
 
-pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Exit {
+pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Ended {
     let request = AdvanceRequest {
         run: args.run.name(),
         to: args.to,
@@ -41,14 +38,10 @@ pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Exit {
         session: args.caller.session,
         epoch: args.caller.epoch,
     };
-    match runs::advance(cx, &request) {
-        Ok(report) => {
-            out.committed(format!("{} is in {}, as event {} says", report.run_id, report.to, report.seq));
-            out.warnings(&report.warnings);
-            out.answer(&report, || advance_page(&report))
-        }
-        Err(error) => out.error(&error),
-    }
+    let report = runs::advance(cx, &request)?;
+    out.committed(format!("{} is in {}, as event {} says", report.run_id, report.to, report.seq));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || advance_page(&report)))
 }
 
 fn advance_page(report: &AdvanceReport) -> String {

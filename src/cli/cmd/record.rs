@@ -3,24 +3,16 @@
 use std::path::Path;
 
 use crate::cli::args::RecordArgs;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::runs::{self, Advance, Context, Error, RecordReport, RecordRequest, Source};
 
-pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Exit {
-    let request = match request(cx, args) {
-        Ok(request) => request,
-        Err(error) => return out.error(&error),
-    };
-    match runs::record_activity(cx, &request) {
-        Ok(report) => {
-            out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));
-            out.warnings(&report.warnings);
-            out.answer(&report, || page(&report))
-        }
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Ended {
+    let request = request(cx, args)?;
+    let report = runs::record_activity(cx, &request)?;
+    out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || page(&report)))
 }
 
 fn page(report: &RecordReport) -> String {
@@ -35,6 +27,7 @@ fn page(report: &RecordReport) -> String {
 }
 
 fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
+    // An empty record would be a mistake of the caller that no one notices.
     let says_something = args.activity_file.is_some()
         || args.id.is_some()
         || args.phase.is_some()

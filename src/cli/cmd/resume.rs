@@ -4,14 +4,14 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
-pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
     let claim = match (args.claim, args.take_over) {
         (_, true) => Some(ClaimRequest::TakeOver),
         (true, false) => Some(ClaimRequest::Claim),
@@ -24,23 +24,19 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Exit {
         session: args.session,
         worktrees: args.worktrees,
     };
-    match runs::resume(cx, &request) {
-        Ok(report) => {
-            if let Some(claim) = &report.claim
-                && claim.changed
-            {
-                let session = claim.session.as_ref().map_or("a person", SessionId::as_str);
-                out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
-            }
-            worktrees::hint(&report.worktrees, out);
-            match out.answer(&report, || page(&report, cx.now())) {
-                // The exit status tells a script how the run stands, unless it never got the answer.
-                Exit::Done => report.verdict.into(),
-                failed => failed,
-            }
-        }
-        Err(error) => out.error(&error),
+    let report = runs::resume(cx, &request)?;
+    if let Some(claim) = &report.claim
+        && claim.changed
+    {
+        let session = claim.session.as_ref().map_or("a person", SessionId::as_str);
+        out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
     }
+    worktrees::hint(&report.worktrees, out);
+    Ok(match out.answer(&report, || page(&report, cx.now())) {
+        // The exit status tells a script how the run stands, unless it never got the answer.
+        Exit::Done => report.verdict.into(),
+        failed => failed,
+    })
 }
 
 /// The highest number of changed files, and of other runs, that the page shows.
@@ -82,6 +78,7 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
     } else if let (Some(phase), Verdict::Continue) = (&report.next.phase, report.verdict) {
         page.field("next", phase.as_str());
     }
+    // The alternatives name the same states, each with its command.
     if report.next.choices.len() > 1 && report.next.alternatives.is_empty() {
         let choices: Vec<_> = report.next.choices.iter().map(StateName::as_str).collect();
         page.field("choices", &choices.join(", "));

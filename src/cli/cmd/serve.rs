@@ -2,11 +2,11 @@
 
 use crate::cli::args::ServeArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::runs::Context;
 use crate::web::{self, ServeReport, Serving};
 
-pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
     let serving = Serving {
         dirs: args.dirs,
         listen: args.listen,
@@ -17,7 +17,7 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         allow_actions: args.allow_actions,
         poll: args.poll,
     };
-    let announce = |report: &ServeReport| {
+    web::serve(cx, &serving, |report: &ServeReport| {
         out.answer(report, || format!("{}\n", report.url));
         if let Some(warning) = &report.warning {
             out.aside(&format!("warning: {warning}\n"));
@@ -27,9 +27,6 @@ pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Exit {
         if report.actions {
             out.aside("with it, pages can cancel and unblock runs, and answer their questions\n");
         }
-    };
-    match web::serve(cx, &serving, announce) {
-        Ok(()) => Exit::Done,
-        Err(error) => out.error(&error),
-    }
+    })?;
+    Ok(Exit::Done)
 }

@@ -24,6 +24,7 @@ pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
         HostInput::Text(text) => HookInput::read(&text).map(|hook| request.hook = hook),
         HostInput::TooLong => Err("it is longer than 1 MiB"),
     };
+    // Whose runs to mark is not known, and those of another session must not be touched.
     if let Err(why) = read {
         out.warnings(&[format!("standard input does not say which session ended, so nothing is marked: {why}")]);
         return Exit::Done;

@@ -1,23 +1,19 @@
 //! `sessions`.
 
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage, age};
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
 use crate::runs::{Context, HolderLife};
 
-pub(super) fn run(cx: &Context, out: &mut Out) -> Exit {
-    let report = match modes::sessions(cx) {
-        Ok(report) => report,
-        Err(error) => return out.error(&error),
-    };
+pub(super) fn run(cx: &Context, out: &mut Out) -> Ended {
+    let report = modes::sessions(cx)?;
     let exit = out.answer(&report, || page(&report, cx.now()));
     out.warnings(&report.warnings);
     if report.sessions.is_empty() {
         out.aside("no session holds a run or has a mode\n");
     }
-    exit
+    Ok(exit)
 }
 
 fn page(report: &SessionsReport, now: Timestamp) -> String {

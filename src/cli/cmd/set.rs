@@ -1,12 +1,11 @@
 //! `set`.
 
 use crate::cli::args::SetArgs;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, unquoted};
 use crate::runs::{self, Context, SetReport, SetRequest};
 
-pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Ended {
     let request = SetRequest {
         run: args.run.name(),
         issue: args.issue,
@@ -20,16 +19,12 @@ pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Exit {
         session: args.caller.session,
         epoch: args.caller.epoch,
     };
-    match runs::set(cx, &request) {
-        Ok(report) => {
-            if report.changed {
-                out.committed(format!("{} is changed", report.run_id));
-            }
-            out.warnings(&report.warnings);
-            out.answer(&report, || page(&report))
-        }
-        Err(error) => out.error(&error),
+    let report = runs::set(cx, &request)?;
+    if report.changed {
+        out.committed(format!("{} is changed", report.run_id));
     }
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || page(&report)))
 }
 
 fn page(report: &SetReport) -> String {

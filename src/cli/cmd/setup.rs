@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, CARE, FAINT, GOOD, TextPage};
 use crate::cli::person::agrees;
 use crate::hooks::settings::{
@@ -13,37 +13,27 @@ use crate::hooks::settings::{
 };
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Ended {
     let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
-    let plan = match plan_setup(cx, &request) {
-        Ok(plan) => plan,
-        Err(error) => return out.error(&error),
-    };
+    let plan = plan_setup(cx, &request)?;
     if !args.yes && !plan.is_empty() {
+        // With `--json` a program reads the answer, and it cannot say yes.
         let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
         if !can_ask {
-            return shown_only(&plan, out);
+            return Ok(shown_only(&plan, out));
         }
         out.aside(&change(plan.report()));
         let question = if plan.report().undo { "Take this out" } else { "Make this change" };
-        match agrees(question, out) {
-            Ok(true) => {}
-            Ok(false) => {
-                out.aside("nothing is changed\n");
-                return Exit::Refused;
-            }
-            Err(error) => return out.error(&error),
+        if !agrees(question, out)? {
+            out.aside("nothing is changed\n");
+            return Ok(Exit::Refused);
         }
     }
-    match carry_out_setup(cx, plan) {
-        Ok(report) => {
-            if !report.files.is_empty() {
-                out.committed("the files are written".to_owned());
-            }
-            out.answer(&report, || done(&report))
-        }
-        Err(error) => out.error(&error),
+    let report = carry_out_setup(cx, plan)?;
+    if !report.files.is_empty() {
+        out.committed("the files are written".to_owned());
     }
+    Ok(out.answer(&report, || done(&report)))
 }
 
 /// The change, for a caller that cannot be asked.

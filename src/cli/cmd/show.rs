@@ -4,21 +4,15 @@ use serde_json::Value;
 
 use crate::cli::args::ShowArgs;
 use crate::cli::cmd::meant::meant;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
-pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Exit {
-    let run = match meant(cx, args.run, out, true) {
-        Ok(run) => run,
-        Err(exit) => return exit,
-    };
-    match runs::show(cx, &ShowRequest { run, at: args.at, session: None }) {
-        Ok(shown) => out.answer(&shown, || page(&shown)),
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
+    let run = meant(cx, args.run, out, true)?;
+    let shown = runs::show(cx, &ShowRequest { run, at: args.at, session: None })?;
+    Ok(out.answer(&shown, || page(&shown)))
 }
 
 fn text(shown: &ShowReport, section: &str, key: &str) -> Option<String> {
@@ -48,6 +42,7 @@ fn page(shown: &ShowReport) -> String {
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
         ("phase", "state", "current_phase"),
+        // The end of a session leaves its reason on a run that stays active.
         (if status == "active" { "note" } else { "blocked" }, "state", "blocked_reason"),
         ("held by", "state", "session"),
         ("started", "metadata", "created_at"),

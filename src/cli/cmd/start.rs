@@ -1,11 +1,10 @@
 //! `start`.
 
 use crate::cli::args::StartArgs;
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::runs::{self, Context, StartReport, StartRequest};
 
-pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
     let request = StartRequest {
         workflow: args.workflow,
         issue: args.issue,
@@ -20,16 +19,12 @@ pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Exit {
         id: args.id,
         another: args.another,
     };
-    match runs::start(cx, &request) {
-        Ok(report) => {
-            out.committed(format!("the run was started as {}", report.run_id));
-            out.warnings(&report.warnings);
-            let StartReport { phase, phase_number, phases, description, .. } = &report;
-            let description = description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-            out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
-            // The id alone, so that `RUN=$(flow start …)` works.
-            out.answer(&report, || format!("{}\n", report.run_id))
-        }
-        Err(error) => out.error(&error),
-    }
+    let report = runs::start(cx, &request)?;
+    out.committed(format!("the run was started as {}", report.run_id));
+    out.warnings(&report.warnings);
+    let StartReport { phase, phase_number, phases, description, .. } = &report;
+    let description = description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
+    // The id alone, so that `RUN=$(flow start …)` works.
+    Ok(out.answer(&report, || format!("{}\n", report.run_id)))
 }

@@ -1,22 +1,21 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`, `reopen`.
 
 use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
-use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, or_empty};
 use crate::model::Seq;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
-pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Ended {
     change(cx, request(verb, args), out)
 }
 
-pub(super) fn complete(cx: &Context, args: CompleteArgs, out: &mut Out) -> Exit {
+pub(super) fn complete(cx: &Context, args: CompleteArgs, out: &mut Out) -> Ended {
     let skip_reason = args.skip_reason;
     change(cx, StatusRequest { skip_reason, ..request(StatusVerb::Complete, args.change) }, out)
 }
 
-pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Exit {
+pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Ended {
     let another = args.another;
     change(cx, StatusRequest { another, ..request(StatusVerb::Reopen, args.change) }, out)
 }
@@ -33,21 +32,17 @@ fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
     }
 }
 
-fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Exit {
-    match runs::change_status(cx, &request) {
-        Ok(report) => {
-            if report.changed {
-                out.committed(format!("{} is {}", report.run_id, report.status));
-            }
-            out.warnings(&report.warnings);
-            out.answer(&report, || {
-                let mut page = TextPage::default();
-                let already = if report.changed { "" } else { " already" };
-                let why = or_empty(report.blocked_reason.as_ref().map(|why| format!(": {why}")));
-                page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
-                page.finish()
-            })
-        }
-        Err(error) => out.error(&error),
+fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Ended {
+    let report = runs::change_status(cx, &request)?;
+    if report.changed {
+        out.committed(format!("{} is {}", report.run_id, report.status));
     }
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || {
+        let mut page = TextPage::default();
+        let already = if report.changed { "" } else { " already" };
+        let why = or_empty(report.blocked_reason.as_ref().map(|why| format!(": {why}")));
+        page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
+        page.finish()
+    }))
 }

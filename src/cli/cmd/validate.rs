@@ -2,19 +2,17 @@
 
 use crate::cli::args::ValidateArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Exit {
-    match doctor::validate(cx, args.target.as_deref()) {
-        Ok(report) => match out.answer(&report, || page(&report)) {
-            Exit::Done if !report.ok => Exit::Refused,
-            exit => exit,
-        },
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Ended {
+    let report = doctor::validate(cx, args.target.as_deref())?;
+    Ok(match out.answer(&report, || page(&report)) {
+        Exit::Done if !report.ok => Exit::Refused,
+        exit => exit,
+    })
 }
 
 fn page(report: &ValidateReport) -> String {

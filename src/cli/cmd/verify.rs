@@ -3,23 +3,18 @@
 use crate::cli::args::VerifyArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Exit {
-    let run = match meant(cx, args.run, out, true) {
-        Ok(run) => run,
-        Err(exit) => return exit,
-    };
-    match doctor::verify(cx, &VerifyRequest { run, session: None }) {
-        Ok(report) => match out.answer(&report, || page(&report)) {
-            Exit::Done if !report.ok => Exit::Damaged,
-            exit => exit,
-        },
-        Err(error) => out.error(&error),
-    }
+pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
+    let run = meant(cx, args.run, out, true)?;
+    let report = doctor::verify(cx, &VerifyRequest { run, session: None })?;
+    Ok(match out.answer(&report, || page(&report)) {
+        Exit::Done if !report.ok => Exit::Damaged,
+        exit => exit,
+    })
 }
 
 fn page(report: &VerifyReport) -> String {

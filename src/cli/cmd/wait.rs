@@ -4,20 +4,17 @@ use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{brief, clean};
-use crate::model::{RunId, RunStatus};
+use crate::model::RunStatus;
 use crate::runs::{self, Card, Context, Error, Need, reader_left};
 
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until the run is over or needs a person.
-pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Exit {
-    let meant = match runs::meant_run(cx, args.run.name().as_deref(), None) {
-        Ok(meant) => meant,
-        Err(error) => return out.error(&error),
-    };
+pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
+    let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
     let mut was_wrong = false;
     loop {
@@ -27,23 +24,25 @@ pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Exit {
             Err(_) if !was_wrong => {
                 was_wrong = true;
                 if reader_left(PAUSE) {
-                    return Exit::Done;
+                    return Ok(Exit::Done);
                 }
                 continue;
             }
-            Err(error) => return out.error(&error),
+            Err(error) => return Err(error.into()),
         };
+        // Only two failures in a row are more than a moment between two writes.
         was_wrong = false;
         if let Some(exit) = end(&card) {
             let told = out.answer(&card, || line(&card));
-            return if told == Exit::Done { exit } else { told };
+            return Ok(if told == Exit::Done { exit } else { told });
         }
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
         if left.is_zero() {
-            return out.error(&too_late(meant.run_id, &card, begun));
+            let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
+            return Err(Error::TimeOver { run, seconds, reason: card.reason }.into());
         }
         if reader_left(left) {
-            return Exit::Done;
+            return Ok(Exit::Done);
         }
     }
 }
@@ -61,8 +60,4 @@ fn end(card: &Card) -> Option<Exit> {
 fn line(card: &Card) -> String {
     let word = card.need.map_or(card.run.head.status.as_str(), Need::as_str);
     format!("{word}  {}  {}\n", card.run.head.run_id, clean(&brief(&card.reason)))
-}
-
-fn too_late(run: RunId, card: &Card, begun: Instant) -> Error {
-    Error::TimeOver { run, seconds: begun.elapsed().as_secs(), reason: card.reason.clone() }
 }

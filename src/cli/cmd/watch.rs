@@ -2,11 +2,11 @@
 
 use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::runs::Context;
 use crate::watch::{self, Error, Result, Watching};
 
-pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
     let watching = Watching {
         dir: args.dir,
         run: args.run_id,
@@ -16,7 +16,7 @@ pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Exit {
         colour: out.colour(),
         notify: args.notify,
     };
-    show(cx, &watching, args.once, out).unwrap_or_else(|error| out.error(&error))
+    Ok(show(cx, &watching, args.once, out)?)
 }
 
 fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<Exit> {

@@ -4,95 +4,79 @@ use std::collections::HashMap;
 
 use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::exit::Exit;
-use crate::cli::out::Out;
+use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
 use crate::picture::WorkflowGraphReport;
 use crate::runs::{
-    self, AdoptRequest, Context, Error, WorkflowConvertRequest, WorkflowListReport, WorkflowReport, WorkflowRequest,
+    self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowListReport, WorkflowReport, WorkflowRequest,
 };
 
-pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Exit {
+pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ended {
     match command {
-        WorkflowCommand::List => match runs::workflow_list(cx) {
-            Ok(report) => {
-                out.warnings(&report.warnings);
-                out.answer(&report, || list(&report))
-            }
-            Err(error) => out.error(&error),
-        },
-        WorkflowCommand::Show { name, source } => match runs::workflow_show(cx, &name) {
-            Ok((_, text)) if source => out.plain(&text),
-            Ok((report, _)) => out.answer(&report, || shown(&report)),
-            Err(error) => out.error(&error),
-        },
-        WorkflowCommand::Check { target, types } => {
-            check(runs::workflow_check(cx, &WorkflowRequest { target, types }), out)
+        WorkflowCommand::List => {
+            let report = runs::workflow_list(cx)?;
+            out.warnings(&report.warnings);
+            Ok(out.answer(&report, || list(&report)))
         }
-        WorkflowCommand::Graph { target, mermaid, types } => match runs::workflow_machine(cx, &target, &types) {
-            Ok(machine) => {
-                let report = WorkflowGraphReport::new(&machine);
-                let drawn = out.is_terminal() && !mermaid;
-                out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid }))
-            }
-            Err(error) => out.error(&error),
-        },
+        WorkflowCommand::Show { name, source } => {
+            let (report, text) = runs::workflow_show(cx, &name)?;
+            Ok(if source { out.plain(&text) } else { out.answer(&report, || shown(&report)) })
+        }
+        WorkflowCommand::Check { target, types } => {
+            let (report, text) = runs::workflow_check(cx, &WorkflowRequest { target, types })?;
+            Ok(check(&report, &text, out))
+        }
+        WorkflowCommand::Graph { target, mermaid, types } => {
+            let report = WorkflowGraphReport::new(&runs::workflow_machine(cx, &target, &types)?);
+            // A program reads the notation, a person looks at the picture.
+            let drawn = out.is_terminal() && !mermaid;
+            Ok(out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid })))
+        }
         WorkflowCommand::Adopt { run, from, caller } => adopt(cx, run.name(), from, caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(cx, target, &to, types, out),
     }
 }
 
-fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Exit {
+fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Ended {
     let request = AdoptRequest { run, from, session: caller.session, epoch: caller.epoch };
-    match runs::workflow_adopt(cx, &request) {
-        Ok(report) => {
-            if report.changed {
-                out.committed(format!("{} follows today's {}", report.run_id, report.workflow));
-            }
-            out.warnings(&report.warnings);
-            out.answer(&report, || {
-                let mut page = TextPage::default();
-                let already = if report.changed { "" } else { " already" };
-                page.line(&format!("{} follows today's {}{already}", report.run_id, report.workflow));
-                report.differences.iter().for_each(|line| page.line(&format!("  {line}")));
-                page.finish()
-            })
-        }
-        Err(error) => out.error(&error),
+    let report = runs::workflow_adopt(cx, &request)?;
+    if report.changed {
+        out.committed(format!("{} follows today's {}", report.run_id, report.workflow));
     }
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, || {
+        let mut page = TextPage::default();
+        let already = if report.changed { "" } else { " already" };
+        page.line(&format!("{} follows today's {}{already}", report.run_id, report.workflow));
+        report.differences.iter().for_each(|line| page.line(&format!("  {line}")));
+        page.finish()
+    }))
 }
 
-fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut Out) -> Exit {
+fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut Out) -> Ended {
     let to = match to {
         "mermaid" => Notation::Mermaid,
         "graph" => Notation::Graph,
         _ => Notation::Phases,
     };
-    match runs::workflow_convert(cx, &WorkflowConvertRequest { target, to, types }) {
-        Ok(report) => {
-            let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
-            out.warnings(&lost.collect::<Vec<_>>());
-            out.answer(&report, || page::clean_lines(&report.text))
-        }
-        Err(error) => out.error(&error),
-    }
+    let report = runs::workflow_convert(cx, &WorkflowConvertRequest { target, to, types })?;
+    let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
+    out.warnings(&lost.collect::<Vec<_>>());
+    Ok(out.answer(&report, || page::clean_lines(&report.text)))
 }
 
-fn check(checked: Result<(WorkflowReport, String), Error>, out: &mut Out) -> Exit {
-    let (report, text) = match checked {
-        Ok(checked) => checked,
-        Err(error) => return out.error(&error),
-    };
+fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
     let colour = out.colour();
-    let exit = out.answer(&report, || {
+    let exit = out.answer(report, || {
         let mut page = String::new();
         for diagnostic in &report.diagnostics {
-            page.push_str(&render(&report.origin, &text, diagnostic, colour));
+            page.push_str(&render(&report.origin, text, diagnostic, colour));
             page.push_str("\n\n");
         }
         if report.id.is_some() {
-            page.push_str(&shown(&report));
+            page.push_str(&shown(report));
         }
         page
     });
