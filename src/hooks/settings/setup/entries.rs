@@ -95,11 +95,11 @@ impl Entries {
             outer.push((node, key));
             node = inner;
         }
-        let (places, entries) = self.present(&json, node, known);
-        if places.is_empty() {
+        let (gone, entries) = self.present(&json, node, known);
+        if gone.is_empty() {
             return Ok(EntryChange::none(text));
         }
-        let mut rest = json.take_out(node, |at| places.contains(&at));
+        let mut rest = json.take_out(node, |at| gone.contains(&at));
         // What was made for these entries goes with them, the inner objects first.
         for (node, key) in outer.into_iter().rev() {
             if rest == Rest::Stays {
