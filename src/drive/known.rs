@@ -118,21 +118,24 @@ pub(super) fn take_up(
     // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
     let held = presence(cx, project, view.history.hold(), &caller)? == Presence::HeldByOther;
-    if let Some(here) = &phase
-        && let Some(status) = state.document().state.steps.get(here)
-        && status.is_open()
-        && !held
+    let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
+    if !held
+        && let Some(here) = begun
+        && let Some(pid) = command_left(drive, here)
     {
-        let left = [(DRIVEN_DIR, drive.run_dir.as_os_str()), (DRIVEN_STATE, here.as_str().as_ref())];
-        if let Some(&pid) = crate::host::processes_with(&left).first() {
-            return Err(Error::StillRuns { run: run.id().clone(), pid });
-        }
+        return Err(Error::StillRuns { run: run.id().clone(), pid });
     }
     drive.epoch = claim(cx, project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;
     known.read(&view.history);
     Ok(None)
+}
+
+/// The process of a command that an earlier driver began in a state, and that still runs.
+fn command_left(drive: &Drive, state: &StateName) -> Option<u32> {
+    let left = [(DRIVEN_DIR, drive.run_dir.as_os_str()), (DRIVEN_STATE, state.as_str().as_ref())];
+    crate::host::processes_with(&left).first().copied()
 }
 
 /// What is known about a run before it is driven.

@@ -216,16 +216,16 @@ fn status(report: &InterviewStatusReport) -> String {
             EntryStatus::Open => "",
             _ => entry.answer.as_deref().unwrap_or_default(),
         };
-        let said = said.lines().next().unwrap_or_default().chars().take(60).collect();
+        let said = said.lines().next().unwrap_or_default().chars().take(60).collect::<String>();
         [format!("Q{}", entry.number), entry.status.as_str().to_owned(), entry.topic.clone(), said]
     });
-    page.table(2, rows.collect::<Vec<[String; 4]>>());
+    page.table(2, rows);
     let rows = report.sections.iter().map(|section| {
         let line = or_empty(section.line.map(|line| format!("line {line}")));
         [section.fill.as_str().to_owned(), section.heading.clone(), line]
     });
     page.line("sections");
-    page.table(2, rows.collect::<Vec<[String; 3]>>());
+    page.table(2, rows);
     for problem in &report.problems {
         page.head(CARE, "unreadable", &format!("line {}: {}", problem.line, problem.message));
     }
