@@ -1,13 +1,11 @@
 //! How an event changes a state. This never fails: an event that is in a log cannot be refused afterwards.
 
+use crate::engine::step_id::step_id;
 use crate::engine::{RunState, gates, unsettled};
 use crate::model::{
     ActivityRecorded, Emitted, Event, EventKind, IdList, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED,
-    StateName, StepReport, StepStatus, slug,
+    StateName, StepReport, StepStatus,
 };
-
-/// The longest id of the activity of a step, in bytes.
-pub(super) const STEP_ID: usize = 80;
 
 impl RunState {
     /// Applies `event` to the state.
@@ -22,11 +20,13 @@ impl RunState {
             }
             EventKind::LogRepaired(_) => {
                 if let Some(mut fresh) = Self::begin(event) {
+                    // The repair knows the gates of its document; the log before it may have known more.
                     gates::unprove(&mut fresh.run.state, None, &state.gates);
                     *self = fresh;
                 }
             }
             EventKind::ActivityRecorded(record) => {
+                // First the steps, since they ask where the run was before the record.
                 self.report_steps(record);
                 self.record(record);
                 self.move_by(record);
@@ -61,6 +61,7 @@ impl RunState {
             // Modes are not part of a run.
             EventKind::ModesChanged(_) | EventKind::Unknown(_) => {}
         }
+        // Both compare where the run is now with where it was, so they come after the move.
         unsettled::follow(&mut self.run.state, event, &before);
         gates::follow(&mut self.run.state, event, &before);
         self.advance(event);
@@ -82,7 +83,9 @@ impl RunState {
         if record.activity.status().is_completed() {
             state.completed_activities.push(id);
             state.open_activities.remove(id);
-            record.settles.iter().for_each(|settled| state.open_activities.remove(settled.as_str()));
+            for settled in &record.settles {
+                state.open_activities.remove(settled.as_str());
+            }
         } else if !state.open_activities.contains(id) {
             state.open_activities.push(id);
         }
@@ -106,16 +109,19 @@ impl RunState {
             state.steps.set(phase, record.activity.status().into());
             return;
         }
-        let enters = !state.positions().any(|here| here == phase);
+        let enters = !state.is_in(phase);
         // Work within a running step does not end the step; its own reports do.
         if enters || state.steps.get(phase) != Some(StepStatus::Running) {
             state.steps.set(phase, record.activity.status().into());
         }
         let after = record.advanced_to.as_ref().unwrap_or(phase);
-        let left = state.positions().chain([phase]).filter(|here| *here != after && !record.beside.contains(here));
-        let left: Vec<_> =
-            left.filter(|here| state.steps.get(here).is_some_and(StepStatus::is_open)).cloned().collect();
-        left.iter().for_each(|step| state.steps.set(step, StepStatus::Completed));
+        let places: Vec<_> = state.positions().chain([phase]).cloned().collect();
+        for here in &places {
+            let is_left = here != after && !record.beside.contains(here);
+            if is_left && state.steps.get(here).is_some_and(StepStatus::is_open) {
+                state.steps.set(here, StepStatus::Completed);
+            }
+        }
         if record.advanced_to.is_some() && state.steps.get(after).is_some() {
             state.steps.set(after, StepStatus::NotStarted);
         }
@@ -124,10 +130,12 @@ impl RunState {
     fn emit(&mut self, emitted: &Emitted) {
         let mut here: Vec<_> = self.run.state.positions().cloned().collect();
         for report in &emitted.reports {
-            self.follow(report, emitted, &mut here);
+            self.enter_step(report, emitted, &mut here);
             self.report(report, emitted.keeps_questions);
         }
-        emitted.records.iter().for_each(|record| self.record(record));
+        for record in &emitted.records {
+            self.record(record);
+        }
         let state = &mut self.run.state;
         if let Some(phase) = &emitted.phase {
             state.current_phase = Some(phase.clone());
@@ -141,18 +149,21 @@ impl RunState {
 
     /// Follows a report into its step. `here` is where the run was before this report. In events of earlier versions the
     /// questions of places that the run leaves are closed.
-    fn follow(&mut self, report: &StepReport, emitted: &Emitted, here: &mut Vec<StateName>) {
-        let Some((step, _)) = report.own_step().filter(|(step, _)| !here.contains(step) && !report.auto) else {
+    fn enter_step(&mut self, report: &StepReport, emitted: &Emitted, here: &mut Vec<StateName>) {
+        let Some((step, _)) = report.own_step() else { return };
+        // A step that flow completes is one that the run leaves.
+        if report.auto || here.contains(step) {
             return;
-        };
+        }
         let left = report.from.as_ref().filter(|from| here.contains(from));
         here.push(step.clone());
-        if let Some(left) = left {
-            let stays = |place: &StateName| emitted.phase.as_ref() == Some(place) || emitted.beside.contains(place);
-            here.retain(|place| place == step || place != left && stays(place));
-            if !emitted.keeps_questions {
-                self.run.state.questions.retain(|question| here.contains(&question.step));
-            }
+        let Some(left) = left else { return };
+        here.retain(|place| {
+            let stays = emitted.phase.as_ref() == Some(place) || emitted.beside.contains(place);
+            place == step || place != left && stays
+        });
+        if !emitted.keeps_questions {
+            self.run.state.questions.retain(|question| here.contains(&question.step));
         }
     }
 
@@ -201,7 +212,7 @@ impl RunState {
         set(&mut run.state.status, &changes.status);
         set(&mut run.state.current_phase, &changes.current_phase);
         if changes.current_phase.is_some() {
-            // A person sets one phase, so the run is in no other one any more.
+            // A person sets one phase, so the run leaves its parallel branches.
             run.state.other_phases.clear();
             gates::moved_by_hand(&mut run.state.gates, &before);
         }
@@ -216,14 +227,13 @@ impl RunState {
     fn take_back(&mut self, completed: &IdList, changes: &RunChanges) {
         let state = &mut self.run.state;
         let set_back = changes.current_phase.as_ref().and_then(Option::as_ref);
-        let again = |step: &StateName| {
-            let id = slug(step.as_str(), STEP_ID).unwrap_or_default();
-            let taken = completed.contains(&id) && !state.completed_activities.contains(&id);
-            taken || set_back == Some(step)
-        };
-        let done = state.steps.iter().filter(|(step, status)| status.is_done() && again(step));
-        let done: Vec<_> = done.map(|(step, _)| step.clone()).collect();
-        done.iter().for_each(|step| state.steps.set(step, StepStatus::NotStarted));
+        for (step, status) in state.steps.iter_mut() {
+            let id = step_id(step).unwrap_or_default();
+            let is_taken_off = completed.contains(&id) && !state.completed_activities.contains(&id);
+            if status.is_done() && (is_taken_off || set_back == Some(step)) {
+                *status = StepStatus::NotStarted;
+            }
+        }
     }
 }
 
@@ -234,6 +244,7 @@ pub(crate) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) 
     match report.kind() {
         Some(ReportType::UserAnswered) => questions.retain(|question| !concerns(report, question)),
         Some(ReportType::WaitingForUser) => {
+            // An asker asks one thing at a time, so another question of it replaces the first.
             let prompt = shown(report.text("prompt").unwrap_or_default());
             questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
             questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
@@ -244,7 +255,7 @@ pub(crate) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) 
 
 /// Whether the report says that work goes on. A step that is reported as waiting still waits for its answer.
 pub(crate) fn goes_on(report: &StepReport) -> bool {
-    report.status().is_some_and(|status| status != StepStatus::Waiting)
+    !matches!(report.status(), None | Some(StepStatus::Waiting))
 }
 
 /// The longest question in `run.yaml`, in characters; the log has the whole text.

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::decide::needed;
-use crate::engine::{Decide, Decision, History, Refusal, RunState, Trail, gates};
+use crate::engine::gates::gate_of;
+use crate::engine::refusal::needed;
+use crate::engine::{Decide, Decision, History, Refusal, RunState, Trail, held_by};
 use crate::machine::Machine;
 use crate::model::{APPROVAL, Activity, ActivityRecorded, ActivityStatus, Approval, EventKind, GateStatus, StateName};
 
@@ -56,13 +57,14 @@ pub fn title(approves: bool, approval: &Approval) -> String {
 /// # Errors
 /// [`Refusal::NothingToApprove`].
 pub fn gate_to_decide(state: &RunState, machine: Option<&Machine>, history: Option<&History>) -> Result<StateName> {
-    if let Some(held) = gates::held_by(state, machine).into_iter().next() {
+    // A gate that the run is past keeps every writer from going on, so it comes first.
+    if let Some(held) = held_by(state, machine).into_iter().next() {
         return Ok(held);
     }
     let run = &state.document().state;
     let mut in_gate = None;
     for here in run.positions() {
-        let Some(gate) = run.gates.iter().find(|gate| gate.phase == *here) else { continue };
+        let Some(gate) = gate_of(&run.gates, here) else { continue };
         in_gate = Some(here.clone());
         let waits = history.is_some_and(|history| history.waits_for_a_person(machine, here));
         if waits || gate.status == GateStatus::Rejected {

@@ -1,11 +1,14 @@
 //! Decides whether a command is allowed, and which event it becomes.
 
 use crate::engine::approve::decide_at_gate;
-use crate::engine::gates::refuse_leaving;
-use crate::engine::leave::{is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
-use crate::engine::resume::in_doubt;
+use crate::engine::doubt::in_doubt;
+use crate::engine::gate_rules::{bypassed, is_doubtful, refuse_end, refuse_leaving};
+use crate::engine::gates::gate_of;
+use crate::engine::leave::{has_transition, is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
+use crate::engine::refusal::{needed, phases_of};
 use crate::engine::units::UnitsAlone;
-use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, gates};
+use crate::engine::work::has_phase;
+use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
 use crate::model::{
     APPROVAL, Activity, ActivityId, ActivityRecorded, EventKind, Gate, GateStatus, Owned, RunClaimed, RunDocument,
@@ -39,7 +42,8 @@ pub fn decide(
             record_activity(state, machine, caller, *record, trail)
         }
         Command::Decide(decision) => {
-            if status != RunStatus::Completed || gates::held_by(state, machine).is_empty() {
+            // An edit may say of a run that is past a gate that it is completed: a person still decides there.
+            if status != RunStatus::Completed || held_by(state, machine).is_empty() {
                 refuse_terminal(status)?;
             }
             refuse_other_session(state, caller)?;
@@ -84,8 +88,9 @@ pub fn decide(
 pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
     match command {
         Command::Record(record) => {
-            let elsewhere = record.activity.phase().is_some_and(|phase| Some(&phase) != state.phase());
-            state.phase().is_none() || elsewhere || record.advance.is_some() || gates::is_doubtful(state)
+            let phase = record.activity.phase();
+            let elsewhere = phase.is_some() && phase.as_ref() != state.phase();
+            state.phase().is_none() || elsewhere || record.advance.is_some() || is_doubtful(state)
         }
         Command::Decide(_) | Command::AdoptWorkflow(_) | Command::Complete { .. } => true,
         _ => false,
@@ -122,24 +127,24 @@ fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, n
     if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
         return Err(Refusal::PositionGone {
             phase: phase.clone(),
-            known: newer.states().iter().map(|state| state.name.clone()).collect(),
+            known: phases_of(newer),
             suggestion: newer.suggest(phase.as_str()).cloned(),
         });
     }
-    let differences = pinned.map(|pinned| pinned.changes(newer));
-    if differences.as_ref().is_some_and(Vec::is_empty) {
+    let differences = match pinned {
+        Some(pinned) => pinned.changes(newer),
+        None => Vec::new(),
+    };
+    // What differs from an unknown definition is not known, so then the run adopts this one.
+    if pinned.is_some() && differences.is_empty() {
         return Ok(Decision::Already);
     }
     Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
-        differences: differences.iter().flatten().map(Difference::to_string).collect(),
-        bypassed: gates::bypassed(&run.state.gates, pinned, newer),
+        differences: differences.iter().map(Difference::to_string).collect(),
+        bypassed: bypassed(&run.state.gates, pinned, newer),
         session: caller.session.clone(),
         machine: newer.to_value(),
     }))))
-}
-
-pub(super) fn needed(reason: Option<String>) -> Result<String> {
-    reason.filter(|reason| !reason.trim().is_empty()).ok_or(Refusal::ReasonMissing)
 }
 
 fn change(state: &RunState, caller: &Caller, reason: Option<String>) -> StatusChange {
@@ -192,8 +197,9 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
     if same && held.session.is_some() && !claim.take_over {
         return Ok(Decision::Already);
     }
-    let rival = held.session.as_ref().filter(|_| !same);
+    let rival = if same { None } else { held.session.as_ref() };
     if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
+        // In doubt a holder counts as alive: two sessions in one run are worse than one question to a person.
         return Err(Refusal::Held { session: session.clone(), shown_by: caller.shown_by.clone() });
     }
     Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
@@ -201,6 +207,7 @@ fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
         epoch: held.epoch + 1,
         from: held.session.clone(),
         holder: claim.holder,
+        // Taking what a dead session held takes nothing from anyone.
         took_over: claim.take_over && rival.is_some() && !caller.holder_dead,
     })))
 }
@@ -217,53 +224,46 @@ fn record_activity(
     refuse_held(state, machine)?;
     refuse_of_other_run(run, &activity)?;
     let id = activity.id();
-    // An outcome belongs to the phase in which the work began.
-    let begun = || {
-        let open = run.state.open_activities.contains(id.as_str());
-        open.then(|| trail.history()?.begun_in(id.as_str())).flatten().cloned()
-    };
-    let phase = activity.phase().or_else(begun).or_else(|| state.phase().cloned());
-    let phase = match (phase, machine) {
-        (Some(phase), _) => phase,
-        (None, Some(machine)) => machine.initial()[0].clone(),
-        (None, None) => StateName::new("unknown").expect("a valid name"),
-    };
+    let phase = phase_of(state, machine, &activity, trail);
     let late = advance.is_none() && is_late(state, machine, id.as_str(), &phase, trail);
     let left = if late { Vec::new() } else { check_move(state, machine, &phase)? };
     let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
     if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
         && !late
-        && (!run.state.positions().any(|here| *here == phase) || advanced_to.is_some())
+        && (!run.state.is_in(&phase) || advanced_to.is_some())
     {
         return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
     }
-    if activity.id().as_str() == APPROVAL && run.state.gates.iter().any(|gate| gate.phase == phase) {
+    // A record with this id would look like a person's decision.
+    if id.as_str() == APPROVAL && gate_of(&run.state.gates, &phase).is_some() {
         return Err(Refusal::NeedsApproval { phases: vec![phase] });
     }
     refuse_settling(&settles, &activity, &phase, trail)?;
+    // All gates before any phase that is not done: a reason can skip work, but no gate.
     for from in &left {
         refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
     }
-    let mut undone: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
+    let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
     if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
-        let back = is_way_back(machine, &phase, to);
         refuse_advance(state, machine, &phase, to, &activity, trail)?;
+        let back = is_way_back(machine, &phase, to);
         if !activity.status().is_completed() && !back {
-            undone.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
-        } else if !back && state.document().state.positions().any(|here| *here == phase) {
-            let history = trail.history();
-            undone.extend(history.and_then(|history| open_beside(history, machine, &phase, id.as_str(), &settles)));
+            unfinished.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
+        } else if !back
+            && run.state.is_in(&phase)
+            && let Some(history) = trail.history()
+        {
+            unfinished.extend(open_beside(history, machine, &phase, id.as_str(), &settles));
         }
     }
-    let skipped = skipped(undone, skip)?;
-    let (advanced_to, beside) = match late {
-        true => (state.phase().cloned(), run.state.other_phases.clone()),
-        false => {
-            let stays =
-                |here: &&StateName| advanced_to.as_ref() != Some(here) && **here != phase && !left.contains(here);
-            let beside = run.state.positions().filter(stays).cloned().collect();
-            (advanced_to, beside)
-        }
+    let skipped = skipped(unfinished, skip)?;
+    let (advanced_to, beside) = if late {
+        // The outcome of work that the run has left does not move it.
+        (state.phase().cloned(), run.state.other_phases.clone())
+    } else {
+        let mut beside: Vec<_> = run.state.positions().cloned().collect();
+        beside.retain(|here| advanced_to.as_ref() != Some(here) && *here != phase && !left.contains(here));
+        (advanced_to, beside)
     };
     activity.fill("metadata", "run_id", run.id.as_str());
     activity.fill("metadata", "workflow", run.workflow.as_str());
@@ -285,13 +285,32 @@ fn record_activity(
     }))))
 }
 
+/// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current one.
+fn phase_of(state: &RunState, machine: Option<&Machine>, activity: &Activity, trail: &dyn Trail) -> StateName {
+    if let Some(phase) = activity.phase() {
+        return phase;
+    }
+    let id = activity.id();
+    // The log is read only for an id that is open: it may be long.
+    if state.document().state.open_activities.contains(id.as_str())
+        && let Some(history) = trail.history()
+        && let Some(begun) = history.begun_in(id.as_str())
+    {
+        return begun.clone();
+    }
+    match (state.phase(), machine) {
+        (Some(phase), _) => phase.clone(),
+        (None, Some(machine)) => machine.initial()[0].clone(),
+        (None, None) => StateName::new("unknown").expect("a valid name"),
+    }
+}
+
 /// Refuses a document that says it is of another run or workflow.
 fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
     if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
         return Err(mismatch("run", run.id.as_str(), found));
     }
-    let workflow = activity.document().get("metadata").and_then(|metadata| metadata.get("workflow"));
-    if let Some(found) = workflow.and_then(|name| name.as_str()).filter(|&found| found != run.workflow.as_str()) {
+    if let Some(found) = activity.workflow().filter(|&found| found != run.workflow.as_str()) {
         return Err(mismatch("workflow", run.workflow.as_str(), found));
     }
     Ok(())
@@ -308,7 +327,7 @@ fn refuse_advance(
     trail: &dyn Trail,
 ) -> Result<()> {
     let run = &state.document().state;
-    if run.gates.iter().all(|gate| gate.phase != *phase) {
+    if gate_of(&run.gates, phase).is_none() {
         return Ok(());
     }
     // What passed may be what the gate waits for.
@@ -340,27 +359,29 @@ fn refuse_settling(settles: &[ActivityId], activity: &Activity, phase: &StateNam
 /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
 /// work that is not done there. Such a record does not move the run.
 fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
-    if state.phase().is_none() || state.document().state.positions().any(|here| here == phase) {
+    let run = &state.document().state;
+    if run.current_phase.is_none() || run.is_in(phase) {
         return false;
     }
     let Some(history) = trail.history() else { return false };
+    if history.begun_in(id) == Some(phase) || has_phase(&history.undone_behind(), phase) {
+        return true;
+    }
     // If a transition leads to the phase, the run enters it again for another round instead.
-    let is_ahead = || {
-        let mut here = state.document().state.positions();
-        machine.is_none_or(|machine| here.any(|here| machine.next_of(here).contains(phase)))
-    };
-    history.begun_in(id) == Some(phase)
-        || history.undone_behind().iter().any(|(behind, _)| *behind == phase)
-        || history.unsettled().iter().any(|(behind, _)| *behind == phase) && !is_ahead()
+    let Some(machine) = machine else { return false };
+    has_phase(&history.unsettled(), phase) && !run.positions().any(|here| has_transition(machine, here, phase))
 }
 
 /// The phases that are left although their work is not done; an error if there are any and the caller gives no reason.
 fn skipped(undone: Vec<Undone>, reason: Option<String>) -> Result<Option<Skip>> {
-    let reason = reason.filter(|reason| !reason.trim().is_empty());
-    match (reason, undone.is_empty()) {
-        (_, true) => Ok(None),
-        (Some(reason), false) => Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason })),
-        (None, false) => Err(Refusal::NotDone(undone)),
+    if undone.is_empty() {
+        return Ok(None);
+    }
+    match reason {
+        Some(reason) if !reason.trim().is_empty() => {
+            Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason }))
+        }
+        _ => Err(Refusal::NotDone(undone)),
     }
 }
 
@@ -379,31 +400,42 @@ fn complete(
     if state.status() == RunStatus::Blocked {
         return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
     }
-    let in_doubt = trail.history().map(in_doubt).unwrap_or_default();
-    if !in_doubt.is_empty() {
-        return Err(Refusal::InDoubt { ids: in_doubt.into_iter().map(|doubt| doubt.id).collect() });
+    if let Some(history) = trail.history() {
+        let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
+        if !ids.is_empty() {
+            return Err(Refusal::InDoubt { ids });
+        }
     }
     let ahead = phases_ahead(run, machine);
     refuse_held(state, machine)?;
-    gates::refuse_end(run, &ahead)?;
+    refuse_end(run, &ahead)?;
     if run.completed_activities.is_empty() {
         UnitsAlone::check_done(trail.history())?;
     }
     let mut undone = Vec::new();
     if let Some(history) = trail.history() {
-        let behind = history.unsettled();
-        undone.extend(behind.iter().map(|(phase, work)| Undone::new(machine, phase, work)));
-        let here = run.positions().map(|phase| (phase, history.work(phase)));
-        let open = here.filter(|(_, work)| is_undone(history, machine, work));
-        undone.extend(open.map(|(phase, work)| Undone::new(machine, phase, &work)));
+        for (phase, work) in history.unsettled() {
+            undone.push(Undone::new(machine, phase, &work));
+        }
+        for phase in run.positions() {
+            let work = history.work(phase);
+            if is_undone(history, machine, &work) {
+                undone.push(Undone::new(machine, phase, &work));
+            }
+        }
     }
-    let reason_given = skip.as_deref().is_some_and(|reason| !reason.trim().is_empty());
-    if let (false, Some(first)) = (reason_given || !undone.is_empty(), ahead.first()) {
-        let last = machine.map(|machine| machine.terminal().to_vec()).unwrap_or_else(|| vec![first.clone()]);
+    let skip = skip.filter(|reason| !reason.trim().is_empty());
+    // To end before the workflow does is the caller's decision, but not a silent one.
+    if let (None, Some(first)) = (&skip, ahead.first())
+        && undone.is_empty()
+    {
+        let last = machine.map_or_else(|| vec![first.clone()], |machine| machine.terminal().to_vec());
         return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
     }
     let mut skipped = skipped(undone, skip.clone())?;
-    if let (Some(reason), false) = (skip.filter(|_| reason_given), ahead.is_empty()) {
+    if let Some(reason) = skip
+        && !ahead.is_empty()
+    {
         let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason });
         for phase in ahead {
             if !skip.phases.contains(&phase) {
@@ -422,9 +454,10 @@ fn complete(
 /// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A run in
 /// which only units report has come to none, and ends with them unless its workflow is written as phases.
 fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
-    let Some(machine) = machine.filter(|machine| !machine.terminal().is_empty()) else { return Vec::new() };
+    let Some(machine) = machine else { return Vec::new() };
     let here: Vec<&StateName> = run.positions().collect();
-    if here.iter().any(|phase| machine.is_terminal(phase)) {
+    // A workflow without terminal states can be completed anywhere.
+    if machine.terminal().is_empty() || here.iter().any(|phase| machine.is_terminal(phase)) {
         return Vec::new();
     }
     let mut ahead: Vec<StateName> = Vec::new();
@@ -437,6 +470,7 @@ fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
         None => return Vec::new(),
     };
     while !machine.is_terminal(&at) {
+        // Not every circle has a transition that counts as a way back.
         let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
         let Some(next) = next else { break };
         ahead.push(next.clone());
@@ -451,17 +485,17 @@ fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
 
 /// Checks that the run is in `to` or one transition away from it. Returns the phases that the run leaves.
 fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<Vec<StateName>> {
-    let here: Vec<_> = state.document().state.positions().cloned().collect();
-    if here.contains(to) {
+    let run = &state.document().state;
+    if run.is_in(to) {
         return Ok(Vec::new());
     }
-    let Some(machine) = machine else { return Ok(here) };
+    let mut left: Vec<_> = run.positions().cloned().collect();
+    let Some(machine) = machine else { return Ok(left) };
     if !machine.contains(to) {
         return Err(unknown(machine, to));
     }
-    let leads = |from: &&StateName| machine.successors(from).any(|transition| transition.to == *to);
-    let left: Vec<_> = here.iter().filter(leads).cloned().collect();
-    match here.first() {
+    left.retain(|from| has_transition(machine, from, to));
+    match run.positions().next() {
         Some(_) if !left.is_empty() => Ok(left),
         Some(from) => {
             let choices = machine.next_of(from);
@@ -475,7 +509,7 @@ fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Re
 fn unknown(machine: &Machine, phase: &StateName) -> Refusal {
     Refusal::UnknownPhase {
         phase: phase.clone(),
-        known: machine.states().iter().map(|state| state.name.clone()).collect(),
+        known: phases_of(machine),
         suggestion: machine.suggest(phase.as_str()).cloned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::engine::refusal::phases_of;
 use crate::engine::{RunState, gates, unsettled};
 use crate::machine::Machine;
 use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
@@ -57,7 +58,9 @@ impl EditFault {
 #[must_use]
 pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &RunState) -> RunState {
     let mut replayed = RunState::from_document(theirs.clone());
-    newer.iter().for_each(|event| replayed.apply(event));
+    for event in newer {
+        replayed.apply(event);
+    }
     let (base, ours, mut merged) = (base.document(), ours.document(), replayed.document().clone());
     fn pick<T: Clone + PartialEq>(base: &T, theirs: &T, ours: &T, merged: &mut T) {
         if theirs == base || theirs == ours {
@@ -85,7 +88,7 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
 /// log, whatever the file says.
 #[must_use]
 pub fn with_edit(log: &RunState, changes: &RunChanges) -> RunState {
-    // As the event that adopts the edit will.
+    // In the same order as the event that adopts the edit will, so that readers see what a writer makes of it.
     let mut edited = log.clone();
     edited.change(changes);
     let before: Vec<_> = log.document().state.positions().cloned().collect();
@@ -112,12 +115,12 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
     {
         return Err(EditFault::Phase {
             found: phase.clone(),
-            known: machine.states().iter().map(|state| state.name.clone()).collect(),
+            known: phases_of(machine),
             suggestion: machine.suggest(phase.as_str()).cloned(),
         });
     }
     fn new<T: Clone + PartialEq>(before: &T, now: &T) -> Option<T> {
-        (before != now).then(|| now.clone())
+        if before == now { None } else { Some(now.clone()) }
     }
     Ok(RunChanges {
         status: new(&before.state.status, &document.state.status),

@@ -4,52 +4,20 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::apply::{STEP_ID, ask_or_answer, concerns};
-use crate::engine::gates::{refuse_leaving, void_by_reports};
-use crate::engine::leave::{is_strict, refuse_held, undone};
-use crate::engine::resume::in_doubt;
-use crate::engine::{Caller, Decision, Elsewhere, History, InDoubt, Refusal, RunState, StepFault, Trail};
+use crate::engine::apply::{ask_or_answer, concerns};
+use crate::engine::doubt::in_doubt;
+use crate::engine::gate_rules::refuse_leaving;
+use crate::engine::gates::{gate_of, void_by_reports};
+use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
+use crate::engine::refusal::phases_of;
+use crate::engine::step_id::recorded_step_id;
+use crate::engine::work::has_phase;
+use crate::engine::{Caller, Decision, Elsewhere, Emit, History, Refusal, Report, RunState, StepFault, Supply, Trail};
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventId, EventKind, Gate, GateStatus, Number,
-    Question, ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, TextDigest, Timestamp, Unit, slug,
+    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventKind, Gate, GateStatus, Number, Question,
+    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, Timestamp, Unit,
 };
-
-/// A batch of reports: either all of them happen or none.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Emit {
-    /// The reports, in order.
-    pub reports: Vec<Report>,
-    /// The digest of the caller's request, if it has an operation id.
-    pub request: Option<TextDigest>,
-    /// The time of the reports.
-    pub now: Timestamp,
-    /// Whether the caller writes documents of interviews, so that it may answer their questions.
-    pub answers_documents: bool,
-}
-
-/// A report from a caller.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// Its id, which is unique.
-    pub id: EventId,
-    /// Its type.
-    pub kind: ReportType,
-    /// The step.
-    pub step: Option<StateName>,
-    /// The unit of work in the step.
-    pub unit: Option<Unit>,
-    /// Its data; for a change of status, this includes `status`.
-    pub data: Map<String, Value>,
-}
-
-/// Supplies ids for reports that flow makes, and numbers for activities.
-pub trait Supply {
-    /// A new, unused id.
-    fn event_id(&mut self) -> EventId;
-    /// The number for the next activity, which has this id.
-    fn number(&mut self, id: &crate::model::ActivityId) -> Number;
-}
 
 /// Decides on `emit`. Each report is checked against the run as the reports before it leave it.
 ///
@@ -69,14 +37,31 @@ pub fn decide_emit(
     }
     // Artifacts of a run may be reported after its end.
     let late = status.is_terminal() && emit.reports.iter().all(|report| report.kind.is_of_artifact());
+    // Only work has to wait for a person's decision.
     if emit.reports.iter().any(|report| !report.kind.is_of_artifact()) {
         refuse_held(state, machine)?;
     }
-    let mut draft = Draft::new(state, machine, emit.now, trail, supply);
-    draft.answers_documents = emit.answers_documents;
+    let run = &state.document().state;
+    let mut draft = EmitDraft {
+        state,
+        machine,
+        now: emit.now,
+        answers_documents: emit.answers_documents,
+        trail,
+        supply,
+        steps: run.steps.clone(),
+        questions: run.questions.clone(),
+        gates: run.gates.clone(),
+        here: run.positions().cloned().collect(),
+        moved: false,
+        reports: Vec::new(),
+        records: Vec::new(),
+        ends: false,
+    };
     for report in emit.reports {
         draft.take(report)?;
     }
+    // Only now: a report that is wrong in itself is refused for that.
     if status.is_terminal() && !late {
         return Err(Refusal::Terminal { status });
     }
@@ -86,40 +71,13 @@ pub fn decide_emit(
 
 /// Whether a report only repeats, after the end of the run, the status of its last step.
 fn is_said_already(state: &RunState, report: &Report) -> bool {
-    let said = report.step.as_ref().and_then(|step| state.document().state.steps.get(step));
-    report.unit.is_none() && said.is_some() && said == report.status() && report.step.as_ref() == state.phase()
-}
-
-impl Report {
-    /// The report as it is logged if it does not move the run.
-    #[must_use]
-    pub fn at(self, now: Timestamp) -> StepReport {
-        let Self { id, kind, step, unit, data } = self;
-        StepReport { id, at: now, kind: kind.as_str().to_owned(), step, unit, data, auto: false, from: None }
-    }
-
-    fn status(&self) -> Option<StepStatus> {
-        (self.kind == ReportType::StatusChange).then(|| self.data.get("status")?.as_str()?.parse().ok())?
-    }
-
-    /// The step of the run's own workflow that a registered subflow belongs to.
-    fn parent(&self) -> Option<StateName> {
-        self.named_parent().filter(|parent| parent.agent().is_none())
-    }
-
-    /// The step of a sub-agent that a registered subflow belongs to.
-    pub(crate) fn parent_of_agent(&self) -> Option<StateName> {
-        self.named_parent().filter(|parent| parent.agent().is_some())
-    }
-
-    fn named_parent(&self) -> Option<StateName> {
-        let named = self.data.get("parentStepId").filter(|_| self.kind == ReportType::SubflowRegistered)?;
-        StateName::new(named.as_str()?).ok()
-    }
+    let Some(step) = &report.step else { return false };
+    let said = state.document().state.steps.get(step);
+    report.unit.is_none() && said.is_some() && said == report.status() && Some(step) == state.phase()
 }
 
 /// The run after the reports taken so far.
-struct Draft<'a> {
+struct EmitDraft<'a> {
     state: &'a RunState,
     machine: Option<&'a Machine>,
     now: Timestamp,
@@ -138,7 +96,7 @@ struct Draft<'a> {
 }
 
 /// How a report enters its step.
-enum Entry {
+enum StepEntry {
     /// The run is in the step already.
     Here,
     /// The run moves from these states to the step; empty if the run begins there.
@@ -149,38 +107,16 @@ enum Entry {
     Left,
 }
 
-impl<'a> Draft<'a> {
-    fn new(
-        state: &'a RunState,
-        machine: Option<&'a Machine>,
-        now: Timestamp,
-        trail: &'a dyn Trail,
-        supply: &'a mut dyn Supply,
-    ) -> Self {
-        let owned = &state.document().state;
-        Self {
-            state,
-            machine,
-            now,
-            answers_documents: false,
-            trail,
-            supply,
-            steps: owned.steps.clone(),
-            questions: owned.questions.clone(),
-            gates: owned.gates.clone(),
-            here: owned.positions().cloned().collect(),
-            moved: false,
-            reports: Vec::new(),
-            records: Vec::new(),
-            ends: false,
-        }
-    }
-
+impl EmitDraft<'_> {
     /// The reports taken so far, and their consequences.
     fn emitted(&self) -> Emitted {
+        let (phase, beside) = match self.here.split_first() {
+            Some((first, others)) if self.moved => (Some(first.clone()), others.to_vec()),
+            _ => (None, Vec::new()),
+        };
         Emitted {
-            phase: self.moved.then(|| self.here[0].clone()),
-            beside: if self.moved { self.here[1..].to_vec() } else { Vec::new() },
+            phase,
+            beside,
             reports: self.reports.clone(),
             records: self.records.clone(),
             ends: self.ends,
@@ -201,24 +137,33 @@ impl<'a> Draft<'a> {
         if let Some(parent) = report.parent() {
             self.check_member(&parent)?;
         }
-        let own = report.step.as_ref().filter(|step| step.agent().is_none());
         let mut from = None;
-        if let Some(step) = own {
+        // The steps of a sub-agent are those of its own workflow, which does not move the run.
+        if let Some(step) = &report.step
+            && step.agent().is_none()
+        {
             self.check_member(step)?;
-            if let Some(status) = status {
-                let entry = self.check_transition(step);
-                match &report.unit {
-                    None => {
-                        let step = step.clone();
-                        let entry = entry.or_else(|fault| self.check_left(&step, status).ok_or(fault))?;
-                        from = self.change(&step, status, entry, &report.data)?;
+            match (status, &report.unit) {
+                (None, _) => {}
+                (Some(status), None) => {
+                    let entry = match self.check_transition(step) {
+                        Ok(entry) => entry,
+                        Err(_) if self.is_of_left(step, status) => StepEntry::Left,
+                        Err(fault) => return Err(fault),
+                    };
+                    from = self.change(step, status, entry, &report.data)?;
+                }
+                // A unit moves on its own, from where it was last or along with the run.
+                (Some(_), Some(unit)) => {
+                    if let Err(fault) = self.check_transition(step)
+                        && !self.can_enter(unit, step)
+                    {
+                        return Err(fault);
                     }
-                    // A unit moves on its own, from where it was last or along with the run.
-                    Some(unit) => drop(entry.or_else(|fault| self.check_unit(unit, step).ok_or(fault))?),
                 }
             }
         }
-        let report = StepReport { from, ..report.at(self.now) };
+        let report = StepReport { from, ..report.logged_at(self.now) };
         ask_or_answer(&mut self.questions, &report);
         // A later report of this batch must not leave a gate by a decision that this one voids.
         void_by_reports(&mut self.gates, std::slice::from_ref(&report));
@@ -229,47 +174,43 @@ impl<'a> Draft<'a> {
     /// Completes the step and unit of a question or an answer: by default a question belongs to the current step, and
     /// an answer to the open question.
     fn place(&self, report: &mut Report) -> Result<(), Refusal> {
-        if report.step.is_some() {
-            if report.kind != ReportType::UserAnswered {
-                return Ok(());
-            }
-            let said = report.clone().at(self.now);
-            let asked: Vec<_> = self.questions.iter().filter(|question| concerns(&said, question)).collect();
-            return match asked.as_slice() {
-                [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
-                [only] => {
-                    report.unit = report.unit.take().or_else(|| only.unit.clone());
-                    Ok(())
-                }
-                several => Err(Refusal::WhichQuestion(several.iter().map(|question| question.who()).collect())),
-            };
+        if report.kind == ReportType::UserAnswered {
+            let question = self.question_answered_by(report)?;
+            report.step.get_or_insert_with(|| question.step.clone());
+            report.unit = report.unit.take().or_else(|| question.unit.clone());
         }
-        match report.kind {
-            ReportType::WaitingForUser => {
-                let first = || self.machine.map(|machine| &machine.initial()[0]);
-                let step = self.here.first().or_else(first).ok_or(Refusal::Nowhere)?;
-                report.step = Some(step.clone());
-            }
-            ReportType::UserAnswered => {
-                let question = match self.questions.as_slice() {
-                    [] => return Err(Refusal::NoQuestion { step: None }),
-                    [only] if report.unit.is_none() || report.unit == only.unit => only,
-                    [_] => return Err(Refusal::NoQuestion { step: None }),
-                    // The unit alone may tell.
-                    several => {
-                        let mut of_unit = several.iter().filter(|question| question.unit == report.unit);
-                        match (of_unit.next(), of_unit.next(), &report.unit) {
-                            (Some(only), None, Some(_)) => only,
-                            _ => return Err(Refusal::WhichQuestion(several.iter().map(Question::who).collect())),
-                        }
-                    }
-                };
-                report.step = Some(question.step.clone());
-                report.unit = report.unit.take().or_else(|| question.unit.clone());
-            }
-            _ => {}
+        if report.step.is_some() || report.kind != ReportType::WaitingForUser {
+            return Ok(());
         }
+        let step = match (self.here.first(), self.machine) {
+            (Some(here), _) => here,
+            (None, Some(machine)) => &machine.initial()[0],
+            (None, None) => return Err(Refusal::Nowhere),
+        };
+        report.step = Some(step.clone());
         Ok(())
+    }
+
+    /// The open question that a report answers. With a step, one that concerns it; otherwise the only one, or that of the
+    /// report's unit.
+    fn question_answered_by(&self, report: &Report) -> Result<&Question, Refusal> {
+        let mut asked: Vec<_> = self.questions.iter().collect();
+        if report.step.is_some() {
+            let said = report.clone().logged_at(self.now);
+            asked.retain(|question| concerns(&said, question));
+        } else if report.unit.is_some() {
+            let open = asked.clone();
+            asked.retain(|question| question.unit == report.unit);
+            // With several questions the unit alone does not tell; a single one is of another unit.
+            if asked.len() != 1 && open.len() > 1 {
+                asked = open;
+            }
+        }
+        match asked.as_slice() {
+            [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
+            [only] => Ok(only),
+            several => Err(Refusal::WhichQuestion(several.iter().map(|question| question.who()).collect())),
+        }
     }
 
     /// Refuses an answer to a question of an interview: it would be in the log, and the document would still ask.
@@ -277,20 +218,26 @@ impl<'a> Draft<'a> {
         if self.answers_documents || report.kind != ReportType::UserAnswered {
             return Ok(());
         }
-        let said = report.clone().at(self.now);
+        let said = report.clone().logged_at(self.now);
         let asked = self.questions.iter().find(|question| question.is_of_interview() && concerns(&said, question));
-        let Some((question, history)) = asked.zip(self.trail.history()) else { return Ok(()) };
-        let Some(document) = history.document_of(question) else { return Ok(()) };
-        let number = history.number_of(question);
-        let (question, document) = (question.clone(), document.to_owned());
-        Err(Refusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })))
+        if let (Some(question), Some(history)) = (asked, self.trail.history())
+            && let Some(document) = history.document_of(question)
+        {
+            let number = history.number_of(question);
+            let (question, document) = (question.clone(), document.to_owned());
+            return Err(Refusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })));
+        }
+        Ok(())
     }
 
     /// Checks that the machine has the step, whatever the report says about it.
     fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
-        let Some(machine) = self.machine.filter(|machine| !machine.contains(step)) else { return Ok(()) };
-        let known = machine.states().iter().map(|state| state.name.clone()).collect();
-        Err(Refusal::UnknownStep(self.fault(machine, step, known)))
+        match self.machine {
+            Some(machine) if !machine.contains(step) => {
+                Err(Refusal::UnknownStep(self.fault(machine, step, phases_of(machine))))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn fault(&self, machine: &Machine, step: &StateName, known: Vec<StateName>) -> Box<StepFault> {
@@ -307,41 +254,38 @@ impl<'a> Draft<'a> {
     /// The step that the run is in, and the steps to which it can go.
     fn position(&self, machine: &Machine) -> Option<(StateName, Vec<StateName>)> {
         let here = self.here.first()?;
-        let next = match self.state.status().is_terminal() {
-            true => Vec::new(),
-            false => machine.next_of(here),
-        };
+        let next = if self.state.status().is_terminal() { Vec::new() } else { machine.next_of(here) };
         Some((here.clone(), next))
     }
 
     /// Whether and how the run can enter `step`.
-    fn check_transition(&self, step: &StateName) -> Result<Entry, Refusal> {
+    fn check_transition(&self, step: &StateName) -> Result<StepEntry, Refusal> {
         let over = self.state.status().is_terminal();
         let Some(machine) = self.machine else {
-            return Ok(if self.here.contains(step) { Entry::Here } else { Entry::From(self.here.clone()) });
+            return Ok(if self.here.contains(step) { StepEntry::Here } else { StepEntry::From(self.here.clone()) });
         };
         if self.here.contains(step) && !over {
-            return Ok(Entry::Here);
-        }
-        if self.here.is_empty() {
-            let initial = machine.initial();
-            return match initial.contains(step) {
-                true => Ok(Entry::From(Vec::new())),
-                false => Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec()))),
-            };
+            return Ok(StepEntry::Here);
         }
         // A run that begins with its reports begins in an initial state, also if `flow start` put it there already.
-        let initial = machine.initial();
-        if self.is_untouched() && !is_strict(Some(machine)) && !initial.contains(step) {
-            return Err(Refusal::CannotStart(self.fault(machine, step, initial.to_vec())));
+        let begins = self.here.is_empty() || self.is_untouched() && !machine.is_phases();
+        if begins && !machine.initial().contains(step) {
+            return Err(Refusal::CannotStart(self.fault(machine, step, machine.initial().to_vec())));
         }
-        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
-        let from: Vec<_> = self.here.iter().filter(|here| leads(here)).cloned().collect();
+        if self.here.is_empty() {
+            return Ok(StepEntry::From(Vec::new()));
+        }
+        let mut from = self.here.clone();
+        from.retain(|here| has_transition(machine, here, step));
         if !from.is_empty() && !over {
-            return Ok(Entry::From(from));
+            return Ok(StepEntry::From(from));
         }
-        if let Some(branch) = self.branch_of(machine, step).filter(|_| !over && !is_strict(Some(machine))) {
-            return Ok(Entry::Beside(branch));
+        // Beside a phase no other one is entered: a run would come around its work that way.
+        if let Some(branch) = self.branch_of(machine, step)
+            && !over
+            && !machine.is_phases()
+        {
+            return Ok(StepEntry::Beside(branch));
         }
         Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
@@ -354,8 +298,8 @@ impl<'a> Draft<'a> {
     /// Checks that the run may leave these states for `step`: that a gate among them was opened, and in a workflow written
     /// as phases that their work is done.
     fn check_leaving(&self, left: &[StateName], step: &StateName) -> Result<(), Refusal> {
-        let is_gate = |from: &StateName| self.gates.iter().any(|gate| gate.phase == *from);
-        if !is_strict(self.machine) && !left.iter().any(is_gate) {
+        // Only these rules need the history, and for it the whole log may have to be read.
+        if !is_strict(self.machine) && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
             return Ok(());
         }
         let Some(history) = self.history_now() else { return Ok(()) };
@@ -379,26 +323,31 @@ impl<'a> Draft<'a> {
 
     /// Whether a report is about a step that the run left: the outcome of a step that was still running, or work there
     /// that is to be done again. Nothing else can report that.
-    fn check_left(&self, step: &StateName, status: StepStatus) -> Option<Entry> {
+    fn is_of_left(&self, step: &StateName, status: StepStatus) -> bool {
         if self.state.status().is_terminal() {
-            return None;
+            return false;
         }
         let ends = !matches!(status, StepStatus::NotStarted | StepStatus::Running);
         let runs = self.steps.get(step) == Some(StepStatus::Running);
         if runs && ends {
-            return Some(Entry::Left);
+            return true;
         }
-        let history = self.history_now()?;
-        history.unsettled().iter().any(|(phase, _)| *phase == step).then_some(Entry::Left)
+        let Some(history) = self.history_now() else { return false };
+        has_phase(&history.unsettled(), step)
     }
 
     /// Whether a unit can enter `step` from the step in which it was last.
-    fn check_unit(&self, unit: &Unit, step: &StateName) -> Option<Entry> {
-        let machine = self.machine.filter(|_| !self.state.status().is_terminal())?;
-        let here = self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned();
-        let here = here.or_else(|| self.trail.history()?.unit_at(unit))?;
-        let leads = here == *step || machine.successors(&here).any(|transition| transition.to == *step);
-        leads.then_some(Entry::Here)
+    fn can_enter(&self, unit: &Unit, step: &StateName) -> bool {
+        let Some(machine) = self.machine else { return false };
+        if self.state.status().is_terminal() {
+            return false;
+        }
+        let here = match self.reports.iter().rev().find_map(|report| report.step_of(unit)) {
+            Some(here) => Some(here.clone()),
+            None => self.trail.history().and_then(|history| history.unit_at(unit)),
+        };
+        let Some(here) = here else { return false };
+        here == *step || has_transition(machine, &here, step)
     }
 
     /// The state from which `step` branches off in parallel: the one from which another current step was first entered.
@@ -407,16 +356,30 @@ impl<'a> Draft<'a> {
         if self.steps.get(step).is_some() {
             return None;
         }
-        let leads = |from: &StateName| machine.successors(from).any(|transition| transition.to == *step);
-        // Most states have only one successor; then the history is not needed.
-        let before = |here: &StateName| machine.transitions().iter().any(|way| way.to == *here && leads(&way.from));
-        self.here.iter().filter(|here| before(here)).find_map(|here| self.first_from(here).filter(|from| leads(from)))
+        for here in &self.here {
+            let mut ways = machine.transitions().iter().filter(|way| way.to == *here);
+            // Most states have only one successor; then the history is not needed.
+            if !ways.any(|way| has_transition(machine, &way.from, step)) {
+                continue;
+            }
+            if let Some(from) = self.first_from(here)
+                && has_transition(machine, &from, step)
+            {
+                return Some(from);
+            }
+        }
+        None
     }
 
+    /// The state from which the run first entered `step`: an earlier one than any report of this batch names.
     fn first_from(&self, step: &StateName) -> Option<StateName> {
+        if let Some(history) = self.trail.history()
+            && let Some(from) = history.entered_from(step)
+        {
+            return Some(from);
+        }
         let reported = self.reports.iter().find(|report| report.from.is_some() && report.step.as_ref() == Some(step));
-        let known = self.trail.history().and_then(|history| history.entered_from(step));
-        known.or_else(|| reported.and_then(|report| report.from.clone()))
+        reported?.from.clone()
     }
 
     /// Changes the status of a step of the run's own workflow. Returns the state from which it was entered.
@@ -424,16 +387,16 @@ impl<'a> Draft<'a> {
         &mut self,
         step: &StateName,
         status: StepStatus,
-        entry: Entry,
+        entry: StepEntry,
         data: &Map<String, Value>,
     ) -> Result<Option<StateName>, Refusal> {
-        let outside = matches!(entry, Entry::Left);
-        let enters = !outside && !matches!(entry, Entry::Here);
+        let outside = matches!(entry, StepEntry::Left);
+        let enters = !outside && !matches!(entry, StepEntry::Here);
         if let (RunStatus::Blocked, true, Some(here)) = (self.state.status(), enters, self.here.first()) {
             let reason = self.state.document().state.blocked_reason.clone();
             return Err(Refusal::BlockedRun { phase: here.clone(), reason });
         }
-        if let Entry::From(left) = &entry {
+        if let StepEntry::From(left) = &entry {
             self.check_leaving(left, step)?;
         }
         if status == StepStatus::Running && !outside {
@@ -441,16 +404,16 @@ impl<'a> Draft<'a> {
         }
         let said = self.steps.get(step);
         let from = match entry {
-            Entry::Here => {
+            StepEntry::Here => {
                 self.here.retain(|here| here != step);
                 None
             }
-            Entry::From(left) => {
+            StepEntry::From(left) => {
                 self.here.retain(|here| !left.contains(here));
                 left.first().cloned()
             }
-            Entry::Beside(branch) => Some(branch),
-            Entry::Left => None,
+            StepEntry::Beside(branch) => Some(branch),
+            StepEntry::Left => None,
         };
         if !outside {
             self.here.insert(0, step.clone());
@@ -459,10 +422,11 @@ impl<'a> Draft<'a> {
         self.steps.set(step, status);
         let repeats = !enters && said == Some(status);
         let begins = status == StepStatus::Running || status == StepStatus::NotStarted && !enters;
+        // The beginning of a step is not recorded, because its end will be.
         if !begins && !repeats {
-            let text = |key: &str| data.get(key).and_then(Value::as_str);
-            let summary = text("message").or_else(|| text("output")).map(str::to_owned);
-            self.record(step, status, summary);
+            let message = data.get("message").and_then(Value::as_str);
+            let summary = message.or_else(|| data.get("output")?.as_str());
+            self.record(step, status, summary.map(str::to_owned));
         }
         self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
         Ok(from)
@@ -471,41 +435,45 @@ impl<'a> Draft<'a> {
     /// Whether the run has ended: all current steps are terminal and done, and at least one of them is completed.
     fn is_at_the_end(&self) -> bool {
         let Some(machine) = self.machine else { return false };
-        let status = |here: &StateName| self.steps.get(here).filter(|_| machine.is_terminal(here));
-        let completed = |here: &StateName| status(here) == Some(StepStatus::Completed);
-        self.here.iter().all(|here| status(here).is_some_and(StepStatus::is_done)) && self.here.iter().any(completed)
+        let statuses: Vec<_> = self.here.iter().filter_map(|here| self.steps.get(here)).collect();
+        self.here.iter().all(|here| machine.is_terminal(here))
+            && statuses.len() == self.here.len()
+            && statuses.iter().all(|status| status.is_done())
+            && statuses.contains(&StepStatus::Completed)
     }
 
     /// Whether the run may end with this report on `step`, which it entered from `from`: no gate waits, and in a workflow
     /// written as phases nothing is left undone or in doubt.
     fn may_end(&self, step: &StateName, from: Option<&StateName>) -> bool {
-        let is_open = |gate: &Gate| gate.status == GateStatus::Approved && gate.phase != *step;
-        if self.gates.iter().any(|gate| self.here.contains(&gate.phase) && !is_open(gate)) {
-            return false;
+        for gate in &self.gates {
+            // This report is newer than any decision about its own step.
+            let is_passed = gate.status == GateStatus::Approved && gate.phase != *step;
+            if self.here.contains(&gate.phase) && !is_passed {
+                return false;
+            }
         }
         if !is_strict(self.machine) {
             return true;
         }
         let Some(history) = self.history_now() else { return true };
-        let behind = history.unsettled();
-        let is_left = |doubt: &InDoubt| doubt.id != step.as_str();
-        behind.iter().all(|(phase, _)| *phase == step || Some(*phase) == from)
-            && !in_doubt(&history).iter().any(is_left)
-            && history.work(step).open.is_empty()
+        // The history is that of before this report, which settles its step and the one that it leaves.
+        let is_settled = history.unsettled().iter().all(|(phase, _)| *phase == step || Some(*phase) == from);
+        let is_certain = in_doubt(&history).iter().all(|doubt| doubt.id == step.as_str());
+        is_settled && is_certain && history.work(step).open.is_empty()
     }
 
     /// Completes the direct predecessors of `step` that are still running or waiting, because `step` begins (rp1). In
     /// phases these are only those that the run leaves, whose work is done.
-    fn complete_predecessors(&mut self, step: &StateName, entry: &Entry) {
+    fn complete_predecessors(&mut self, step: &StateName, entry: &StepEntry) {
         let Some(machine) = self.machine else { return };
-        let left: &[StateName] = if let Entry::From(left) = entry { left } else { &[] };
+        let left: &[StateName] = if let StepEntry::From(left) = entry { left } else { &[] };
         let mut done = Vec::new();
         for state in machine.states() {
             let name = &state.name;
-            let leads = machine.successors(name).any(|transition| transition.to == *step);
-            if name == step || !leads || is_strict(Some(machine)) && !left.contains(name) {
+            if name == step || !has_transition(machine, name, step) || machine.is_phases() && !left.contains(name) {
                 continue;
             }
+            // One that was entered over without a report is told as left undone instead.
             if self.steps.get(name).is_some_and(StepStatus::is_open) {
                 done.push(name.clone());
             }
@@ -515,6 +483,7 @@ impl<'a> Draft<'a> {
             self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
             self.reports.push(StepReport {
                 id: self.supply.event_id(),
+                // It ended before the next step began, and both have the time of this command.
                 at: self.now.just_before(),
                 kind: ReportType::StatusChange.as_str().to_owned(),
                 step: Some(name),
@@ -529,9 +498,10 @@ impl<'a> Draft<'a> {
     /// Adds the activity of a reported step.
     fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>) {
         let run = self.state.document();
-        let id = slug(step.as_str(), STEP_ID).unwrap_or_else(|| "step".to_owned());
+        let id = recorded_step_id(step);
         let status = ActivityStatus::from(status);
         let declared = self.machine.and_then(|machine| machine.state(step)?.kind.as_deref());
+        // The type of a state is free text, and that of an activity is not.
         let kind = declared.and_then(|kind| kind.parse().ok()).unwrap_or(ActivityType::Task);
         let time = if status.is_settled() { "completed_at" } else { "started_at" };
         let document = json!({

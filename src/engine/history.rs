@@ -2,75 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::engine::RunState;
 use crate::engine::join::replayed;
 use crate::engine::phases::Phases;
-use crate::engine::recap::LeftOut;
 use crate::engine::workers::{Beginning, Workers};
+use crate::engine::{Attempt, RunState};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Approval, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned,
-    Question, ReportType, RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
+    ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned, Question, ReportType,
+    RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
-
-/// One record of an activity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Attempt {
-    /// Its number.
-    pub number: Number,
-    /// The activity's id.
-    pub id: String,
-    /// The phase in which it was done.
-    pub phase: Option<StateName>,
-    /// The status that was recorded.
-    pub status: ActivityStatus,
-    /// The exit code of the command that it was.
-    pub exit_code: Option<i64>,
-    /// Its title or summary.
-    pub summary: Option<String>,
-    /// What it refers to as evidence.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    #[schemars(default)]
-    pub evidence: Vec<String>,
-    /// The ids of failed or blocked activities that it settles.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    #[schemars(default)]
-    pub settles: Vec<String>,
-    /// The decision of a person that it records.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub approval: Option<Approval>,
-    /// When it was recorded; absent for records of other programs.
-    pub at: Option<Timestamp>,
-    /// The position of its event; absent for records of other programs.
-    pub seq: Option<Seq>,
-}
-
-impl Attempt {
-    fn new(record: &ActivityRecorded, event: Option<&Event>) -> Self {
-        Self {
-            number: record.number,
-            id: record.id().to_string(),
-            phase: Some(record.phase.clone()),
-            status: record.activity.status(),
-            exit_code: record.activity.exit_code(),
-            summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
-            evidence: record.activity.evidence().map(str::to_owned).collect(),
-            settles: record.settles.iter().map(ToString::to_string).collect(),
-            approval: record.approval.clone(),
-            at: event.map(|event| event.at),
-            seq: event.map(|event| event.seq),
-        }
-    }
-}
-
-impl Attempt {
-    /// Whether it has an outcome, or is blocked.
-    pub(super) fn is_tried(&self) -> bool {
-        self.status.is_settled() || self.status == ActivityStatus::Blocked
-    }
-}
 
 /// The latest work of a unit or of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +57,19 @@ struct Loss {
     salvaged: usize,
 }
 
+/// What a recap left out, as far as it counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LeftOut {
+    /// How many entries of `completed_activities`.
+    pub(super) completed: usize,
+    /// Whether a person wrote one of them.
+    pub(super) unrecorded: bool,
+    /// The numbers of the kept records to which one of them belongs.
+    pub(super) counted: Vec<Number>,
+    /// How many records in a phase that failed.
+    pub(super) failures: BTreeMap<StateName, usize>,
+}
+
 /// The fold of a log, with details that the state does not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
@@ -152,11 +106,13 @@ impl Loss {
     fn found(&mut self, seq: Seq) {
         let Some(at) = self.missing.iter().position(|range| range.from <= seq && seq <= range.to) else { return };
         let LostRange { from, to } = self.missing[at];
-        let rest = [LostRange { from, to: Seq(seq.0.saturating_sub(1)) }, LostRange { from: seq.next(), to }];
-        self.missing.splice(at..=at, rest.into_iter().filter(|range| range.from <= range.to));
+        // What is left of the range on both sides of the position; one at its end leaves nothing there.
+        let mut rest = vec![LostRange { from, to: Seq(seq.0.saturating_sub(1)) }, LostRange { from: seq.next(), to }];
+        rest.retain(|range| range.from <= range.to);
+        self.missing.splice(at..=at, rest);
     }
 
-    fn in_words(&self) -> String {
+    fn description(&self) -> String {
         let lost: Vec<_> = self.missing.iter().map(|range| range.in_words()).collect();
         let found = match self.salvaged {
             0 => String::new(),
@@ -173,24 +129,17 @@ impl History {
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let events: Vec<&Event> = events.into_iter().collect();
         let replayed = replayed(&events);
-        let mut events = events.into_iter();
+        let at = events.iter().position(|event| RunState::begin(event).is_some())?;
+        let (earlier, rest) = events.split_at(at);
+        let mut history = Self::without_log(RunState::begin(rest[0])?);
         // Records before the beginning happened too, although damage cut them off from the state.
-        let mut attempts = Vec::new();
-        let mut history = events.find_map(|event| match (RunState::begin(event), &event.kind) {
-            (Some(state), _) => {
-                let mut history = Self::without_log(state);
-                history.attempts = std::mem::take(&mut attempts);
-                history.note(event);
-                Some(history)
-            }
-            (None, kind) => {
-                attempts.extend(kind.records().iter().map(|record| Attempt::new(record, Some(event))));
-                None
-            }
-        })?;
+        for event in earlier {
+            history.add_records(event);
+        }
+        history.note(rest[0]);
         // The latest number before the events of another branch, which a repair appended to the first history.
         let mut entered = None;
-        for event in events {
+        for event in &rest[1..] {
             let after = history.latest_number();
             history.state.apply(event);
             if replayed.contains(&(&event.id, event.seq)) {
@@ -198,7 +147,10 @@ impl History {
                 history.note_replayed(event);
                 continue;
             }
-            history.note_from(event, entered.take().filter(|_| matches!(event.kind, EventKind::LogRepaired(_))));
+            // Only the repair that joined the histories enters its phases before the replayed records.
+            let before_replay = entered.take();
+            let is_repair = matches!(event.kind, EventKind::LogRepaired(_));
+            history.note_from(event, if is_repair { before_replay } else { None });
         }
         Some(history)
     }
@@ -235,10 +187,16 @@ impl History {
         }
     }
 
+    fn add_records(&mut self, event: &Event) {
+        for record in event.kind.records() {
+            self.attempts.push(Attempt::new(record, Some(event)));
+        }
+    }
+
     /// Notes the records and reports of another branch's event. The repair after it says where the run is.
     fn note_replayed(&mut self, event: &Event) {
         self.workers.note(event);
-        self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
+        self.add_records(event);
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
             EventKind::LogRepaired(repair) => self.found_again(repair),
@@ -246,10 +204,13 @@ impl History {
         }
     }
 
-    /// Events that came back from another branch are not lost any more.
+    /// Events that came back from another branch are no longer lost.
     fn found_again(&mut self, repair: &LogRepaired) {
         for line in &repair.renumbered {
-            self.losses.iter_mut().for_each(|loss| loss.found(line.seq_before));
+            // A loss names the positions of that time, before the lines got new ones.
+            for loss in &mut self.losses {
+                loss.found(line.seq_before);
+            }
         }
         self.losses.retain(|loss| !loss.missing.is_empty());
     }
@@ -263,7 +224,7 @@ impl History {
     fn note_from(&mut self, event: &Event, entered: Option<Number>) {
         let before = self.latest_number();
         self.workers.note(event);
-        self.attempts.extend(event.kind.records().iter().map(|record| Attempt::new(record, Some(event))));
+        self.add_records(event);
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
             EventKind::LogRepaired(repair) => self.note_repair(repair, event),
@@ -274,34 +235,36 @@ impl History {
             EventKind::SessionEnded(end) => self.last_session.clone_from(&end.session),
             EventKind::RunStarted(started) => {
                 self.last_session.clone_from(&started.session);
-                let holder = started.holder.clone();
-                self.hold = started.session.clone().map(|session| Hold { session, since: event.at, holder });
+                self.hold_for(started.session.clone(), started.holder.clone(), event);
             }
             EventKind::RunClaimed(claim) => {
                 self.last_session.clone_from(&claim.session);
-                let holder = claim.holder.clone();
-                self.hold = claim.session.clone().map(|session| Hold { session, since: event.at, holder });
+                self.hold_for(claim.session.clone(), claim.holder.clone(), event);
             }
             _ => {}
         }
-        let after = self.latest_number();
-        let after = entered.unwrap_or(after);
+        let after = entered.unwrap_or(self.latest_number());
         self.phases.note(event, &self.state.document().state, before, after, &self.attempts);
-        if self.hold.as_ref().map(|hold| &hold.session) != self.state.document().state.session.as_ref() {
-            self.hold = None;
-        }
+        // The state says who holds the run now; the evidence about another session says nothing about it.
+        let held = self.state.document().state.session.as_ref();
+        self.hold.take_if(|hold| held != Some(&hold.session));
+    }
+
+    fn hold_for(&mut self, session: Option<SessionId>, holder: Option<String>, event: &Event) {
+        self.hold = session.map(|session| Hold { session, since: event.at, holder });
     }
 
     fn note_repair(&mut self, repair: &LogRepaired, event: &Event) {
-        self.attempts.extend(repair.salvaged.iter().map(|record| Attempt::new(record, None)));
-        self.attempts.sort_by_key(|attempt| attempt.number);
-        if !repair.lost.is_empty() {
-            // A claim may have been lost, and with it the evidence about the holder.
-            let session = self.state.document().state.session.clone();
-            self.hold = session.map(|session| Hold { session, since: event.at, holder: None });
+        for record in &repair.salvaged {
+            self.attempts.push(Attempt::new(record, None));
         }
+        // What was recovered lies between records that were not lost.
+        self.attempts.sort_by_key(|attempt| attempt.number);
+        // Before its own losses are noted: what came back was lost by an earlier repair.
         self.found_again(repair);
         if !repair.lost.is_empty() {
+            // A claim may have been lost, and with it the evidence about the holder.
+            self.hold_for(self.state.document().state.session.clone(), None, event);
             self.losses.push(Loss { missing: repair.lost.clone(), at: event.seq, salvaged: repair.salvaged.len() });
         }
     }
@@ -362,11 +325,13 @@ impl History {
 
     /// The report that asked `question`.
     fn asked_in(&self, question: &Question) -> Option<&StepReport> {
-        let asks = |report: &&StepReport| {
-            report.kind() == Some(ReportType::WaitingForUser)
-                && report.step.as_ref().is_some_and(|step| question.is_of(step, report.unit.as_ref()))
-        };
-        self.reports.iter().rfind(asks)
+        for report in self.reports.iter().rev() {
+            let Some(step) = &report.step else { continue };
+            if question.is_of(step, report.unit.as_ref()) && report.kind() == Some(ReportType::WaitingForUser) {
+                return Some(report);
+            }
+        }
+        None
     }
 
     /// All reports on steps, oldest first; in the history of a recap those that it kept.
@@ -375,24 +340,21 @@ impl History {
         &self.reports
     }
 
-    /// Step and status of each unit and each sub-agent, sorted by name.
-    fn workers(&self) -> impl Iterator<Item = (Option<&Unit>, &StateName, StepStatus)> {
-        self.units().into_iter().map(|worker| (worker.unit, worker.step, worker.status))
-    }
-
     /// The units of the workflow's steps, and the work of sub-agents: each with its latest status, and below the step
     /// in which the run was at that time. Work reported before the run entered a step belongs to its first step.
     #[must_use]
     pub fn units(&self) -> Vec<UnitWork<'_>> {
         let mut latest = BTreeMap::new();
-        let mut place = self.reports.iter().find_map(|report| report.own_step()).map(|(step, _)| step);
+        let mut place = self.reports.iter().find_map(|report| Some(report.own_step()?.0));
         for report in &self.reports {
-            if let Some((step, _)) = report.own_step().filter(|_| !report.auto) {
+            if let Some((step, _)) = report.own_step()
+                && !report.auto
+            {
                 place = Some(step);
             }
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
             // A unit is the same unit, whichever agent works on it.
-            let agent = step.agent().filter(|_| report.unit.is_none());
+            let agent = if report.unit.is_none() { step.agent() } else { None };
             let worker = (report.unit.as_ref(), agent);
             if worker != (None, None) {
                 let below = if step.agent().is_some() { place.or(self.state.phase()) } else { Some(step) };
@@ -406,21 +368,22 @@ impl History {
     /// The latest status of each sub-agent, or of each unit of a sub-agent.
     #[must_use]
     pub fn children(&self) -> Vec<StepStatus> {
-        let of_agents = self.workers().filter(|(_, step, _)| step.agent().is_some());
-        of_agents.map(|(.., status)| status).collect()
+        let of_agents = self.units().into_iter().filter(|worker| worker.step.agent().is_some());
+        of_agents.map(|worker| worker.status).collect()
     }
 
     /// Descriptions of the units and sub-agents that are not reported as done.
     #[must_use]
     pub fn open_workers(&self) -> Vec<String> {
-        let is_open = |unit: &UnitWork<'_>| !unit.status.is_done() && unit.status != StepStatus::NotStarted;
-        self.units().into_iter().filter(is_open).map(|unit| unit.to_string()).collect()
+        let mut workers = self.units();
+        workers.retain(|worker| !worker.status.is_done() && worker.status != StepStatus::NotStarted);
+        workers.iter().map(ToString::to_string).collect()
     }
 
     /// The latest report on a step of the workflow itself.
     fn latest_report(&self, step: &StateName) -> Option<&StepReport> {
-        let own = |report: &&StepReport| report.own_step().is_some_and(|(name, _)| name == step);
-        self.reports.iter().rev().find(own)
+        // The names first: a status has to be parsed, and there are many reports.
+        self.reports.iter().rfind(|report| report.step.as_ref() == Some(step) && report.own_step().is_some())
     }
 
     /// The message of the latest report on a step.
@@ -432,13 +395,13 @@ impl History {
     /// The time of the latest report on a step.
     #[must_use]
     pub fn reported_at(&self, step: &StateName) -> Option<Timestamp> {
-        self.latest_report(step).map(|report| report.at)
+        Some(self.latest_report(step)?.at)
     }
 
     /// Descriptions of the events that were lost, as the repairs of the log declare them.
     #[must_use]
     pub fn losses(&self) -> Vec<String> {
-        self.losses.iter().map(Loss::in_words).collect()
+        self.losses.iter().map(Loss::description).collect()
     }
 
     /// Whether processes were noted with work that began.
@@ -490,7 +453,7 @@ impl History {
     /// The number of entries of `completed_activities`.
     #[must_use]
     pub fn completed_count(&self) -> usize {
-        self.left_out.completed + self.phases.completed().len()
+        self.left_out.completed + self.phases.completed.len()
     }
 
     /// The entries of `completed_activities` with their records, in order; `None` for an entry that a person wrote. In the
@@ -498,8 +461,12 @@ impl History {
     #[must_use]
     pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
         let by_number: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (attempt.number, attempt)).collect();
-        let entries = self.phases.completed().iter();
-        entries.map(|(id, number)| (id.clone(), number.and_then(|number| by_number.get(&number).copied()))).collect()
+        let mut completed = Vec::new();
+        for (id, number) in &self.phases.completed {
+            let record = number.and_then(|number| by_number.get(&number).copied());
+            completed.push((id.clone(), record));
+        }
+        completed
     }
 
     /// Whether a person wrote an entry of `completed_activities`.
@@ -520,9 +487,11 @@ impl History {
 
     /// The phase in which the activity `id` began, if its outcome is not recorded.
     pub(super) fn begun_in(&self, id: &str) -> Option<&StateName> {
-        let latest = self.attempts.iter().rev().find(|attempt| attempt.id == id)?;
-        let open = matches!(latest.status, ActivityStatus::Running | ActivityStatus::Blocked | ActivityStatus::Pending);
-        latest.phase.as_ref().filter(|_| open)
+        let latest = self.attempts.iter().rfind(|attempt| attempt.id == id)?;
+        match latest.status {
+            ActivityStatus::Running | ActivityStatus::Blocked | ActivityStatus::Pending => latest.phase.as_ref(),
+            ActivityStatus::Passed | ActivityStatus::Failed | ActivityStatus::Skipped => None,
+        }
     }
 }
 

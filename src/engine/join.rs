@@ -13,7 +13,7 @@ use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
     ActivityRecorded, Event, EventId, EventKind, IdList, LostRange, Owned, Question, RunDocument, RunStatus, Seq,
-    StateName, Steps, Timestamp, Unsettled,
+    StateName, StepStatus, Steps, Timestamp, Unsettled,
 };
 
 /// The histories in a log. An event is identified by its index among the lines.
@@ -43,48 +43,43 @@ impl Histories {
     #[must_use]
     pub fn of(lines: &[&Event]) -> Self {
         let replayed = replayed(lines);
-        let is_lost_to = |event: &Event, seq: Seq| {
-            let missed = lost(event).any(|range| range.from <= seq && seq <= range.to);
-            missed && !replayed.contains(&(&event.id, event.seq))
-        };
-        let misses = |event: &Event, chain: &[usize]| {
-            // This runs for every event, and few of them are repairs, so check that first.
-            lost(event).next().is_some() && chain.iter().any(|&here| is_lost_to(event, lines[here].seq))
-        };
         let mut chains: Vec<Vec<usize>> = Vec::new();
         for (at, event) in lines.iter().enumerate() {
-            let follows = |chain: &&mut Vec<usize>| {
-                let last = chain.last().map(|&last| lines[last].seq);
-                last < Some(event.seq) && !misses(event, chain)
-            };
-            match chains.last_mut().filter(follows) {
-                Some(chain) => chain.push(at),
-                None => chains.push(vec![at]),
+            match chains.last_mut() {
+                Some(chain) if continues(lines, chain, event, &replayed) => chain.push(at),
+                _ => chains.push(vec![at]),
             }
         }
         if chains.is_empty() {
             return Self::default();
         }
-        let begins = |chain: &Vec<usize>| chain.iter().any(|&at| RunState::begin(lines[at]).is_some());
-        let main = chains.remove(chains.iter().position(begins).unwrap_or(0));
+        // A merge may put the lines of a branch before the one that begins the run.
+        let begins = chains.iter().position(|chain| chain.iter().any(|&at| RunState::begin(lines[at]).is_some()));
+        let main = chains.remove(begins.unwrap_or(0));
         let mut seen: HashSet<_> = main.iter().map(|&at| identity(lines[at])).collect();
         let salvaged: Vec<_> = main.iter().flat_map(|&at| salvaged(lines[at])).collect();
         let mut sides = Vec::new();
+        let mut kept = main.len();
         for chain in chains {
             let first = lines[chain[0]].seq;
-            let before = main.iter().copied().filter(|&at| {
+            let mut whole = main.clone();
+            // What the branch itself declared lost, it did not have.
+            whole.retain(|&at| {
                 let seq = lines[at].seq;
-                seq < first && !chain.iter().any(|&own| is_lost_to(lines[own], seq))
+                seq < first && !chain.iter().any(|&own| is_lost_to(lines[own], seq, &replayed))
             });
-            let whole: Vec<_> = before.chain(chain.iter().copied()).collect();
+            whole.extend(chain);
             let common = whole.iter().take_while(|&&at| seen.contains(&identity(lines[at]))).count();
-            let fresh: Vec<_> = whole.iter().copied().filter(|&at| seen.insert(identity(lines[at]))).collect();
-            let new: Vec<_> = fresh.iter().copied().filter(|&at| !is_salvaged(lines[at], &salvaged)).collect();
-            if !fresh.is_empty() {
-                sides.push(Side { whole, common, new });
+            let mut new = whole.clone();
+            new.retain(|&at| seen.insert(identity(lines[at])));
+            if new.is_empty() {
+                continue;
             }
+            // A record that a repair recovered from its file is the record itself.
+            new.retain(|&at| !is_salvaged(lines[at], &salvaged));
+            kept += new.len();
+            sides.push(Side { whole, common, new });
         }
-        let kept = main.len() + sides.iter().map(|side: &Side| side.new.len()).sum::<usize>();
         Self { main, sides, repeats: lines.len() - kept }
     }
 
@@ -100,11 +95,33 @@ impl Side {
     #[must_use]
     pub fn twice(&self, lines: &[&Event]) -> Vec<String> {
         let new: HashSet<_> = self.new.iter().collect();
-        let known = self.whole[self.common..].iter().filter(|at| !new.contains(at));
-        let records = known.flat_map(|&at| lines[at].kind.records());
-        let completed = records.filter(|record| record.activity.status().is_completed());
-        completed.map(|record| record.id().to_string()).collect()
+        let mut twice = Vec::new();
+        for at in &self.whole[self.common..] {
+            if new.contains(at) {
+                continue;
+            }
+            for record in lines[*at].kind.records() {
+                if record.activity.status().is_completed() {
+                    twice.push(record.id().to_string());
+                }
+            }
+        }
+        twice
     }
+}
+
+/// Whether `event` goes on with the history `chain`: it has a later position, and does not declare lost what is there.
+fn continues(lines: &[&Event], chain: &[usize], event: &Event, replayed: &HashSet<(&EventId, Seq)>) -> bool {
+    let last = chain.last().map(|&last| lines[last].seq);
+    // This runs for every event, and few of them are repairs, so check that first.
+    let may_lack = !lost(event).is_empty();
+    last < Some(event.seq) && !(may_lack && chain.iter().any(|&here| is_lost_to(event, lines[here].seq, replayed)))
+}
+
+/// Whether `event` is a repair whose writer did not have the event at the position `seq`.
+fn is_lost_to(event: &Event, seq: Seq, replayed: &HashSet<(&EventId, Seq)>) -> bool {
+    // A repair that an earlier join appended speaks of the positions of its own branch.
+    lost(event).iter().any(|range| range.from <= seq && seq <= range.to) && !replayed.contains(&(&event.id, event.seq))
 }
 
 /// What identifies an event at every position.
@@ -112,13 +129,12 @@ fn identity(event: &Event) -> (&EventId, Timestamp, &str) {
     (&event.id, event.at, event.kind.name())
 }
 
-/// The positions that `event` declares lost. Whoever wrote it did not have those events.
-fn lost(event: &Event) -> impl Iterator<Item = &LostRange> {
-    let lost = match &event.kind {
-        EventKind::LogRepaired(repair) => Some(&repair.lost),
-        _ => None,
-    };
-    lost.into_iter().flatten()
+/// The positions that `event` declares lost. Its writer did not have those events.
+fn lost(event: &Event) -> &[LostRange] {
+    match &event.kind {
+        EventKind::LogRepaired(repair) => &repair.lost,
+        _ => &[],
+    }
 }
 
 /// The records that `event` recovered from activity files.
@@ -132,19 +148,21 @@ fn salvaged(event: &Event) -> &[ActivityRecorded] {
 /// Whether a repair of the main history recovered all records of `event` from activity files.
 fn is_salvaged(event: &Event, salvaged: &[&ActivityRecorded]) -> bool {
     let records = event.kind.records();
-    let found = |record: &ActivityRecorded| {
-        salvaged.iter().any(|known| known.number == record.number && known.activity == record.activity)
-    };
-    !records.is_empty() && records.iter().all(found)
+    !records.is_empty()
+        && records.iter().all(|record| {
+            salvaged.iter().any(|known| known.number == record.number && known.activity == record.activity)
+        })
 }
 
 /// Events that an earlier join appended to the first history, at their new positions.
 pub(super) fn replayed<'a>(events: &[&'a Event]) -> HashSet<(&'a EventId, Seq)> {
-    let repairs = events.iter().filter_map(|event| match &event.kind {
-        EventKind::LogRepaired(repair) => Some(&repair.renumbered),
-        _ => None,
-    });
-    repairs.flatten().map(|line| (&line.id, line.seq)).collect()
+    let mut replayed = HashSet::new();
+    for event in events {
+        if let EventKind::LogRepaired(repair) = &event.kind {
+            replayed.extend(repair.renumbered.iter().map(|line| (&line.id, line.seq)));
+        }
+    }
+    replayed
 }
 
 /// The result of joining two histories.
@@ -172,103 +190,192 @@ pub fn join(
     document.goal = three_way("goal", &base.goal, &ours.goal, &theirs.goal, &mut settled);
     document.context = maps("context", &base.context, &ours.context, &theirs.context, &mut settled);
     document.limits = maps("limits", &base.limits, &ours.limits, &theirs.limits, &mut settled);
-    document.state = states(&base.state, &ours.state, &theirs.state, twice, machine, &mut settled);
+    let states = States { base: &base.state, ours: &ours.state, theirs: &theirs.state };
+    document.state = states.join(twice, machine, &mut settled);
     Join { document, settled }
 }
 
-fn states(
-    base: &Owned,
-    ours: &Owned,
-    theirs: &Owned,
-    twice: &[String],
-    machine: Option<&Machine>,
-    settled: &mut Vec<String>,
-) -> Owned {
-    let mut state = ours.clone();
-    let status = |run: &Owned| (run.status, run.blocked_reason.clone());
-    (state.status, state.blocked_reason) = match pick(&status(base), &status(ours), &status(theirs)) {
-        Pick::Ours => status(ours),
-        Pick::Theirs => status(theirs),
-        Pick::Both if ours.status == theirs.status => status(ours),
-        Pick::Both => {
-            let (stands, not) = if rank(theirs.status) > rank(ours.status) { (theirs, ours) } else { (ours, theirs) };
-            settled.push(format!("the run was {} and {}: it is {}", stands.status, not.status, stands.status));
-            status(stands)
+/// What `run.yaml` says in two histories, and where both come from.
+struct States<'a> {
+    base: &'a Owned,
+    ours: &'a Owned,
+    theirs: &'a Owned,
+}
+
+impl<'a> States<'a> {
+    fn join(&self, twice: &[String], machine: Option<&Machine>, settled: &mut Vec<String>) -> Owned {
+        let Self { base, ours, theirs } = self;
+        let mut state = (*ours).clone();
+        let status = self.status(settled);
+        (state.status, state.blocked_reason) = (status.status, status.blocked_reason.clone());
+        let place = self.place(machine, settled);
+        (state.current_phase, state.other_phases) = (place.current_phase.clone(), place.other_phases.clone());
+        state.current_activity = match self.pick(|run| &run.current_activity) {
+            Pick::Ours => ours.current_activity.clone(),
+            // The replayed events of `theirs` come last.
+            Pick::Theirs | Pick::Both => theirs.current_activity.clone(),
+        };
+        state.completed_activities = self.completed(twice);
+        state.open_activities = self.open();
+        let holder = match self.pick(|run| (&run.session, run.epoch)) {
+            Pick::Theirs => theirs,
+            // The later claim took the run from the earlier one.
+            Pick::Both if theirs.epoch > ours.epoch => theirs,
+            Pick::Ours | Pick::Both => ours,
+        };
+        (state.session, state.epoch) = (holder.session.clone(), holder.epoch);
+        // No number is used twice, on whichever branch it was given.
+        state.last_number = ours.last_number.max(theirs.last_number);
+        state.workflow_seq =
+            three_way("workflow", &base.workflow_seq, &ours.workflow_seq, &theirs.workflow_seq, settled);
+        state.steps = self.steps();
+        state.questions = self.questions();
+        state.unsettled = self.unsettled(&state);
+        // As for every run that ended, whichever history ended it.
+        if state.status.is_terminal() {
+            state.session = None;
+            state.questions.clear();
         }
-    };
-    place(&mut state, base, ours, theirs, machine, settled);
-    state.current_activity = match pick(&base.current_activity, &ours.current_activity, &theirs.current_activity) {
-        Pick::Ours => ours.current_activity.clone(),
-        // The replayed events of `theirs` come last.
-        Pick::Theirs | Pick::Both => theirs.current_activity.clone(),
-    };
-    state.completed_activities = completed(base, ours, theirs, twice);
-    state.open_activities = open(base, ours, theirs);
-    let session = |run: &Owned| (run.session.clone(), run.epoch);
-    (state.session, state.epoch) = match pick(&session(base), &session(ours), &session(theirs)) {
-        Pick::Theirs => session(theirs),
-        Pick::Both if theirs.epoch > ours.epoch => session(theirs),
-        _ => session(ours),
-    };
-    state.last_number = ours.last_number.max(theirs.last_number);
-    state.workflow_seq = three_way("workflow", &base.workflow_seq, &ours.workflow_seq, &theirs.workflow_seq, settled);
-    state.steps = steps(base, ours, theirs);
-    state.questions = questions(base, ours, theirs);
-    state.unsettled = unsettled(base, ours, theirs, &state);
-    if state.status.is_terminal() {
-        state.session = None;
-        state.questions.clear();
+        state
     }
-    state
-}
 
-/// Merges what failed or is blocked: what either history settled is settled, and what either left behind is left behind.
-fn unsettled(base: &Owned, ours: &Owned, theirs: &Owned, joined: &Owned) -> Vec<Unsettled> {
-    let has = |run: &Owned, one: &Unsettled| run.unsettled.iter().any(|other| other.id == one.id);
-    let is_new = |one: &&Unsettled| !has(ours, one) && !has(base, one);
-    let mut all: Vec<Unsettled> =
-        ours.unsettled.iter().filter(|one| !has(base, one) || has(theirs, one)).cloned().collect();
-    all.extend(theirs.unsettled.iter().filter(is_new).cloned());
-    // What came after its history had left the phase was told there as well.
-    let is_here = |run: &Owned, one: &Unsettled| run.positions().any(|here| *here == one.phase);
-    all.retain(|one| is_here(joined, one) || !is_here(if has(ours, one) { ours } else { theirs }, one));
-    all
-}
+    /// Which history changed a value since `base`.
+    fn pick<T: PartialEq>(&self, value: impl Fn(&'a Owned) -> T) -> Pick {
+        pick(&value(self.base), &value(self.ours), &value(self.theirs))
+    }
 
-/// Merges where the run is. If both histories moved it, the place that is further on is taken.
-fn place(
-    state: &mut Owned,
-    base: &Owned,
-    ours: &Owned,
-    theirs: &Owned,
-    machine: Option<&Machine>,
-    settled: &mut Vec<String>,
-) {
-    let at = |run: &Owned| (run.current_phase.clone(), run.other_phases.clone());
-    let name = |run: &Owned| run.current_phase.as_ref().map_or_else(|| "no phase".to_owned(), |at| format!("`{at}`"));
-    let taken = match pick(&at(base), &at(ours), &at(theirs)) {
-        Pick::Ours => ours,
-        Pick::Theirs => theirs,
-        Pick::Both => {
-            let (here, there) = (ours.current_phase.as_ref(), theirs.current_phase.as_ref());
-            let further = match (machine, here, there) {
-                (Some(machine), Some(here), Some(there)) => leads_to(machine, here, there),
-                (_, None, Some(_)) => true,
-                _ => false,
-            };
-            let stands = if further { theirs } else { ours };
-            if here != there {
-                settled.push(format!(
-                    "it was in {} and in {}: it is in {} now",
-                    name(ours),
-                    name(theirs),
-                    name(stands)
-                ));
+    /// The history whose status is taken: if both changed it, the one that is further on.
+    fn status(&self, settled: &mut Vec<String>) -> &'a Owned {
+        let Self { ours, theirs, .. } = self;
+        match self.pick(|run| (run.status, &run.blocked_reason)) {
+            Pick::Ours => ours,
+            Pick::Theirs => theirs,
+            Pick::Both if ours.status == theirs.status => ours,
+            Pick::Both => {
+                let is_theirs = rank(theirs.status) > rank(ours.status);
+                let (stands, not) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
+                settled.push(format!("the run was {} and {}: it is {}", stands.status, not.status, stands.status));
+                stands
             }
-            stands
         }
-    };
-    (state.current_phase, state.other_phases) = at(taken);
+    }
+
+    /// The history whose place is taken: if both moved the run, the one that is further on.
+    fn place(&self, machine: Option<&Machine>, settled: &mut Vec<String>) -> &'a Owned {
+        let Self { ours, theirs, .. } = self;
+        match self.pick(|run| (&run.current_phase, &run.other_phases)) {
+            Pick::Ours => return ours,
+            Pick::Theirs => return theirs,
+            Pick::Both => {}
+        }
+        let stands = match (&ours.current_phase, &theirs.current_phase, machine) {
+            (Some(here), Some(there), Some(machine)) if leads_to(machine, here, there) => theirs,
+            (None, Some(_), _) => theirs,
+            _ => ours,
+        };
+        if ours.current_phase != theirs.current_phase {
+            let (here, there, now) = (phase_name(ours), phase_name(theirs), phase_name(stands));
+            settled.push(format!("it was in {here} and in {there}: it is in {now} now"));
+        }
+        stands
+    }
+
+    /// The completed activities of `ours`, without those that `theirs` withdrew, followed by those that `theirs` added.
+    fn completed(&self, twice: &[String]) -> IdList {
+        let mut withdrawn = Counts::of(self.base.completed_activities.iter());
+        let added: Vec<_> = self.theirs.completed_activities.iter().filter(|id| !withdrawn.take(id)).collect();
+        // What is left now is what `theirs` had and has no longer.
+        let mut list = IdList::default();
+        for id in self.ours.completed_activities.iter() {
+            if !withdrawn.take(id) {
+                list.push(id);
+            }
+        }
+        let mut twice = Counts::of(twice.iter().map(String::as_str));
+        for id in added {
+            if !twice.take(id) {
+                list.push(id);
+            }
+        }
+        list
+    }
+
+    /// The open activities of the joined run.
+    fn open(&self) -> IdList {
+        let Self { ours, theirs, .. } = self;
+        let mut list = IdList::default();
+        let only_theirs = theirs.open_activities.iter().filter(|id| !ours.open_activities.contains(id));
+        for id in ours.open_activities.iter().chain(only_theirs) {
+            let from = match self.pick(|run| run.open_activities.contains(id)) {
+                Pick::Theirs => theirs,
+                Pick::Ours | Pick::Both => ours,
+            };
+            if from.open_activities.contains(id) {
+                list.push(id);
+            }
+        }
+        list
+    }
+
+    /// The reported steps. If both sides changed a step, a status that means done wins.
+    fn steps(&self) -> Steps {
+        let mut steps = self.ours.steps.clone();
+        for (step, reported) in self.theirs.steps.iter() {
+            let is_theirs = match self.pick(|run| run.steps.get(step)) {
+                Pick::Ours => false,
+                Pick::Theirs => true,
+                Pick::Both => reported.is_done() && !steps.get(step).is_some_and(StepStatus::is_done),
+            };
+            if is_theirs {
+                steps.set(step, reported);
+            }
+        }
+        steps
+    }
+
+    /// The questions that neither side has answered.
+    fn questions(&self) -> Vec<Question> {
+        let Self { base, ours, theirs } = self;
+        let mut open = Vec::new();
+        for question in ours.questions.iter().chain(&theirs.questions) {
+            // An old question that one side lacks was answered there.
+            let is_in_both = ours.questions.contains(question) && theirs.questions.contains(question);
+            let is_answered = base.questions.contains(question) && !is_in_both;
+            if !is_answered && !open.contains(question) {
+                open.push(question.clone());
+            }
+        }
+        open
+    }
+
+    /// What failed or is blocked: what either history settled is settled, and what either left behind is left behind.
+    fn unsettled(&self, joined: &Owned) -> Vec<Unsettled> {
+        let Self { base, ours, theirs } = self;
+        let mut all = ours.unsettled.clone();
+        all.retain(|one| !has(base, one) || has(theirs, one));
+        for one in &theirs.unsettled {
+            if !has(ours, one) && !has(base, one) {
+                all.push(one.clone());
+            }
+        }
+        // What came after its history had left the phase was told there as well.
+        all.retain(|one| {
+            let own = if has(ours, one) { ours } else { theirs };
+            joined.is_in(&one.phase) || !own.is_in(&one.phase)
+        });
+        all
+    }
+}
+
+fn has(run: &Owned, one: &Unsettled) -> bool {
+    run.unsettled.iter().any(|other| other.id == one.id)
+}
+
+fn phase_name(run: &Owned) -> String {
+    match &run.current_phase {
+        Some(phase) => format!("`{phase}`"),
+        None => "no phase".to_owned(),
+    }
 }
 
 /// Whether a run can get from one state to the other without going back.
@@ -305,11 +412,12 @@ enum Pick {
 
 /// Which side changed a value since `base`.
 fn pick<T: PartialEq>(base: &T, ours: &T, theirs: &T) -> Pick {
-    match (ours == base, theirs == base) {
-        _ if ours == theirs => Pick::Ours,
-        (true, _) => Pick::Theirs,
-        (_, true) => Pick::Ours,
-        _ => Pick::Both,
+    if ours == theirs || theirs == base {
+        Pick::Ours
+    } else if ours == base {
+        Pick::Theirs
+    } else {
+        Pick::Both
     }
 }
 
@@ -325,8 +433,9 @@ fn three_way<T: PartialEq + Clone + serde::Serialize>(
         Pick::Ours => ours.clone(),
         Pick::Theirs => theirs.clone(),
         Pick::Both => {
-            let said = |value: &T| serde_json::to_string(value).unwrap_or_default();
-            settled.push(format!("{name} was {} and {}: it is {}", said(ours), said(theirs), said(ours)));
+            let here = serde_json::to_string(ours).unwrap_or_default();
+            let there = serde_json::to_string(theirs).unwrap_or_default();
+            settled.push(format!("{name} was {here} and {there}: it is {here}"));
             ours.clone()
         }
     }
@@ -340,27 +449,14 @@ fn maps(
     settled: &mut Vec<String>,
 ) -> Map<String, Value> {
     let mut joined = ours.clone();
-    let keys: Vec<&String> = ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))).collect();
-    for key in keys {
-        let value = three_way(&format!("{name}.{key}"), &base.get(key), &ours.get(key), &theirs.get(key), settled);
-        match value.cloned() {
-            Some(value) => drop(joined.insert(key.clone(), value)),
-            None => drop(joined.shift_remove(key)),
-        }
+    for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
+        match three_way(&format!("{name}.{key}"), &base.get(key), &ours.get(key), &theirs.get(key), settled) {
+            Some(value) => joined.insert(key.clone(), value.clone()),
+            // The other keys keep their order, in which people wrote them.
+            None => joined.shift_remove(key),
+        };
     }
     joined
-}
-
-/// The completed activities of `ours`, without those that `theirs` withdrew, followed by those that `theirs` added.
-fn completed(base: &Owned, ours: &Owned, theirs: &Owned, twice: &[String]) -> IdList {
-    let mut withdrawn = Counts::of(base.completed_activities.iter());
-    let added: Vec<&str> = theirs.completed_activities.iter().filter(|id| !withdrawn.take(id)).collect();
-    let mut twice = Counts::of(twice.iter().map(String::as_str));
-    let mut list = IdList::default();
-    let kept = ours.completed_activities.iter().filter(|id| !withdrawn.take(id));
-    kept.for_each(|id| list.push(id));
-    added.into_iter().filter(|id| !twice.take(id)).for_each(|id| list.push(id));
-    list
 }
 
 /// How many of each id are left.
@@ -369,7 +465,9 @@ struct Counts<'a>(HashMap<&'a str, usize>);
 impl<'a> Counts<'a> {
     fn of(ids: impl Iterator<Item = &'a str>) -> Self {
         let mut counts = HashMap::new();
-        ids.for_each(|id| *counts.entry(id).or_insert(0) += 1);
+        for id in ids {
+            *counts.entry(id).or_insert(0) += 1;
+        }
         Self(counts)
     }
 
@@ -383,50 +481,6 @@ impl<'a> Counts<'a> {
             _ => false,
         }
     }
-}
-
-/// The open activities of the joined run.
-fn open(base: &Owned, ours: &Owned, theirs: &Owned) -> IdList {
-    let mut list = IdList::default();
-    let only_theirs = theirs.open_activities.iter().filter(|id| !ours.open_activities.contains(id));
-    for id in ours.open_activities.iter().chain(only_theirs) {
-        let is_open = |run: &Owned| run.open_activities.contains(id);
-        let open = match pick(&is_open(base), &is_open(ours), &is_open(theirs)) {
-            Pick::Theirs => is_open(theirs),
-            Pick::Ours | Pick::Both => is_open(ours),
-        };
-        if open {
-            list.push(id);
-        }
-    }
-    list
-}
-
-/// The reported steps. If both sides changed a step, a status that means done wins.
-fn steps(base: &Owned, ours: &Owned, theirs: &Owned) -> Steps {
-    let mut steps = ours.steps.clone();
-    for (step, reported) in theirs.steps.iter() {
-        let here = ours.steps.get(step);
-        let taken = match pick(&base.steps.get(step), &here, &Some(reported)) {
-            Pick::Ours => false,
-            Pick::Theirs => true,
-            Pick::Both => reported.is_done() && !here.is_some_and(crate::model::StepStatus::is_done),
-        };
-        if taken {
-            steps.set(step, reported);
-        }
-    }
-    steps
-}
-
-/// The questions that neither side has answered.
-fn questions(base: &Owned, ours: &Owned, theirs: &Owned) -> Vec<Question> {
-    let answered =
-        |run: &Owned, question: &Question| base.questions.contains(question) && !run.questions.contains(question);
-    let open = ours.questions.iter().filter(|question| !answered(theirs, question));
-    let asked =
-        theirs.questions.iter().filter(|question| !ours.questions.contains(question) && !answered(ours, question));
-    open.chain(asked).cloned().collect()
 }
 
 #[cfg(test)]

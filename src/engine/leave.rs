@@ -4,8 +4,8 @@
 //! attempt at everything in it passed or was skipped. In a state diagram, reports complete the steps that they leave
 //! (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
-use crate::engine::gates::refuse_leaving;
-use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, gates};
+use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
+use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
 use crate::model::{ActivityId, StateName, StepStatus};
 
@@ -13,9 +13,12 @@ use crate::model::{ActivityId, StateName, StepStatus};
 /// always allowed.
 pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName, trail: &dyn Trail) -> Option<Undone> {
     let history = trail.history()?;
+    // Going back claims nothing, so it needs no work that is done.
+    if is_way_back(machine, from, to) {
+        return None;
+    }
     let work = history.work(from);
-    let back = is_way_back(machine, from, to);
-    (!back && is_undone(history, machine, &work)).then(|| Undone::new(machine, from, &work))
+    if is_undone(history, machine, &work) { Some(Undone::new(machine, from, &work)) } else { None }
 }
 
 /// What is open in `phase` besides the activity `id`, which is about to be recorded as done; `None` if that record settles
@@ -29,7 +32,9 @@ pub(super) fn open_beside(
 ) -> Option<Undone> {
     let mut work = history.work(phase);
     work.open.retain(|open| open.id != id);
-    if work.open.iter().all(|open| settles.iter().any(|settled| settled.as_str() == open.id)) {
+    let mut unsettled = work.open.clone();
+    unsettled.retain(|open| settles.iter().all(|settled| settled.as_str() != open.id));
+    if unsettled.is_empty() {
         return None;
     }
     work.latest = work.open.last().copied();
@@ -55,10 +60,11 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
 /// # Errors
 /// [`Refusal::NeedsApproval`].
 pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Refusal> {
-    if !gates::is_doubtful(state) {
+    // Most runs have no gates: then the workflow need not be walked through.
+    if !is_doubtful(state) {
         return Ok(());
     }
-    let phases = gates::held_by(state, machine);
+    let phases = held_by(state, machine);
     if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases }) }
 }
 
@@ -109,4 +115,9 @@ pub fn complete_by_leaving(
 /// Whether `to` is behind `from`, so that the run goes back for another round.
 pub(super) fn is_way_back(machine: Option<&Machine>, from: &StateName, to: &StateName) -> bool {
     machine.is_some_and(|machine| machine.leads_back(from, to))
+}
+
+/// Whether a transition leads from `from` to `to`.
+pub(super) fn has_transition(machine: &Machine, from: &StateName, to: &StateName) -> bool {
+    machine.successors(from).any(|transition| transition.to == *to)
 }

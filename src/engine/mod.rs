@@ -5,11 +5,14 @@
 
 mod apply;
 mod approve;
+mod attempt;
 mod choices;
 mod command;
 mod decide;
+mod doubt;
 mod edit;
 mod emit;
+mod gate_rules;
 mod gates;
 mod history;
 mod join;
@@ -20,16 +23,20 @@ mod progress;
 mod recap;
 mod reconcile;
 mod refusal;
+mod report;
 mod resume;
 mod retry;
 mod state;
+mod step_id;
 mod timeline;
 mod units;
 mod unsettled;
+mod work;
 mod workers;
 
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use approve::{gate_to_decide, title as approval_title};
+pub(crate) use attempt::Attempt;
 pub(crate) use choices::Forced;
 pub use choices::{BadReply, Choices};
 pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
@@ -37,18 +44,20 @@ pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
 pub use decide::asks_workflow;
 pub use decide::decide;
 pub(crate) use decide::refuse_other_session;
+pub use doubt::InDoubt;
+pub(crate) use doubt::in_doubt;
 pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
-pub use emit::{Emit, Report, Supply, decide_emit};
-pub(crate) use gates::{held_by, unprove};
-pub(crate) use history::{Attempt, Hold, UnitWork};
+pub use emit::decide_emit;
+pub(crate) use gate_rules::held_by;
+pub(crate) use gates::unprove;
 pub use history::{History, NoTrail, Trail};
+pub(crate) use history::{Hold, UnitWork};
 #[doc(hidden)]
 pub use join::{Histories, join};
 pub(crate) use leave::{complete_by_leaving, refuse_held};
-pub use phases::LeftUndone;
-pub(crate) use phases::{PhaseWork, SkippedPhase};
+pub(crate) use phases::SkippedPhase;
 pub(crate) use pinned::{is_free, machine_of, pinned};
 pub use progress::{Progress, progress};
 pub use recap::{RECENT, Recap};
@@ -59,13 +68,15 @@ pub(crate) use reconcile::{
 };
 pub use refusal::Refusal;
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
-pub(crate) use resume::in_doubt;
-pub use resume::{Action, InDoubt, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
+pub use report::{Emit, Report, Supply};
+pub use resume::{Action, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
 #[doc(hidden)]
 pub use retry::{Retry, retry};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, OpenWork, SessionSpan, Span, SpanState, Stay, Timekeeper, Timeline, Wait, WaitState};
+pub use work::LeftUndone;
+pub(crate) use work::PhaseWork;
 pub(crate) use workers::Beginning;
 pub use workers::Lives;

@@ -50,23 +50,32 @@ pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) ->
     }
     let began = if run.last_number > Number(0) { Progress::Running } else { Progress::NotStarted };
     if run.steps.is_empty() {
+        // If only units or sub-agents report, the progress of the run is theirs.
         let children = children();
-        let any = |wanted: StepStatus| children.contains(&wanted);
-        return match () {
-            () if any(StepStatus::Failed) => Progress::Failed,
-            () if any(StepStatus::Running) => Progress::Running,
-            () if any(StepStatus::Waiting) => Progress::Waiting,
-            () if children.iter().any(|status| status.is_done()) => Progress::Completed,
-            () => began,
+        return if children.contains(&StepStatus::Failed) {
+            Progress::Failed
+        } else if children.contains(&StepStatus::Running) {
+            Progress::Running
+        } else if children.contains(&StepStatus::Waiting) {
+            Progress::Waiting
+        } else if children.iter().any(|status| status.is_done()) {
+            Progress::Completed
+        } else {
+            began
         };
     }
     let here: Vec<_> = run.positions().filter_map(|step| run.steps.get(step)).collect();
-    let any = |wanted: StepStatus| run.steps.iter().any(|(_, status)| status == wanted);
-    match () {
-        () if here.contains(&StepStatus::Failed) => Progress::Failed,
-        () if any(StepStatus::Running) => Progress::Running,
-        () if any(StepStatus::Waiting) => Progress::Waiting,
-        () if here.iter().any(|status| status.is_done()) => Progress::Running,
-        () => began,
+    let all: Vec<_> = run.steps.iter().map(|(_, status)| status).collect();
+    if here.contains(&StepStatus::Failed) {
+        Progress::Failed
+    } else if all.contains(&StepStatus::Running) {
+        Progress::Running
+    } else if all.contains(&StepStatus::Waiting) {
+        Progress::Waiting
+    } else if here.iter().any(|status| status.is_done()) {
+        // Between two steps a run goes on with the next one.
+        Progress::Running
+    } else {
+        began
     }
 }

@@ -16,9 +16,7 @@ use serde_json::Value;
 
 use crate::codec::digest;
 use crate::engine::{Attempt, History, RunState};
-use crate::model::{
-    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName, TextDigest,
-};
+use crate::model::{APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, TextDigest};
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
 /// version made is neither read nor compared. Version 1 stood in no digest.
@@ -32,19 +30,6 @@ pub struct Recap {
     history: History,
     /// The definition that the run follows, if it is not the one of its first event.
     pinned: Option<Value>,
-}
-
-/// What a recap left out, as far as it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct LeftOut {
-    /// How many entries of `completed_activities`.
-    pub(super) completed: usize,
-    /// Whether a person wrote one of them.
-    pub(super) unrecorded: bool,
-    /// The numbers of the kept records to which one of them belongs.
-    pub(super) counted: Vec<Number>,
-    /// How many records in a phase that failed.
-    pub(super) failures: BTreeMap<StateName, usize>,
 }
 
 /// A recap as it is kept.
@@ -114,23 +99,24 @@ impl Recap {
     /// Whether a recap that an event names so was made by this version.
     #[must_use]
     pub fn is_of_this_version(named: &TextDigest) -> bool {
-        named.0.split_once(':').is_some_and(|(version, _)| version == VERSION.to_string())
+        // Another version's digest is of another text, so comparing it would show damage where there is none.
+        matches!(named.0.split_once(':'), Some((version, _)) if version == VERSION.to_string())
     }
 
     /// Reads a text of [`Self::text`]; `None` if it is none, or of another version.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let form: Form = serde_json::from_str(text).ok().filter(|form: &Form| form.v == VERSION)?;
-        Some(Self { history: form.history, pinned: form.pinned })
+        let Form { v, pinned, history } = serde_json::from_str(text).ok()?;
+        if v == VERSION { Some(Self { history, pinned }) } else { None }
     }
 
     /// The history, for a run whose `run.yaml` shows `state`. `None` if that is not the state of this fold.
     #[must_use]
     pub fn history(self, state: RunState) -> Option<History> {
         let mut history = self.history;
+        let is_whole = state.run.state.completed_activities.len() == history.completed_count();
         let (folded, shown) = (&mut history.state.run.state, &state.run.state);
-        let is_whole =
-            shown.completed_activities.len() == history.left_out.completed + history.phases.completed().len();
+        // A recap has only the last entries of the list, so the whole one comes from `run.yaml`.
         folded.completed_activities = shown.completed_activities.clone();
         if !is_whole || *folded != *shown {
             return None;
@@ -151,15 +137,19 @@ fn pinned_by(event: &Event) -> Option<&Value> {
 impl History {
     /// Leaves out what no question about the present asks for.
     fn condense(&mut self) {
+        // `run.yaml` has the list, and it may be long.
         self.state.run.state.completed_activities = IdList::default();
         self.condense_reports();
         let counted = self.counted();
         let forgotten = self.phases.forget_completed(RECENT);
-        let recent: BTreeSet<Number> = self.phases.completed().iter().filter_map(|(_, number)| *number).collect();
+        let recent: BTreeSet<Number> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
         let kept = self.needed(&counted, &recent);
         for (at, attempt) in self.attempts.iter().enumerate() {
-            let Some(phase) = attempt.phase.as_ref().filter(|_| !kept.contains(&at)) else { continue };
-            if attempt.status == ActivityStatus::Failed {
+            // `max_iterations` counts every failure of a phase, also those that are left out.
+            if let Some(phase) = &attempt.phase
+                && attempt.status == ActivityStatus::Failed
+                && !kept.contains(&at)
+            {
                 *self.left_out.failures.entry(phase.clone()).or_default() += 1;
             }
         }
@@ -168,7 +158,12 @@ impl History {
         self.workers.keep_activities(|number| numbers.contains(&number));
         self.left_out.completed += forgotten.len();
         self.left_out.unrecorded |= forgotten.iter().any(|(_, number)| number.is_none());
-        self.left_out.counted = numbers.intersection(&counted).copied().filter(|one| !recent.contains(one)).collect();
+        self.left_out.counted.clear();
+        for number in numbers.intersection(&counted) {
+            if !recent.contains(number) {
+                self.left_out.counted.push(*number);
+            }
+        }
     }
 
     /// The records that are needed, as places in the list of all. `counted` are the numbers of those to which an entry of
@@ -197,19 +192,27 @@ impl History {
             if attempt.is_tried() {
                 tried.insert(id, at);
             }
-            settlers.extend(attempt.settles.iter().map(|settled| ((phase, settled.as_str()), at)));
+            for settled in &attempt.settles {
+                settlers.insert((phase, settled.as_str()), at);
+            }
             if recent.contains(&attempt.number) {
                 needed.insert(at);
             }
         }
         needed.extend(landmarks.into_values());
+        // The last record tells the number before the next one, whatever it is.
         needed.extend(attempts.len().checked_sub(1));
-        needed.extend(of_phase.into_values().filter(|&at| !attempts[at].is_good(counted)));
+        for at in of_phase.into_values() {
+            if !attempts[at].is_good(counted) {
+                needed.insert(at);
+            }
+        }
         // What is kept must not look as if nothing had come after it. Of what came before it, only that may be asked for
         // which an earlier recap kept: what ended well and still counts, such a recap may have left out.
         loop {
             let mut more: BTreeSet<usize> = BTreeSet::new();
-            for (at, kept) in needed.iter().map(|&at| (at, &attempts[at])) {
+            for &at in &needed {
+                let kept = &attempts[at];
                 more.extend(latest.get(kept.id.as_str()));
                 if kept.is_good(counted) {
                     continue;

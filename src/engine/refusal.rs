@@ -95,7 +95,7 @@ pub enum Refusal {
         phases: Vec<StateName>,
     },
     /// No gate of the run waits for a person.
-    #[error("nothing waits for a person's decision{}", .phase.as_ref().map(|phase| format!(" in `{phase}`")).unwrap_or_default())]
+    #[error("nothing waits for a person's decision{}", in_phase(.phase.as_ref()))]
     NothingToApprove {
         /// The gate in which the run is, if it is in one.
         phase: Option<StateName>,
@@ -205,7 +205,7 @@ pub enum Refusal {
     #[error("{}", .0.no_way())]
     InvalidStep(Box<StepFault>),
     /// There is no open question to answer.
-    #[error("no question is open{}, so there is nothing to answer", .step.as_ref().map(|step| format!(" in `{step}`")).unwrap_or_default())]
+    #[error("no question is open{}, so there is nothing to answer", in_phase(.step.as_ref()))]
     NoQuestion {
         /// The step of the answer; `None` if it names none.
         step: Option<StateName>,
@@ -254,8 +254,31 @@ impl Refusal {
     }
 }
 
+/// The reason that a command requires.
+///
+/// # Errors
+/// [`Refusal::ReasonMissing`].
+pub(super) fn needed(reason: Option<String>) -> Result<String, Refusal> {
+    match reason {
+        Some(reason) if !reason.trim().is_empty() => Ok(reason),
+        _ => Err(Refusal::ReasonMissing),
+    }
+}
+
+/// The phases that a refusal names as those of the workflow.
+pub(super) fn phases_of(machine: &Machine) -> Vec<StateName> {
+    machine.states().iter().map(|state| state.name.clone()).collect()
+}
+
 fn names(phases: &[StateName]) -> String {
     phases.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn in_phase(phase: Option<&StateName>) -> String {
+    match phase {
+        Some(phase) => format!(" in `{phase}`"),
+        None => String::new(),
+    }
 }
 
 /// A phase whose work is not done.
@@ -279,11 +302,13 @@ impl Undone {
     /// Describes the phase with this work.
     #[must_use]
     pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
+        // The last open attempt is the latest one, which is named apart.
+        let others = &work.open[..work.open.len().saturating_sub(1)];
         Self {
             phase: phase.clone(),
             status: work.status,
             latest: work.latest.map(|latest| (Some(latest.number), latest.id.clone())),
-            others: work.open.iter().rev().skip(1).rev().map(|open| format!("{} {}", open.number, open.id)).collect(),
+            others: others.iter().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
         }
@@ -306,13 +331,17 @@ impl std::fmt::Display for Undone {
                 status => write!(f, "it is reported as {status}"),
             };
         };
-        let number = number.map(|number| format!("{number} ")).unwrap_or_default();
+        let record = match number {
+            Some(number) => format!("{number} {id}"),
+            None => id.clone(),
+        };
         match self.status {
-            _ if self.withdrawn => write!(f, "{number}{id} was taken off completed_activities"),
-            StepStatus::Running => write!(f, "the outcome of {number}{id} is not recorded"),
-            StepStatus::Failed => write!(f, "{number}{id} failed"),
-            StepStatus::Waiting => write!(f, "{number}{id} is blocked"),
-            status => write!(f, "{number}{id} is {status}"),
+            // Its own status would say that it ended well.
+            _ if self.withdrawn => write!(f, "{record} was taken off completed_activities"),
+            StepStatus::Running => write!(f, "the outcome of {record} is not recorded"),
+            StepStatus::Failed => write!(f, "{record} failed"),
+            StepStatus::Waiting => write!(f, "{record} is blocked"),
+            status => write!(f, "{record} is {status}"),
         }?;
         match self.others.as_slice() {
             [] => Ok(()),

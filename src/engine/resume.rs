@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::engine::doubt::in_doubt;
 use crate::engine::units::UnitsAlone;
-use crate::engine::{Attempt, History, LeftUndone, Lives, PhaseWork, Undone, held_by};
+use crate::engine::{History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
 use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
 
@@ -124,31 +125,6 @@ pub struct Completed {
     pub exit_code: Option<i64>,
 }
 
-/// Work that began and whose outcome is unknown.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct InDoubt {
-    /// Its number; absent for a reported step.
-    pub number: Option<Number>,
-    /// The id of the activity, or the name of the step.
-    pub id: String,
-    /// The phase in which it began.
-    pub phase: Option<StateName>,
-    /// Its status.
-    pub status: ActivityStatus,
-    /// The exit code of the command that it was.
-    pub exit_code: Option<i64>,
-    /// When the status was recorded.
-    pub at: Option<Timestamp>,
-    /// A summary of the work.
-    pub summary: Option<String>,
-    /// Whether a process still runs that was noted when the work began without a session; none if none was noted, or if it
-    /// cannot be seen from here.
-    pub alive: Option<bool>,
-    /// The noted processes.
-    #[serde(skip)]
-    pub(crate) by: Vec<String>,
-}
-
 /// How the pinned workflow differs from today's definition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Drift {
@@ -172,15 +148,21 @@ impl Drift {
         if differences.is_empty() {
             return Self::None;
         }
-        let next = |machine: &Machine, phase| {
-            // Transitions back to an earlier phase do not affect where the run can go next.
-            let mut names = machine.ahead_of(phase);
-            names.sort();
-            (machine.contains(phase), machine.is_terminal(phase), names)
-        };
-        let touched = positions.into_iter().any(|phase| next(pinned, phase) != next(current, phase));
-        if touched { Self::AtPosition(differences) } else { Self::Elsewhere(differences) }
+        for phase in positions {
+            if what_follows(pinned, phase) != what_follows(current, phase) {
+                return Self::AtPosition(differences);
+            }
+        }
+        Self::Elsewhere(differences)
     }
+}
+
+/// What a definition says of where a run can go from `phase`.
+fn what_follows(machine: &Machine, phase: &StateName) -> (bool, bool, Vec<StateName>) {
+    // Transitions back to an earlier phase do not affect where the run can go next.
+    let mut names = machine.ahead_of(phase);
+    names.sort();
+    (machine.contains(phase), machine.is_terminal(phase), names)
 }
 
 /// Whether another session holds the run.
@@ -259,23 +241,24 @@ pub struct Limit {
 #[must_use]
 pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     let mut in_doubt = in_doubt(history);
-    in_doubt.iter_mut().for_each(|doubt| doubt.alive = outlook.lives.of(&doubt.by));
+    for doubt in &mut in_doubt {
+        doubt.alive = outlook.lives.of(&doubt.by);
+    }
     let limit = limit_reached(history, outlook.now);
-    let (verdict, reason, next) = judge(history, outlook, &in_doubt, limit.as_ref());
-    let completed = history
-        .completed()
-        .into_iter()
-        .map(|(id, attempt)| Completed {
-            number: attempt.map(|attempt| attempt.number),
-            id,
-            phase: attempt.and_then(|attempt| attempt.phase.clone()),
-            status: attempt.map(|attempt| attempt.status),
-            exit_code: attempt.and_then(|attempt| attempt.exit_code),
-        })
-        .collect();
+    let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
+    let completed = history.completed().into_iter().map(|(id, attempt)| Completed {
+        number: attempt.map(|attempt| attempt.number),
+        id,
+        phase: attempt.and_then(|attempt| attempt.phase.clone()),
+        status: attempt.map(|attempt| attempt.status),
+        exit_code: attempt.and_then(|attempt| attempt.exit_code),
+    });
+    let completed = completed.collect();
     let left_undone = history.left_undone();
-    let goes_on = most_doubtful(history, &in_doubt).filter(|doubt| doubt.alive == Some(true));
-    let begun_at = goes_on.filter(|_| verdict == Verdict::Reconcile).and_then(|doubt| doubt.at);
+    let begun_at = match most_doubtful(history, &in_doubt) {
+        Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
+        _ => None,
+    };
     let notes = notes(history, outlook);
     Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, notes }
 }
@@ -287,8 +270,9 @@ fn most_doubtful<'d>(history: &History, in_doubt: &'d [InDoubt]) -> Option<&'d I
 
 /// Whether it is a step that the run left while it was running. That prevents completing the run, but not continuing it.
 fn is_left(history: &History, doubt: &InDoubt) -> bool {
-    let mut here = history.state().document().state.positions();
-    doubt.number.is_none() && !here.any(|here| doubt.id == here.as_str())
+    // A step's doubt names the step as its phase.
+    let is_here = doubt.phase.as_ref().is_some_and(|step| history.state().document().state.is_in(step));
+    doubt.number.is_none() && !is_here
 }
 
 /// The gate at which a person has to decide before the run goes on, and why.
@@ -305,7 +289,8 @@ fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateNam
     Some((gate.clone(), format!("`{gate}` waits for a person's decision")))
 }
 
-fn judge(
+/// The verdict, its reason and the next action: the first rule that applies decides.
+fn find_verdict(
     history: &History,
     outlook: &Outlook<'_>,
     in_doubt: &[InDoubt],
@@ -327,7 +312,7 @@ fn judge(
         RunStatus::Completed if held.is_some() => {}
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
             let nothing = Next { action: Action::Nothing, phase: None, choices: Vec::new() };
-            let why = history.end_reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let why = after_colon(history.end_reason());
             return (Verdict::Done, format!("the run is {}{why}", state.status), nothing);
         }
         RunStatus::Blocked => {
@@ -350,8 +335,11 @@ fn judge(
         return (Verdict::NeedsHuman, limit.reason.clone(), next(Action::RaiseLimit));
     }
     if let Some(question) = state.questions.last() {
-        let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
+        let (step, prompt) = (&question.step, &question.prompt);
+        let reason = match &question.unit {
+            Some(unit) => format!("`{step}` ({unit}) waits for an answer: {prompt}"),
+            None => format!("`{step}` waits for an answer: {prompt}"),
+        };
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     let doubtful = most_doubtful(history, in_doubt);
@@ -361,26 +349,31 @@ fn judge(
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
     }
+    plan_to_go_on(history, outlook.machine, doubtful)
+}
+
+/// The plan if no person and no earlier work is needed. Does not propose what `complete` would refuse.
+fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> (Verdict, String, Next) {
+    let state = &history.state().document().state;
     // With parallel branches, take the one that still has something to do.
-    let open = |here: &&StateName| state.steps.get(here).is_some_and(|status| !status.is_done());
-    let here = state.positions().find(open).cloned().or(phase);
-    let choices = self::choices(outlook.machine, here.as_ref());
-    let (verdict, reason, next) = go_on(history, outlook.machine, here, choices);
-    let may_end = match next.action {
-        Action::Complete => true,
-        Action::ChoosePhase => {
-            outlook.machine.zip(next.phase.as_ref()).is_none_or(|(machine, here)| machine.is_terminal(here))
-        }
+    let here = state.positions().find(|here| matches!(state.steps.get(here), Some(status) if !status.is_done()));
+    let here = here.or(state.current_phase.as_ref()).cloned();
+    let choices = choices(machine, here.as_ref());
+    let (verdict, reason, next) = plan_next(history, machine, here, choices);
+    let may_end = match (next.action, machine, &next.phase) {
+        (Action::Complete, ..) => true,
+        // Where the workflow is not known, the run may end in any phase.
+        (Action::ChoosePhase, Some(machine), Some(here)) => machine.is_terminal(here),
+        (Action::ChoosePhase, ..) => true,
         _ => false,
     };
     if !may_end {
         return (verdict, reason, next);
     }
-    // Do not propose what `complete` would refuse.
-    match (doubtful, history.unsettled().first()) {
+    match (left, history.unsettled().first()) {
         (Some(left), _) => reconcile(left, next.phase, next.choices),
         (None, Some((behind, work))) if next.choices.is_empty() || next.action == Action::Complete => {
-            to_do(history, outlook.machine, behind, work)
+            to_do(history, machine, behind, work)
         }
         _ => (verdict, reason, next),
     }
@@ -411,7 +404,6 @@ fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>)
 
 /// What to do about a phase whose work is not done.
 fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdict, Action, String) {
-    let said = || history.message(phase).map(|message| format!(": {message}")).unwrap_or_default();
     match (work.status, work.latest) {
         (_, Some(latest)) if work.withdrawn => {
             let reason = format!(
@@ -428,16 +420,28 @@ fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdic
             let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
             (Verdict::NeedsHuman, Action::ResolveActivity, reason)
         }
-        (StepStatus::Failed, _) => (Verdict::Continue, Action::RetryPhase, format!("`{phase}` failed{}", said())),
-        (StepStatus::Waiting, _) => {
-            (Verdict::NeedsHuman, Action::ResolveActivity, format!("`{phase}` waits{}", said()))
+        (StepStatus::Failed, _) => {
+            (Verdict::Continue, Action::RetryPhase, format!("`{phase}` failed{}", after_colon(history.message(phase))))
         }
+        (StepStatus::Waiting, _) => (
+            Verdict::NeedsHuman,
+            Action::ResolveActivity,
+            format!("`{phase}` waits{}", after_colon(history.message(phase))),
+        ),
         _ => (Verdict::Continue, Action::WorkPhase, format!("nothing is completed in `{phase}` yet")),
     }
 }
 
+/// The end of a reason that repeats what was said, if anything was.
+fn after_colon(text: Option<&str>) -> String {
+    match text {
+        Some(text) => format!(": {text}"),
+        None => String::new(),
+    }
+}
+
 /// The plan if nothing prevents continuing: it follows from the work in the phase.
-fn go_on(
+fn plan_next(
     history: &History,
     machine: Option<&Machine>,
     phase: Option<StateName>,
@@ -455,7 +459,7 @@ fn go_on(
     };
     let work = history.work(&here);
     if history.gate(&here) == Some(GateStatus::Rejected) {
-        let why = history.rejection(&here).map(|why| format!(": {why}")).unwrap_or_default();
+        let why = after_colon(history.rejection(&here));
         let reason = format!("a person rejected what was done before `{here}` is left{why}");
         return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
@@ -492,38 +496,6 @@ fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateNam
     }
 }
 
-/// Work whose outcome is not recorded: running activities, and steps that were reported as running. Steps that the run
-/// is in come before those that it left.
-pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
-    let doubtful = |attempt: &&Attempt| attempt.status == ActivityStatus::Running;
-    let activities = history.latest().into_iter().filter(doubtful).map(|attempt| InDoubt {
-        number: Some(attempt.number),
-        id: attempt.id.clone(),
-        phase: attempt.phase.clone(),
-        status: attempt.status,
-        exit_code: attempt.exit_code,
-        at: attempt.at,
-        summary: attempt.summary.clone(),
-        alive: None,
-        by: history.began_activity(attempt.number).to_vec(),
-    });
-    let run = &history.state().document().state;
-    let is_here = |step: &&StateName| run.positions().any(|here| here == *step);
-    let (here, left): (Vec<_>, Vec<_>) = run.running_steps().partition(is_here);
-    let steps = here.into_iter().chain(left).map(|step| InDoubt {
-        number: None,
-        id: step.to_string(),
-        phase: Some(step.clone()),
-        status: ActivityStatus::Running,
-        exit_code: None,
-        at: history.reported_at(step),
-        summary: history.message(step).map(str::to_owned),
-        alive: None,
-        by: history.began_step(step, None).by,
-    });
-    activities.chain(steps).collect()
-}
-
 /// The limit that is reached. `max_iterations` limits how often the current phase may fail, `max_runtime_minutes` the
 /// age of the run.
 fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
@@ -537,18 +509,19 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
     }
     let most = run.limit("max_iterations")?;
     let here = run.state.current_phase.as_ref()?;
-    let failed = history
-        .attempts()
-        .iter()
-        .filter(|attempt| attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed)
-        .count();
-    let failed = failed + history.left_out.failures.get(here).copied().unwrap_or_default();
-    if history.work(here).is_done() {
-        return None;
+    // A recap leaves most failures out and only counts them.
+    let mut failed = history.left_out.failures.get(here).copied().unwrap_or_default();
+    for attempt in history.attempts() {
+        if attempt.phase.as_ref() == Some(here) && attempt.status == ActivityStatus::Failed {
+            failed += 1;
+        }
     }
     let failed = u64::try_from(failed).unwrap_or(u64::MAX);
+    if failed < most || history.work(here).is_done() {
+        return None;
+    }
     let reason = format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations)");
-    (failed >= most).then(|| Limit { name: "max_iterations", raised: failed.saturating_add(most.max(1)), reason })
+    Some(Limit { name: "max_iterations", raised: failed.saturating_add(most.max(1)), reason })
 }
 
 fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
@@ -557,10 +530,9 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if state.status == RunStatus::Active && state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
         notes.push("the session that worked on it ended".to_owned());
     }
-    let skip = |skip: &crate::engine::SkippedPhase| {
-        format!("`{}` was left undone (event {}): {}", skip.phase, skip.seq, skip.reason)
-    };
-    notes.extend(history.skips().iter().map(skip));
+    for skip in history.skips() {
+        notes.push(format!("`{}` was left undone (event {}): {}", skip.phase, skip.seq, skip.reason));
+    }
     if state.status == RunStatus::Completed
         && let (Some(machine), Some(here)) = (outlook.machine, &state.current_phase)
         && machine.contains(here)
@@ -571,12 +543,16 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         notes.push(format!("it was completed in `{here}`; its workflow ends in {}", last.join(", ")));
     }
     if state.status == RunStatus::Active {
-        let left = state.running_steps().filter(|step| !state.positions().any(|here| here == *step));
-        notes.extend(left.map(|step| format!("`{step}` is left and was never reported as done")));
+        for step in state.running_steps() {
+            if !state.is_in(step) {
+                notes.push(format!("`{step}` is left and was never reported as done"));
+            }
+        }
     }
     if state.status == RunStatus::Completed {
-        let undone = history.unsettled();
-        notes.extend(undone.iter().map(|(phase, work)| Undone::new(None, phase, work).to_string()));
+        for (phase, work) in history.unsettled() {
+            notes.push(Undone::new(None, phase, &work).to_string());
+        }
     }
     if outlook.presence == Presence::HolderDead {
         notes.push("the process that held it is gone".to_owned());

@@ -50,6 +50,7 @@ impl RunState {
             },
             EventKind::RunAdopted(adopted) => {
                 let mut run = adopted.document.clone();
+                // What the file says of its gates is another program's, so only the workflow's count.
                 run.state.gates.clear();
                 gates::unprove(&mut run.state, adopted.machine.as_ref(), &[]);
                 run
@@ -72,7 +73,9 @@ impl RunState {
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
         let mut state = events.find_map(Self::begin)?;
-        events.for_each(|event| state.apply(event));
+        for event in events {
+            state.apply(event);
+        }
         Some(state)
     }
 

@@ -27,13 +27,15 @@ impl UnitsAlone {
         if !open.is_empty() {
             return Self::Open(open);
         }
+        // If all units were skipped, nothing was done that the run could be completed for.
         let is_worked = units.iter().any(|unit| unit.status == StepStatus::Completed);
         if is_worked { Self::Done } else { Self::No }
     }
 
     /// Whether a run without a completed activity may be completed.
     pub(super) fn check_done(history: Option<&History>) -> Result<(), Refusal> {
-        match history.map_or(Self::No, Self::of) {
+        let Some(history) = history else { return Err(Refusal::NothingRecorded) };
+        match Self::of(history) {
             Self::Done => Ok(()),
             Self::Open(units) => Err(Refusal::UnitsOpen { units }),
             Self::No => Err(Refusal::NothingRecorded),

@@ -1,21 +1,23 @@
 //! Which activities failed or are blocked, as `run.yaml` shows it, so that a list need not read the log.
 
-use crate::engine::apply::STEP_ID;
+use crate::engine::step_id::{recorded_step_id, step_id};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, Owned, StateName, StepReport, StepStatus, Unsettled, slug,
+    ActivityRecorded, ActivityStatus, Event, EventKind, Owned, StateName, StepReport, StepStatus, Unsettled,
 };
 
 /// Follows an event; `before` are the places of the run before it. What failed in a phase is told until it is settled, or
 /// until the run leaves the phase; then it is left undone, which the log tells. An outcome that came after the run had left
 /// is told until it is settled.
 pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
-    // These begin the run anew, with all that is unsettled.
+    // These begin the run again, with all that is unsettled.
     if matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_)) {
         return;
     }
     if let EventKind::Emitted(emitted) = &event.kind {
         // Within one batch the run may leave a step and come back.
-        emitted.reports.iter().for_each(|report| follow_report(&mut state.unsettled, report));
+        for report in &emitted.reports {
+            follow_report(&mut state.unsettled, report);
+        }
         return;
     }
     leave(state, before);
@@ -35,12 +37,13 @@ pub(super) fn leave(state: &mut Owned, before: &[StateName]) {
 
 fn note(state: &mut Owned, record: &ActivityRecorded) {
     let id = record.id();
-    state
-        .unsettled
-        .retain(|one| one.id != id.as_str() && record.settles.iter().all(|settled| settled.as_str() != one.id));
+    state.unsettled.retain(|one| one.id != id.as_str());
+    for settled in &record.settles {
+        state.unsettled.retain(|one| one.id != settled.as_str());
+    }
     // A record that ends a reported step settles what the step itself reported.
     if state.steps.get(&record.phase).is_some_and(StepStatus::is_done) {
-        let own = slug(record.phase.as_str(), STEP_ID);
+        let own = step_id(&record.phase);
         state.unsettled.retain(|one| one.phase != record.phase || own.as_deref() != Some(one.id.as_str()));
     }
     let blocked = match record.activity.status() {
@@ -48,7 +51,7 @@ fn note(state: &mut Owned, record: &ActivityRecorded) {
         ActivityStatus::Failed => false,
         _ => return,
     };
-    if record.late || state.positions().any(|here| *here == record.phase) {
+    if record.late || state.is_in(&record.phase) {
         state.unsettled.push(Unsettled { id: id.to_string(), phase: record.phase.clone(), blocked });
     }
 }
@@ -59,7 +62,7 @@ fn follow_report(unsettled: &mut Vec<Unsettled>, report: &StepReport) {
     if let Some(from) = report.from.as_ref().filter(|from| *from != step) {
         unsettled.retain(|one| one.phase != *from && one.phase != *step);
     }
-    let id = slug(step.as_str(), STEP_ID).unwrap_or_else(|| "step".to_owned());
+    let id = recorded_step_id(step);
     let blocked = match status {
         StepStatus::Waiting => true,
         StepStatus::Failed => false,

@@ -220,6 +220,12 @@ impl Activity {
         self.text("metadata", "run_id")
     }
 
+    /// `metadata.workflow`.
+    #[must_use]
+    pub fn workflow(&self) -> Option<&str> {
+        self.text("metadata", "workflow")
+    }
+
     /// `metadata.phase`.
     #[must_use]
     pub fn phase(&self) -> Option<StateName> {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use crate::model::{
-    Activity, ActivityId, Approval, Emitted, EventId, IdList, LogRepaired, ModesChanged, Number, RunDocument, RunId,
-    RunStatus, Seq, SessionId, StateName, Timestamp, WorkflowId, limits,
+    ActivityRecorded, Emitted, EventId, IdList, LogRepaired, ModesChanged, RunDocument, RunId, RunStatus, Seq,
+    SessionId, Skip, StateName, TextDigest, Timestamp, WorkflowId, limits,
 };
 
 /// The version of the line format that this program writes.
@@ -31,11 +31,6 @@ pub struct Event {
     /// [`crate::engine::Recap`].
     pub recap: Option<TextDigest>,
 }
-
-/// A short digest of a text: its length in bytes and its CRC-32C, `1042-9f3c2a11`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TextDigest(pub String);
 
 /// The type of an event, with its data.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,80 +112,6 @@ pub struct RunAdopted {
     pub document: RunDocument,
     /// The text of its `run.yaml`.
     pub text: String,
-}
-
-/// A recorded piece of work, and where it moved the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ActivityRecorded {
-    /// Its number in the run.
-    pub number: Number,
-    /// The phase of the work. The run is in it or moves to it, unless `late` is set.
-    pub phase: StateName,
-    /// The phase to which the run moved after the record (`--advance`).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub advanced_to: Option<StateName>,
-    /// Other phases that the run is in after the record: parallel branches.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub beside: Vec<StateName>,
-    /// Whether the work belongs to a phase that the run had left. Such a record does not move the run.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub late: bool,
-    /// The phases that the run left with this record although their work was not done.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub skipped: Option<Skip>,
-    /// Ids of failed or blocked activities of the phase that this record settles.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub settles: Vec<ActivityId>,
-    /// How a person decided at the gate of the phase; the status of the activity says what.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub approval: Option<Approval>,
-    /// The session that recorded it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub session: Option<SessionId>,
-    /// If work begins without a session: the processes whose life shows that it goes on, as holders.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub by: Vec<String>,
-    /// The digest of the caller's request before flow filled in defaults. It distinguishes a retry from another record.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub request: Option<TextDigest>,
-    /// The activity document.
-    pub activity: Activity,
-}
-
-impl ActivityRecorded {
-    /// A record of `activity` in `phase` that does not move the run.
-    #[must_use]
-    pub fn new(number: Number, phase: StateName, activity: Activity) -> Self {
-        Self {
-            number,
-            phase,
-            advanced_to: None,
-            beside: Vec::new(),
-            late: false,
-            skipped: None,
-            settles: Vec::new(),
-            approval: None,
-            session: None,
-            by: Vec::new(),
-            request: None,
-            activity,
-        }
-    }
-
-    /// The activity's id.
-    #[must_use]
-    pub fn id(&self) -> ActivityId {
-        self.activity.id()
-    }
-}
-
-/// Phases that were left, or completed with their run, although their work was not done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skip {
-    /// The phases.
-    pub phases: Vec<StateName>,
-    /// The reason that the caller gave.
-    pub reason: String,
 }
 
 /// A change of a run's status.

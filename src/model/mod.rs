@@ -4,6 +4,7 @@
 //! into documents.
 
 mod activity;
+mod digest;
 mod event;
 mod fence;
 mod flaw;
@@ -17,6 +18,7 @@ mod issue;
 pub mod limits;
 mod mode;
 mod problem;
+mod record;
 mod remote;
 mod repair;
 mod run;
@@ -29,11 +31,12 @@ mod written;
 #[doc(hidden)]
 pub use activity::fill;
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence};
+pub(crate) use digest::TextDigest;
+pub(crate) use event::RunEdited;
 pub use event::{
-    ActivityRecorded, Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, Skip,
-    StatusChange, UnknownEvent, WorkflowAdopted,
+    Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, StatusChange, UnknownEvent,
+    WorkflowAdopted,
 };
-pub(crate) use event::{RunEdited, TextDigest};
 pub(crate) use fence::bare_reply;
 pub(crate) use flaw::Flaw;
 pub(crate) use front_matter::behind_front_matter;
@@ -50,6 +53,7 @@ pub use issue::{BadIssue, Issue};
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub use problem::{Explain, Kind, Problem};
+pub use record::{ActivityRecorded, Skip};
 pub use remote::Remote;
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};

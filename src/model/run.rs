@@ -161,6 +161,12 @@ impl Owned {
         self.current_phase.iter().chain(&self.other_phases)
     }
 
+    /// Whether the run is in `phase`.
+    #[must_use]
+    pub fn is_in(&self, phase: &StateName) -> bool {
+        self.positions().any(|here| here == phase)
+    }
+
     /// Steps whose latest reported status is running, including those that the run has left.
     pub fn running_steps(&self) -> impl Iterator<Item = &StateName> {
         self.steps.iter().filter(|(_, status)| *status == StepStatus::Running).map(|(step, _)| step)

@@ -123,6 +123,11 @@ impl Steps {
         self.0.is_empty()
     }
 
+    /// All steps with their latest status, which may be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&StateName, &mut StepStatus)> {
+        self.0.iter_mut().map(|(step, status)| (&*step, status))
+    }
+
     /// All steps with their latest status.
     pub fn iter(&self) -> impl Iterator<Item = (&StateName, StepStatus)> {
         self.0.iter().map(|(name, status)| (name, *status))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::engine::timeline::quiet::{Fold, length, union};
 use crate::model::{Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 
 /// A run over time.
@@ -120,15 +121,6 @@ pub struct SessionSpan {
     pub to: Option<Timestamp>,
 }
 
-/// A stretch in which nothing happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Fold {
-    /// Its beginning: an event, or the end of work.
-    pub from: Timestamp,
-    /// Its end: an event, or the beginning of work.
-    pub to: Timestamp,
-}
-
 /// Work that was begun and whose outcome is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenWork<'t> {
@@ -186,7 +178,7 @@ impl Lane {
     /// How long the work in it went on, in milliseconds. Work at the same time counts once.
     #[must_use]
     pub fn worked_ms(&self, now: Timestamp) -> u64 {
-        super::quiet::length(&super::quiet::union(self.spans.iter().map(|span| span.stretch(now))))
+        length(&union(self.spans.iter().map(|span| span.stretch(now))))
     }
 
     /// How the work in it stands: the latest span of all, unless the latest attempt at something failed.
@@ -196,9 +188,11 @@ impl Lane {
         for span in &self.spans {
             latest.insert(span.activity.as_deref(), span);
         }
+        if let Some(goes_on) = self.spans.iter().rfind(|span| span.to.is_none()) {
+            return Some(goes_on);
+        }
         let failed = latest.into_values().filter(|span| span.outcome == Some(StepStatus::Failed));
-        let goes_on = self.spans.iter().rfind(|span| span.to.is_none());
-        goes_on.or(failed.max_by_key(|span| span.last)).or(self.spans.iter().max_by_key(|span| span.last))
+        failed.max_by_key(|span| span.last).or(self.spans.iter().max_by_key(|span| span.last))
     }
 }
 

@@ -1,12 +1,23 @@
 //! Stretches of time: how long work went on, and where nothing happened.
 
-use crate::engine::timeline::Fold;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::model::Timestamp;
 
 /// A stretch without events and without work that is longer than this is folded: an hour, in milliseconds.
 const FOLDED_MS: u64 = 60 * 60 * 1000;
 /// The most folds of a timeline: the longest ones.
 const FOLDS: usize = 24;
+
+/// A stretch in which nothing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fold {
+    /// Its beginning: an event, or the end of work.
+    pub from: Timestamp,
+    /// Its end: an event, or the beginning of work.
+    pub to: Timestamp,
+}
 
 /// Stretches in order, none of which touches another.
 pub(super) fn union(stretches: impl Iterator<Item = (Timestamp, Timestamp)>) -> Vec<(Timestamp, Timestamp)> {
@@ -32,7 +43,7 @@ pub(super) fn is_long(from: Timestamp, to: Timestamp) -> bool {
     from.milliseconds_until(to) > FOLDED_MS
 }
 
-/// The stretches to fold: parts of `gaps`, which have no events, in which nobody worked. `worked` is in order.
+/// The stretches to fold: parts of `gaps`, which have no events, in which no one worked. `worked` is in order.
 pub(super) fn folds(gaps: impl Iterator<Item = Fold>, worked: &[(Timestamp, Timestamp)]) -> Vec<Fold> {
     let mut folds = Vec::new();
     for gap in gaps {
@@ -47,6 +58,7 @@ pub(super) fn folds(gaps: impl Iterator<Item = Fold>, worked: &[(Timestamp, Time
     folds.retain(|fold| is_long(fold.from, fold.to));
     folds.sort_by_key(|fold| std::cmp::Reverse(fold.from.milliseconds_until(fold.to)));
     folds.truncate(FOLDS);
+    // They were sorted by length, to keep the longest ones.
     folds.sort_by_key(|fold| fold.from);
     folds
 }

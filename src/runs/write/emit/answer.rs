@@ -273,7 +273,7 @@ pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
     let reports =
-        asked.emit.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().at(asked.emit.now) });
+        asked.emit.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().logged_at(asked.emit.now) });
     Emitted {
         reports: reports.collect(),
         phase: None,

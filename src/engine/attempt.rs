@@ -1,0 +1,67 @@
+//! A record of an activity, as readers of a history need it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ActivityRecorded, ActivityStatus, Approval, Event, Number, Seq, StateName, Timestamp};
+
+/// One record of an activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// Its number.
+    pub number: Number,
+    /// The activity's id.
+    pub id: String,
+    /// The phase in which it was done.
+    pub phase: Option<StateName>,
+    /// The status that was recorded.
+    pub status: ActivityStatus,
+    /// The exit code of the command that it was.
+    pub exit_code: Option<i64>,
+    /// Its title or summary.
+    pub summary: Option<String>,
+    /// What it refers to as evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(default)]
+    pub evidence: Vec<String>,
+    /// The ids of failed or blocked activities that it settles.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(default)]
+    pub settles: Vec<String>,
+    /// The decision of a person that it records.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub approval: Option<Approval>,
+    /// When it was recorded; absent for records of other programs.
+    pub at: Option<Timestamp>,
+    /// The position of its event; absent for records of other programs.
+    pub seq: Option<Seq>,
+}
+
+impl Attempt {
+    /// The record, as `event` has it; without an event, as a repair found it in an activity file.
+    pub(super) fn new(record: &ActivityRecorded, event: Option<&Event>) -> Self {
+        Self {
+            number: record.number,
+            id: record.id().to_string(),
+            phase: Some(record.phase.clone()),
+            status: record.activity.status(),
+            exit_code: record.activity.exit_code(),
+            summary: record.activity.summary().or(record.activity.name()).map(str::to_owned),
+            evidence: record.activity.evidence().map(str::to_owned).collect(),
+            settles: record.settles.iter().map(ToString::to_string).collect(),
+            approval: record.approval.clone(),
+            at: event.map(|event| event.at),
+            seq: event.map(|event| event.seq),
+        }
+    }
+
+    /// Whether it has an outcome, or is blocked.
+    pub(super) fn is_tried(&self) -> bool {
+        self.status.is_settled() || self.status == ActivityStatus::Blocked
+    }
+
+    /// Whether it was recorded in `phase` after the number `since`.
+    pub(super) fn is_in(&self, phase: &StateName, since: Number) -> bool {
+        self.phase.as_ref() == Some(phase) && self.number > since
+    }
+}

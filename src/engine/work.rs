@@ -1,0 +1,292 @@
+//! How far the work in each phase is. What `resume` and `show` say, and whether a phase may be left or a run completed,
+//! all follow from this computation.
+
+use std::collections::{BTreeSet, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::step_id::step_id;
+use crate::engine::{Attempt, History, SkippedPhase};
+use crate::model::{ActivityStatus, Number, StateName, StepStatus};
+
+/// The work in one phase since the run last entered it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseWork<'h> {
+    /// The status of the work.
+    pub status: StepStatus,
+    /// The record that determines the status: the last one in `open`, otherwise the latest. `None` if nothing is
+    /// recorded.
+    pub latest: Option<&'h Attempt>,
+    /// The ids whose latest attempt did not pass and was not skipped: these attempts, in order.
+    pub open: Vec<&'h Attempt>,
+    /// Whether a person removed the entry of the latest record from `completed_activities`, so that the work has to be
+    /// done again.
+    pub withdrawn: bool,
+    /// Why the phase was left although its work was not done.
+    pub skipped: Option<&'h str>,
+    /// Whether the status was reported for the step.
+    pub reported: bool,
+    /// Whether the work was done in an earlier round of the run, and has to be done again when the run gets there.
+    pub again: bool,
+    /// Whether the run entered the phase before its log began, so that work in it may be unknown.
+    pub older: bool,
+}
+
+impl PhaseWork<'_> {
+    /// Whether the phase may be left as done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.status.is_done()
+    }
+
+    /// Whether the step is reported as begun, and everything that was recorded in it is settled. Its reports say no more
+    /// than that it began, so its records say how far it is.
+    #[must_use]
+    pub fn is_worked(&self) -> bool {
+        self.reported
+            && self.status == StepStatus::Running
+            && self.open.is_empty()
+            && self.latest.is_some_and(|latest| latest.status.is_completed())
+    }
+
+    /// Whether nothing is recorded or reported in the phase.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.latest.is_none() && self.status == StepStatus::NotStarted
+    }
+}
+
+/// Work that the run left behind without settling it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftUndone {
+    /// The phase.
+    pub phase: StateName,
+    /// The number of the record that is not settled; none if nothing is recorded.
+    pub number: Option<Number>,
+    /// Its id.
+    pub id: Option<String>,
+    /// How the work stands.
+    pub status: StepStatus,
+}
+
+impl std::fmt::Display for LeftUndone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.phase)?;
+        match (self.number, &self.id, self.status) {
+            (Some(number), Some(id), status) => write!(f, "{number} {id} {status}"),
+            (.., StepStatus::NotStarted) => f.write_str("nothing was done"),
+            (.., status) => write!(f, "{status}"),
+        }
+    }
+}
+
+impl LeftUndone {
+    fn nothing(phase: &StateName, status: StepStatus) -> Self {
+        Self { phase: phase.clone(), number: None, id: None, status }
+    }
+
+    /// One entry for each attempt that is open; one for the phase if there is none.
+    fn of(phase: &StateName, work: &PhaseWork<'_>) -> Vec<Self> {
+        if work.open.is_empty() {
+            // The reason is told apart; what is not done is that nothing was.
+            let is_skipped = work.status == StepStatus::Skipped;
+            return vec![Self::nothing(phase, if is_skipped { StepStatus::NotStarted } else { work.status })];
+        }
+        let open = work.open.iter().map(|attempt| Self {
+            phase: phase.clone(),
+            number: Some(attempt.number),
+            id: Some(attempt.id.clone()),
+            // A record that ended well is open only because a person took it off `completed_activities`.
+            status: if attempt.status.is_completed() { StepStatus::NotStarted } else { attempt.status.into() },
+        });
+        open.collect()
+    }
+}
+
+/// Whether `phase` is among these.
+pub(super) fn has_phase(works: &[(&StateName, PhaseWork<'_>)], phase: &StateName) -> bool {
+    works.iter().any(|(one, _)| *one == phase)
+}
+
+impl History {
+    /// The work in `phase`.
+    #[must_use]
+    pub fn work(&self, phase: &StateName) -> PhaseWork<'_> {
+        let stay = self.phases.stays.get(phase);
+        let since = stay.map_or(Number(0), |stay| stay.entered);
+        let reported = self.state().document().state.steps.get(phase);
+        let (open, withdrawn) = self.open_attempts(phase, since, reported.is_some());
+        let newest = self.attempts().iter().rfind(|attempt| attempt.is_in(phase, since));
+        let latest = open.last().copied().or(newest);
+        let skipped = self.skipped(phase, since, latest);
+        // A report that the step is done does not settle what failed in it beside the reports.
+        let reported =
+            reported.filter(|status| open.is_empty() || !status.is_done() && *status != StepStatus::NotStarted);
+        let status = if withdrawn {
+            StepStatus::NotStarted
+        } else if skipped.is_some() {
+            StepStatus::Skipped
+        } else if let Some(status) = reported {
+            status
+        } else {
+            latest.map_or(StepStatus::NotStarted, |latest| latest.status.into())
+        };
+        let overtaken = stay.is_some_and(|stay| stay.overtaken);
+        let again = overtaken && status.is_done() && skipped.is_none();
+        PhaseWork {
+            status: if again { StepStatus::NotStarted } else { status },
+            latest,
+            open,
+            withdrawn,
+            skipped,
+            reported: reported.is_some(),
+            again,
+            older: stay.is_some_and(|stay| stay.older),
+        }
+    }
+
+    /// Why `phase` was left although its work was not done, unless the run came back or something was recorded since.
+    fn skipped(&self, phase: &StateName, since: Number, latest: Option<&Attempt>) -> Option<&str> {
+        let skip = self.phases.skips.iter().rfind(|skip| skip.phase == *phase)?;
+        let is_newer = latest.is_some_and(|latest| latest.number > skip.after);
+        if skip.after < since || is_newer { None } else { Some(&skip.reason) }
+    }
+
+    /// The numbers of the records to which entries of `completed_activities` belong.
+    pub(super) fn counted(&self) -> BTreeSet<Number> {
+        let kept = self.phases.completed.iter().filter_map(|(_, number)| *number);
+        kept.chain(self.left_out.counted.iter().copied()).collect()
+    }
+
+    /// The ids whose latest attempt in `phase` after the number `since` did not pass and was not skipped: these
+    /// attempts, and whether the last one was removed from `completed_activities`.
+    fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
+        let own = if is_reported { step_id(phase) } else { None };
+        let counted = self.counted();
+        // Another record with the same id may be the one that counts.
+        let here = self.attempts().iter().filter(|attempt| attempt.is_in(phase, since));
+        let counts = here.filter(|attempt| counted.contains(&attempt.number)).map(|attempt| attempt.id.as_str());
+        let counts: HashSet<_> = counts.collect();
+        let (mut open, mut withdrawn) = (Vec::new(), false);
+        let (mut seen, mut settled) = (HashSet::new(), HashSet::new());
+        for attempt in self.attempts().iter().rev() {
+            if !attempt.is_in(phase, since) {
+                continue;
+            }
+            // Only what came before a record can be settled by it.
+            let is_settled = settled.contains(attempt.id.as_str());
+            settled.extend(attempt.settles.iter().map(String::as_str));
+            // Newest first, so the first one of an id is its latest attempt.
+            if !seen.insert(attempt.id.as_str()) || is_settled {
+                continue;
+            }
+            // Running work is in doubt: it keeps the run from its end, not from leaving the phase.
+            if attempt.status == ActivityStatus::Running {
+                continue;
+            }
+            // The step's own status says how its activity stands.
+            if own.as_deref() == Some(attempt.id.as_str()) {
+                continue;
+            }
+            let taken_off = attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
+            if attempt.status.is_completed() && !taken_off {
+                continue;
+            }
+            if open.is_empty() {
+                withdrawn = taken_off;
+            }
+            open.push(attempt);
+        }
+        open.reverse();
+        (open, withdrawn)
+    }
+
+    /// The records of the run's latest stay in `phase`, oldest first.
+    pub(super) fn records_here(&self, phase: &StateName) -> Vec<&Attempt> {
+        let since = self.phases.stays.get(phase).map_or(Number(0), |stay| stay.entered);
+        self.attempts().iter().filter(|attempt| attempt.is_in(phase, since)).collect()
+    }
+
+    /// Whether a record of `phase` belongs to an earlier round of the run, so that the phase has to be done again.
+    #[must_use]
+    pub fn is_of_earlier_round(&self, phase: &StateName, number: Number) -> bool {
+        self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken || number <= stay.entered)
+    }
+
+    /// The phases that the run has left and in which work has to be done again, because a person withdrew it or a later
+    /// outcome was not good. In the order in which the run entered them.
+    #[must_use]
+    pub fn undone_behind(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
+        let mut undone = Vec::new();
+        for phase in &self.phases.path {
+            if self.phases.here.contains(phase) {
+                continue;
+            }
+            let work = self.work(phase);
+            let left = self.phases.stays.get(phase).and_then(|stay| stay.left);
+            let is_later = matches!((work.latest, left), (Some(latest), Some(left)) if latest.number > left);
+            // Running work is in doubt, wherever it began.
+            let is_undone = !work.is_done() && work.status != StepStatus::Running;
+            if work.withdrawn || is_later && is_undone {
+                undone.push((phase, work));
+            }
+        }
+        undone
+    }
+
+    /// The phases, except where the run is, whose work is not done: an attempt did not end well, or the run went through
+    /// the phase without a report or record. This includes phases from which the run went back for another round and to
+    /// which it has not returned, if something was recorded there.
+    #[must_use]
+    pub fn unsettled(&self) -> Vec<(&StateName, PhaseWork<'_>)> {
+        let mut unsettled = self.undone_behind();
+        for (phase, stay) in &self.phases.stays {
+            if self.phases.here.contains(phase) || has_phase(&unsettled, phase) {
+                continue;
+            }
+            let work = self.work(phase);
+            // What was done before the log began is not known, so nothing shows that it was passed through.
+            let is_passed_through = work.is_untouched() && !stay.overtaken && !stay.older;
+            if work.latest.is_some() && !work.is_done() && !work.again || is_passed_through {
+                unsettled.push((phase, work));
+            }
+        }
+        unsettled
+    }
+
+    /// What the run left behind without settling it, in the order in which it came to the phases: what failed, is blocked
+    /// or was never done there, also where a person or an agent gave a reason to pass over it.
+    #[must_use]
+    pub fn left_undone(&self) -> Vec<LeftUndone> {
+        let unsettled = self.unsettled();
+        let is_over = self.state().status().is_terminal();
+        let mut found = Vec::new();
+        let gone = self.phases.stays.keys().filter(|phase| !self.phases.path.contains(phase));
+        for phase in self.phases.path.iter().chain(gone) {
+            // A phase to which the run comes again in this round is not passed over.
+            let is_ahead = self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken);
+            if !is_over && (is_ahead || self.phases.here.contains(phase)) {
+                continue;
+            }
+            let work = self.work(phase);
+            if work.skipped.is_some() || has_phase(&unsettled, phase) {
+                found.extend(LeftUndone::of(phase, &work));
+            }
+        }
+        for skip in self.skips() {
+            // A phase that the run did not come to in this round was skipped when it was completed.
+            let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.latest_number();
+            if is_left && found.iter().all(|one| one.phase != skip.phase) {
+                found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
+            }
+        }
+        found
+    }
+
+    /// The phases that were left, or completed with the run, although their work was not done.
+    #[must_use]
+    pub fn skips(&self) -> &[SkippedPhase] {
+        &self.phases.skips
+    }
+}
