@@ -76,7 +76,6 @@ pub(super) fn get(
     }
     let run = match arguments.get(RUN) {
         None | Some(Value::Null) => None,
-        // Hosts send an empty text for what a person leaves out.
         Some(Value::String(run)) if run.is_empty() => None,
         Some(Value::String(run)) => Some(run.clone()),
         Some(_) => return Err(invalid("run_id is not a text".to_owned())),

@@ -272,8 +272,11 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
 pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Emitted {
     let end = tx.writer.end();
     let last = end.newer.last().or(end.at.as_ref()).map_or(&asked.id, |event| &event.id);
-    let reports =
-        asked.emit.reports.iter().map(|report| StepReport { id: last.clone(), ..report.clone().logged_at(asked.emit.now) });
+    let reports = asked
+        .emit
+        .reports
+        .iter()
+        .map(|report| StepReport { id: last.clone(), ..report.clone().logged_at(asked.emit.now) });
     Emitted {
         reports: reports.collect(),
         phase: None,
