@@ -35,20 +35,20 @@ impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
     pub(super) fn read(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Self, CatalogError> {
         let Some(folder) = Folder::open(disk, flow_dir, false)? else { return Ok(Self::default()) };
-        let text = match folder.read(FILE) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Ok(Self::default()),
-            Err(error) => return Err(error),
+        let Some(text) = folder.read(FILE)? else { return Ok(Self::default()) };
+        let message = match codec::parse_value(&text) {
+            // An empty file, or one with comments only.
+            Ok(Value::Null) => return Ok(Self::default()),
+            Ok(value) => match serde_json::from_value(value) {
+                Ok(config) => return Ok(config),
+                Err(error) => error.to_string(),
+            },
+            Err(error) => match error.place {
+                Some(place) => format!("line {}, column {}: {error}", place.line, place.column),
+                None => error.to_string(),
+            },
         };
-        let fault = |message: String| CatalogError::Config { path: folder.join(FILE), message };
-        let value = codec::parse_value(&text).map_err(|error| match error.place {
-            Some(place) => fault(format!("line {}, column {}: {error}", place.line, place.column)),
-            None => fault(error.to_string()),
-        })?;
-        if value.is_null() {
-            return Ok(Self::default());
-        }
-        serde_json::from_value(value).map_err(|error| fault(error.to_string()))
+        Err(CatalogError::Config { path: folder.join(FILE), message })
     }
 
     /// What is odd about it, and changes nothing.

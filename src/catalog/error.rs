@@ -91,40 +91,44 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
 
 /// A name from the command line, short enough for a sentence.
 pub(crate) fn shown(name: &str) -> String {
+    // Escaped: a name may have come from a file, and must not move the cursor of a terminal.
     name.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
 impl Explain for CatalogError {
     fn problem(&self) -> Problem {
-        let new = |kind, code| Problem::new(kind, code, self);
         match self {
             Self::Unknown { suggestion, .. } => {
-                let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-                let help = Help::from(meant) + Suggestion::flow("workflow list") + " shows all";
-                new(Kind::NotFound, "unknown_workflow").help(help)
+                let meant = Help::from(did_you_mean(suggestion.as_deref()));
+                Problem::new(Kind::NotFound, "unknown_workflow", self)
+                    .help(meant + Suggestion::flow("workflow list") + " shows all")
             }
             Self::Invalid { path, diagnostics, .. } => {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-                new(Kind::Refused, "invalid_workflow")
+                Problem::new(Kind::Refused, "invalid_workflow", self)
                     .help(Suggestion::flow("workflow check").value(path.display()) + " shows where")
                     .because(errors.map(|error| format!("{} {}", error.place, error.message)))
             }
-            Self::NoMachine { .. } => new(Kind::Refused, "no_state_machine").help(
+            Self::NoMachine { .. } => Problem::new(Kind::Refused, "no_state_machine", self).help(
                 Help::from("give it the section with a state diagram, or name another workflow; ")
                     + Suggestion::flow("help workflows")
                     + " shows how",
             ),
-            Self::Config { .. } => new(Kind::Refused, "invalid_config")
+            Self::Config { .. } => Problem::new(Kind::Refused, "invalid_config", self)
                 .help("it can have `definitions`, a list of directories, and `state_types`, a list of names"),
-            Self::Refused { .. } => new(Kind::Unsafe, "unsafe_path")
+            Self::Refused { .. } => Problem::new(Kind::Unsafe, "unsafe_path", self)
                 .help("flow follows no links below .flow; put a plain file in its place"),
-            Self::Io { source, .. } => new(Kind::Io, "io_error").caused_by(source),
+            Self::Io { source, .. } => Problem::new(Kind::Io, "io_error", self).caused_by(source),
         }
     }
 }
 
 /// A help that lists the known names, after the most similar one.
 pub(crate) fn known_names(known: &[String], suggestion: Option<&str>) -> String {
-    let meant = suggestion.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-    format!("{meant}Known are {}", known.join(", "))
+    format!("{}Known are {}", did_you_mean(suggestion), known.join(", "))
+}
+
+/// The question before a help; nothing without a name that is similar enough.
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }

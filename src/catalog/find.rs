@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::CatalogError;
 use crate::catalog::config::Config;
 use crate::catalog::folder::Folder;
-use crate::catalog::place::{Place, places};
+use crate::catalog::place::{DefinitionDir, definition_dirs};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
 use crate::disk::Disk;
@@ -25,7 +25,7 @@ pub enum Origin {
 
 /// A definition that can be used.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundWorkflow {
     /// The compiled workflow.
     pub machine: Machine,
     /// Where the definition is from.
@@ -38,7 +38,7 @@ pub struct Found {
 
 /// A line of [`Catalog::list`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedWorkflow {
     /// The workflow's id.
     pub id: String,
     /// The notation of its definition.
@@ -94,47 +94,49 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CatalogError`] if there is none, or if its definition cannot be used.
-    pub fn find(&self, name: &str) -> Result<Found, CatalogError> {
+    pub fn find(&self, name: &str) -> Result<FoundWorkflow, CatalogError> {
         let Ok(id) = WorkflowId::new(name) else {
             return Err(self.unknown(name)?);
         };
         let config = self.config()?;
         let mut absent = None;
-        for place in self.places(&config) {
-            let Some(folder) = Folder::open(&self.disk, &place.path, place.links)? else { continue };
-            for suffix in place.layout.suffixes() {
+        for dir in self.definition_dirs(&config) {
+            let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
+            for suffix in dir.naming.suffixes() {
                 let file = format!("{id}{suffix}");
                 let Some(text) = folder.read(&file)? else { continue };
                 match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
+                    // A skill without a machine is no definition, so another one may follow.
                     Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
+                    // A broken definition counts: no other one takes its place.
                     loaded => return loaded,
                 }
             }
         }
-        match SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
-            Some((_, file, text)) => load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types()),
-            None => Err(match absent {
-                Some(path) => CatalogError::NoMachine { path },
-                None => self.unknown(name)?,
-            }),
+        if let Some((_, file, text)) = SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
+            return load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types());
+        }
+        match absent {
+            Some(path) => Err(CatalogError::NoMachine { path }),
+            None => Err(self.unknown(name)?),
         }
     }
 
-    /// All workflows, sorted by id. One that cannot be used has [`Entry::error`].
+    /// All workflows, sorted by id. One that cannot be used has [`ListedWorkflow::error`].
     ///
     /// # Errors
     /// [`CatalogError`] when a directory of definitions or the configuration cannot be read.
-    pub fn list(&self) -> Result<Vec<Entry>, CatalogError> {
+    pub fn list(&self) -> Result<Vec<ListedWorkflow>, CatalogError> {
         let config = self.config()?;
         let mut entries = BTreeMap::new();
         for (id, file, text) in SHIPPED {
             entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, (*text).to_owned(), &config.types()));
         }
         // Later insertions win, so go from the last place to the first.
-        for place in self.places(&config).iter().rev() {
-            let Some(folder) = Folder::open(&self.disk, &place.path, place.links)? else { continue };
-            for id in ids(&folder, place)? {
-                for suffix in place.layout.suffixes().iter().rev() {
+        for dir in self.definition_dirs(&config).iter().rev() {
+            let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
+            for id in ids(&folder, dir)? {
+                for suffix in dir.naming.suffixes().iter().rev() {
                     let file = format!("{id}{suffix}");
                     let origin = Origin::Project(folder.join(&file));
                     let one = match folder.read(&file) {
@@ -152,42 +154,62 @@ impl Catalog {
     }
 
     fn config(&self) -> Result<Config, CatalogError> {
-        self.flow_dir.as_deref().map_or_else(|| Ok(Config::default()), |flow_dir| Config::read(&self.disk, flow_dir))
+        match &self.flow_dir {
+            Some(flow_dir) => Config::read(&self.disk, flow_dir),
+            None => Ok(Config::default()),
+        }
     }
 
-    fn places(&self, config: &Config) -> Vec<Place> {
-        self.flow_dir.as_deref().map(|flow_dir| places(flow_dir, &config.definitions)).unwrap_or_default()
+    fn definition_dirs(&self, config: &Config) -> Vec<DefinitionDir> {
+        self.flow_dir.as_deref().map(|flow_dir| definition_dirs(flow_dir, &config.definitions)).unwrap_or_default()
     }
 
     fn unknown(&self, name: &str) -> Result<CatalogError, CatalogError> {
-        let known = self.list()?.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+        let known: Vec<String> = self.list()?.into_iter().map(|entry| entry.id).collect();
         let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
         Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion })
     }
 }
 
-/// The ids of the definitions that may be in a place. A file whose name does not give a valid id is not a definition.
-fn ids(folder: &Folder, place: &Place) -> Result<BTreeSet<String>, CatalogError> {
-    let suffixes = place.layout.suffixes();
-    let id = |name: String| {
-        // A skill is a directory.
-        let bare = suffixes.iter().find_map(|suffix| match suffix.split_once('/') {
-            Some((end, _)) => name.strip_suffix(end),
-            None => name.strip_suffix(suffix),
-        })?;
-        WorkflowId::new(bare).is_ok().then(|| bare.to_owned())
-    };
-    Ok(folder.names()?.into_iter().filter_map(id).collect())
+/// The ids of the definitions that may be in a directory. A file whose name does not give a valid id is not a definition.
+fn ids(folder: &Folder, dir: &DefinitionDir) -> Result<BTreeSet<String>, CatalogError> {
+    let mut ids = BTreeSet::new();
+    for name in folder.names()? {
+        if let Some(id) = without_suffix(&name, dir)
+            && WorkflowId::new(id).is_ok()
+        {
+            ids.insert(id.to_owned());
+        }
+    }
+    Ok(ids)
+}
+
+/// What stands before the suffix of a definition's name; `None` for another name.
+fn without_suffix<'n>(name: &'n str, dir: &DefinitionDir) -> Option<&'n str> {
+    for suffix in dir.naming.suffixes() {
+        // A skill is a directory, so its suffix goes on below the name.
+        let end = suffix.split('/').next().unwrap_or(suffix);
+        if let Some(id) = name.strip_suffix(end) {
+            return Some(id);
+        }
+    }
+    None
 }
 
 /// Compiles the definition of `id`.
-fn load(id: &WorkflowId, file: &str, text: String, origin: Origin, types: &StateTypes) -> Result<Found, CatalogError> {
+fn load(
+    id: &WorkflowId,
+    file: &str,
+    text: String,
+    origin: Origin,
+    types: &StateTypes,
+) -> Result<FoundWorkflow, CatalogError> {
     let checked = compile_text(Form::of_file(file, &text), &text, id.as_str(), types);
     let absent = checked.is_absent();
     let Checked { machine, mut diagnostics } = checked;
     if let Some(machine) = machine {
         if machine.id() == id {
-            return Ok(Found { machine, origin, text, diagnostics });
+            return Ok(FoundWorkflow { machine, origin, text, diagnostics });
         }
         diagnostics.push(other_id(id, machine.id(), &text));
     }
@@ -200,27 +222,31 @@ fn load(id: &WorkflowId, file: &str, text: String, origin: Origin, types: &State
 
 /// A run looks its workflow up by the id in the definition, so it could not find a file with another name.
 fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
-    let place =
-        codec::parse(text).map_or_else(|_| Name::nowhere(""), |root| Name::of_node(root.nearest("/metadata/id")));
+    let place = match codec::parse(text) {
+        Ok(root) => Name::of_node(root.nearest("/metadata/id")),
+        // A definition in Mermaid or Markdown is not YAML.
+        Err(_) => Name::nowhere(""),
+    };
     Diagnostic::error("id_mismatch", &place, format!("the file is named after `{id}` and defines `{written}`"))
         .with_help(format!("write `id: {id}`, or rename the file to `{written}.workflow.yaml`"))
 }
 
 /// A line of the list; `None` for a document without a state machine.
-fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<Entry> {
+fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<ListedWorkflow> {
     let notation = Form::of_file(file, &text).notation();
     let description = description(&text);
     let Ok(known) = WorkflowId::new(id) else { return None };
     let error = match load(&known, file, text, origin.clone(), types) {
         Err(CatalogError::NoMachine { .. }) => return None,
-        loaded => loaded.err().map(CatalogError::in_list),
+        Err(error) => Some(error.in_list()),
+        Ok(_) => None,
     };
-    Some(Entry { id: id.to_owned(), notation, origin, description, error })
+    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error })
 }
 
-fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> Entry {
+fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWorkflow {
     let notation = Form::of_file(file, "").notation();
-    Entry { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()) }
+    ListedWorkflow { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()) }
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ impl Folder {
     /// The names in it, unsorted, without those that are not UTF-8.
     pub(crate) fn names(&self) -> Result<Vec<String>, CatalogError> {
         let names = self.handle.names().map_err(|error| io_error(&self.path, error))?;
+        // No id could name any other file.
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
@@ -87,22 +88,23 @@ fn read(file: &dyn DiskFile, path: &Path) -> Result<String, CatalogError> {
 
 /// The bytes of the file at `path` as text. Fails if they are too many or not UTF-8.
 pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, CatalogError> {
-    let invalid = |text: String, code, message: String, place| {
-        let mut name = Name::nowhere("");
-        name.place = place;
-        let diagnostics = vec![Diagnostic::error(code, &name, message)];
-        Err(CatalogError::Invalid { path: path.to_owned(), text, diagnostics })
-    };
+    let mut at = Name::nowhere("");
     if bytes.len() > limits::WORKFLOW_BYTES {
+        at.place = TextPlace { line: 1, column: 1 };
         let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
-        return invalid(String::new(), "too_large", message, TextPlace { line: 1, column: 1 });
+        let diagnostics = vec![Diagnostic::error("too_large", &at, message)];
+        // Without its text: an excerpt would be as large as the file.
+        return Err(CatalogError::Invalid { path: path.to_owned(), text: String::new(), diagnostics });
     }
-    String::from_utf8(bytes).or_else(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-        let place = TextPlace::of(&text, valid);
-        invalid(text, "not_utf8", "the definition is not UTF-8 text".into(), place)
-    })
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+    // Up to there the text has the same bytes as the file.
+    at.place = TextPlace::of(&text, error.utf8_error().valid_up_to());
+    let diagnostics = vec![Diagnostic::error("not_utf8", &at, "the definition is not UTF-8 text")];
+    Err(CatalogError::Invalid { path: path.to_owned(), text, diagnostics })
 }
 
 fn io_error(path: &Path, error: Errno) -> CatalogError {

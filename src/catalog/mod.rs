@@ -18,7 +18,7 @@ mod shipped;
 
 pub use error::CatalogError;
 pub(crate) use error::{known_names, shown};
-pub use find::{Catalog, Entry, Found, Origin};
+pub use find::{Catalog, FoundWorkflow, ListedWorkflow, Origin};
 pub(crate) use folder::Folder;
 pub(crate) use folder::definition_text;
 pub(crate) use proved::read_proved;

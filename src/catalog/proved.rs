@@ -14,21 +14,27 @@ pub(crate) fn read_proved<D: DeserializeOwned, T>(
     kind: DocumentKind,
     build: impl FnOnce(D) -> Result<T, Vec<Flaw>>,
 ) -> Result<T, Vec<Violation>> {
-    let at = |place: Option<Place>, message: String| vec![Violation { pointer: String::new(), message, place }];
-    let node = parse(text).map_err(|error| at(error.place, error.to_string()))?;
+    let node = parse(text).map_err(|error| whole(error.place, error.to_string()))?;
     let value = node.to_value();
     let violations = validate(kind, &value, Some(&node));
     if !violations.is_empty() {
         return Err(violations);
     }
-    let document = serde_json::from_value(value).map_err(|error| at(None, error.to_string()))?;
-    build(document).map_err(|flaws| {
-        let violation = |Flaw { pointer, message }| {
-            let place = Some(node.nearest(&pointer).place);
-            Violation { pointer, message, place }
-        };
-        let mut violations: Vec<Violation> = flaws.into_iter().take(limits::VIOLATIONS).map(violation).collect();
-        violations.sort_by_key(|violation| violation.place);
-        violations
-    })
+    let document = serde_json::from_value(value).map_err(|error| whole(None, error.to_string()))?;
+    let flaws = match build(document) {
+        Ok(built) => return Ok(built),
+        Err(flaws) => flaws,
+    };
+    let mut violations = Vec::new();
+    for Flaw { pointer, message } in flaws.into_iter().take(limits::VIOLATIONS) {
+        let place = Some(node.nearest(&pointer).place);
+        violations.push(Violation { pointer, message, place });
+    }
+    violations.sort_by_key(|violation| violation.place);
+    Err(violations)
+}
+
+/// The one violation of a text that cannot be checked any further.
+fn whole(place: Option<Place>, message: String) -> Vec<Violation> {
+    vec![Violation { pointer: String::new(), message, place }]
 }

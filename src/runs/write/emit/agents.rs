@@ -1,6 +1,6 @@
 //! Steps of sub-agents, as the agents' own definitions have them.
 
-use crate::catalog::{Catalog, Found, Origin};
+use crate::catalog::{Catalog, FoundWorkflow, Origin};
 use crate::engine::{Refusal, Report, StepFault};
 use crate::machine::Notation;
 use crate::model::StateName;
@@ -17,7 +17,7 @@ pub(in crate::runs) fn check_steps(catalog: &Catalog, reports: &[Report]) -> Res
 
 fn check_step(catalog: &Catalog, step: StateName) -> Result<(), Refusal> {
     let Some((agent, state)) = step.as_str().split_once(':') else { return Ok(()) };
-    let Ok(Found { machine, .. }) = catalog.find(agent) else { return Ok(()) };
+    let Ok(FoundWorkflow { machine, .. }) = catalog.find(agent) else { return Ok(()) };
     if StateName::new(state).is_ok_and(|state| machine.contains(&state)) {
         return Ok(());
     }
