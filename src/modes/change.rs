@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{Help, ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file};
+use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file};
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, list, mode, names, scope_of};
-use crate::modes::policy::{Admission, DenialKind, Outcome, Policy, read_outcome};
-use crate::modes::state::{Board, Draft, Ended, ModeRefusal, Wanted, why_over};
+use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
+use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
+use crate::modes::state::{Board, Ended, ModeDraft, ModeRefusal, RequestDetails, why_over};
 use crate::modes::state_dir::{LockedState, StateDir};
 use crate::modes::{definition, late, say};
 use crate::runs::context::Context;
@@ -97,7 +97,7 @@ const HOOK_WAIT: Duration = Duration::from_millis(100);
 
 /// Whether the process that this evidence describes is known to be dead.
 pub(super) fn is_dead(evidence: &str) -> bool {
-    evidence.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Dead)
+    matches!(evidence.parse::<Holder>(), Ok(holder) if holder.liveness() == Liveness::Dead)
 }
 
 /// The result of a change under the lock.
@@ -172,7 +172,7 @@ pub struct ModeWriteReport {
     /// The content of the file now.
     pub state: Map<String, Value>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ModeOutcome>,
     /// The rule by which it became active; none if it did not.
     pub decision: Option<ModeDecision>,
     /// Modes that were completed.
@@ -194,12 +194,12 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let run = run_meant(cx, &project, request.run.as_deref())?;
-    let wanted = Wanted { review_clean: request.review_clean, run };
+    let details = RequestDetails { review_clean: request.review_clean, run };
     let called = say::named(&mode.name, &request.mode);
     let done = change_modes(cx, &project, &policy, &scope, Cause::Request, |draft| {
-        let answer = draft.request(&scope, mode, &wanted);
-        match answer {
+        match draft.request(&scope, mode, &details) {
             Ok(answer) => Ok(Ok(answer)),
+            // A denial is an answer, and writes nothing: not even that the session is at work.
             Err(ModeRefusal::Denied { scope: of, denial, .. }) => {
                 let message = say::denial(draft.board(), &of, &called, &denial, "activate");
                 draft.discard();
@@ -208,21 +208,9 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
             Err(refusal) => Err(refusal),
         }
     })?;
-    let name = mode.name.clone();
-    let scope = ScopeReport(scope.session().cloned());
-    let (changed, warnings) = (done.changed, done.warnings);
-    Ok(match done.answer {
-        Err((denial, message)) => ModeRequestReport {
-            decision: ModeDecision::Deny,
-            kind: Some(denial.kind),
-            requested: name,
-            completed: Vec::new(),
-            active: denial.active,
-            message,
-            scope,
-            changed,
-            warnings,
-        },
+    let requested = mode.name.clone();
+    let (decision, kind, completed, active, message) = match done.answer {
+        Err((denial, message)) => (ModeDecision::Deny, Some(denial.kind), Vec::new(), denial.active, message),
         Ok(answer) => {
             let (decision, completed) = decision(&answer.admission);
             let message = match decision {
@@ -231,21 +219,26 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
                     let sources: Vec<&str> = completed.iter().map(ModeName::as_str).collect();
                     format!("mode transiting: {} -> {called}", sources.join(" + "))
                 }
-                ModeDecision::Overlap => format!("{called} is active beside {}", beside(&answer.active, &name)),
+                ModeDecision::Overlap => {
+                    let mut others = answer.active.clone();
+                    others.retain(|mode| *mode != requested);
+                    format!("{called} is active beside {}", say::in_one_phrase(&others))
+                }
                 ModeDecision::Start | ModeDecision::Deny => format!("{called} is active"),
             };
-            ModeRequestReport {
-                decision,
-                kind: None,
-                requested: name,
-                completed,
-                active: answer.active,
-                message,
-                scope,
-                changed,
-                warnings,
-            }
+            (decision, None, completed, answer.active, message)
         }
+    };
+    Ok(ModeRequestReport {
+        decision,
+        kind,
+        requested,
+        completed,
+        active,
+        message,
+        scope: ScopeReport(scope.session().cloned()),
+        changed: done.changed,
+        warnings: done.warnings,
     })
 }
 
@@ -259,24 +252,26 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let mut fields = request.fields.clone();
-    if let Some(run) = run_meant(cx, &project, fields.get("run_id").and_then(Value::as_str))? {
+    if let Some(run) = run_meant(cx, &project, text_of(&fields, "run_id"))? {
         fields.insert("run_id".to_owned(), run.as_str().into());
     }
-    let wanted = Wanted { review_clean: request.review_clean, run: None };
+    let details = RequestDetails { review_clean: request.review_clean, run: None };
     let done = change_modes(cx, &project, &policy, &scope, Cause::Write, |draft| {
         let is_new = draft.board().file(&scope, &mode.name).is_none();
-        let admission = draft.write(&scope, mode, &fields, &wanted)?;
-        let state = match draft.board().file(&scope, &mode.name) {
-            Some(crate::modes::state::ModeState::Known(state)) => state.clone(),
-            _ => Map::new(),
-        };
-        let (seen, _) = draft.board().known_active(&policy, &Scope::Root);
-        let hides = is_new && state.get("active") == Some(&Value::Bool(false));
-        let hidden: Vec<_> = seen.into_iter().filter(|one| hides && one.mode == mode.name).collect();
-        Ok((admission, state, say::everybodys(&hidden, &scope)))
+        let admission = draft.write(&scope, mode, &fields, &details)?;
+        let state = draft.board().fields(&scope, &mode.name).cloned().unwrap_or_default();
+        let mut hidden = Vec::new();
+        // A new file that says inactive hides the root's file from this session, and ends nothing there.
+        if is_new && says_inactive(&state) {
+            hidden = draft.board().known_active(&policy, &Scope::Root).0;
+            hidden.retain(|one| one.mode == mode.name);
+        }
+        Ok((admission, state, say::active_for_all(&hidden, &scope)))
     })?;
-    let (admission, state, everybodys) = done.answer;
-    let decided = admission.as_ref().map(decision);
+    let (admission, state, hidden) = done.answer;
+    let (decision, completed) = admission.as_ref().map(decision).unzip();
+    let mut warnings = done.warnings;
+    warnings.extend(hidden);
     let state_dir = project.make_state()?;
     Ok(ModeWriteReport {
         mode: mode.name.clone(),
@@ -284,10 +279,10 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
         scope: ScopeReport(scope.session().cloned()),
         outcome: read_outcome(&state).outcome,
         state,
-        decision: decided.as_ref().map(|(decision, _)| *decision),
-        completed: decided.map(|(_, completed)| completed).unwrap_or_default(),
+        decision,
+        completed: completed.unwrap_or_default(),
         changed: done.changed,
-        warnings: done.warnings.into_iter().chain(everybodys).collect(),
+        warnings,
     })
 }
 
@@ -298,7 +293,7 @@ pub(super) fn change_modes<T>(
     policy: &Policy,
     scope: &Scope,
     cause: Cause,
-    act: impl FnOnce(&mut Draft<'_>) -> std::result::Result<T, ModeRefusal>,
+    act: impl FnOnce(&mut ModeDraft<'_>) -> std::result::Result<T, ModeRefusal>,
 ) -> Result<Done<T>> {
     let now = cx.clock.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { cx.lock_wait()? };
@@ -315,14 +310,14 @@ pub(super) fn change_modes<T>(
     }
     let ends = matches!(cause, Cause::End | Cause::SessionEnd);
     let files = concerned(&locked, scope, &names(policy), ends)?;
-    let mut draft = Draft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
+    let mut draft = ModeDraft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
     if !ends {
         draft = draft.asked_by(scope, cx.sure_holder(project, scope.session())?);
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
     let place = place_of_caller(cx, project);
-    let in_words = |warning: &Help| warning.clone().in_project(place.as_deref()).to_string();
-    let mut warnings: Vec<String> = draft.warnings().iter().map(in_words).collect();
+    let in_place = draft.warnings().iter().map(|warning| warning.clone().in_project(place.as_deref()).to_string());
+    let mut warnings: Vec<String> = in_place.collect();
     warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(cx, project, ended)));
     let changed = !draft.is_empty();
     if changed {
@@ -337,7 +332,7 @@ fn write_late_ends(cx: &Context, project: &Project, policy: &Policy, locked: &mu
     for late in late::all(project) {
         let scope = Scope::Session(late.session.clone());
         let Ok(files) = concerned(locked, &scope, &names(policy), true) else { continue };
-        let mut draft = Draft::new(policy, board(policy, &files), now, Cause::SessionEnd.source());
+        let mut draft = ModeDraft::new(policy, board(policy, &files), now, Cause::SessionEnd.source());
         draft.end_session(&scope, late.at);
         if !draft.is_empty() {
             let summary = summary(&draft);
@@ -361,12 +356,13 @@ pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &Se
     }
     let at = cx.now();
     let noted = late::note(project, session, at);
-    let end = |draft: &mut Draft<'_>| {
+    let done = change_modes(cx, project, &policy, &scope, Cause::SessionEnd, |draft| {
         draft.end_session(&scope, at);
         Ok(())
-    };
-    match change_modes(cx, project, &policy, &scope, Cause::SessionEnd, end) {
+    });
+    match done {
         Ok(_) => late::forget(project, session),
+        // The next writer writes the end that is noted.
         Err(Error::Run(runs::Error::Store(StoreError::Held { .. }))) if noted.is_ok() => {}
         Err(error) => return Err(error),
     }
@@ -378,14 +374,15 @@ pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope
     if let Some(session) = scope.session() {
         late::forget(project, session);
     }
-    let is_over = |(_, fields): &(ModeName, Map<String, Value>)| why_over(fields, &is_dead).is_some();
-    if *scope == Scope::Root || !board.own_active(policy, scope).iter().any(is_over) {
-        return Ok(());
+    let own = board.own_active(policy, scope);
+    // Without a mark there is nothing to remove, and a prompt must not wait for the lock.
+    if *scope != Scope::Root && own.iter().any(|(_, fields)| why_over(fields, &is_dead).is_some()) {
+        change_modes(cx, project, policy, scope, Cause::Prompt, |_| Ok(()))?;
     }
-    change_modes(cx, project, policy, scope, Cause::Prompt, |_| Ok(())).map(drop)
+    Ok(())
 }
 
-fn refused(state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
+fn refused(state: &StateDir, draft: &ModeDraft<'_>, refusal: ModeRefusal) -> Error {
     let (path, message) = match &refusal {
         ModeRefusal::Denied { requested, scope, denial } => {
             (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
@@ -398,22 +395,29 @@ fn refused(state: &StateDir, draft: &Draft<'_>, refusal: ModeRefusal) -> Error {
 
 /// Finds the run that a mode is to work on; it must exist.
 fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
-    run.map(|run| Ok(open_run(cx, project, run, Purpose::Write)?.id().clone())).transpose()
+    let Some(run) = run else { return Ok(None) };
+    Ok(Some(open_run(cx, project, run, Purpose::Write)?.id().clone()))
 }
 
 /// A warning about the run of a mode that ended, because the run does not end with it.
 fn run_goes_on(cx: &Context, project: &Project, ended: &Ended) -> Option<String> {
+    // The field may hold any text; what is not an id names no run.
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
     let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there (any more)")) };
     let place = place_of_caller(cx, project);
-    let command = |verb: &str| Suggestion::flow(verb).value(&id).in_project(place.as_deref());
-    let text = run.text().ok().flatten();
-    match text.and_then(|text| Some(RunText::parse(&text).ok()?.document().state.status)) {
-        Some(status) if status.is_terminal() => None,
-        Some(status) => Some(format!("{worked} is still {status}: `{}` says what is next", command("resume"))),
-        None => Some(format!("{worked} cannot be read: `{}` says why", command("doctor"))),
+    if let Ok(Some(text)) = run.text()
+        && let Ok(run) = RunText::parse(&text)
+    {
+        let status = run.document().state.status;
+        if status.is_terminal() {
+            return None;
+        }
+        let resume = Suggestion::flow("resume").value(&id).in_project(place.as_deref());
+        return Some(format!("{worked} is still {status}: `{resume}` says what is next"));
     }
+    let doctor = Suggestion::flow("doctor").value(&id).in_project(place.as_deref());
+    Some(format!("{worked} cannot be read: `{doctor}` says why"))
 }
 
 /// The rule, and the modes that were completed by it.
@@ -427,16 +431,14 @@ pub(super) fn decision(admission: &Admission) -> (ModeDecision, Vec<ModeName>) {
     }
 }
 
-fn beside(active: &[ModeName], name: &ModeName) -> String {
-    list(&active.iter().filter(|mode| *mode != name).cloned().collect::<Vec<_>>())
-}
-
 /// The summary of a commit, for the log.
-fn summary(draft: &Draft<'_>) -> String {
-    let ended = draft.ended().iter().map(|ended| match &ended.broken {
-        Some(why) => format!("{} of {} was put aside: {why}", ended.mode, ended.scope),
-        None => format!("{} of {} ended", ended.mode, ended.scope),
-    });
-    let told: Vec<String> = draft.messages().iter().cloned().chain(ended).collect();
-    if told.is_empty() { "modes began or were written".to_owned() } else { told.join("; ") }
+fn summary(draft: &ModeDraft<'_>) -> String {
+    let mut sentences = draft.messages().to_vec();
+    for Ended { mode, scope, broken, .. } in draft.ended() {
+        sentences.push(match broken {
+            Some(why) => format!("{mode} of {scope} was put aside: {why}"),
+            None => format!("{mode} of {scope} ended"),
+        });
+    }
+    if sentences.is_empty() { "modes began or were written".to_owned() } else { sentences.join("; ") }
 }

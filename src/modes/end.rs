@@ -2,15 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::model::{Explain as _, MODE_FILE, ModeName, RunId, Scope, SessionId, VISIBLE, mode_file};
 use crate::modes::change::{Cause, change_modes, end_session_of_modes};
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read, scope_of};
-use crate::modes::policy::Policy;
-use crate::modes::state::{Draft, ModeState};
-use crate::modes::state_dir::{StateDir, StateFile};
+use crate::modes::policy::{Policy, text_of};
+use crate::modes::state::{ModeDraft, ModeState};
+use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
 use crate::runs::{self, Context, Observer};
 use crate::store::{Project, StoreError};
@@ -72,23 +71,24 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
     let Some(state) = project.state()? else { return Ok(report) };
     let scope = if all { Scope::Root } else { scope_of(cx, asked)? };
-    let scopes = if all { state.everybody()? } else { vec![scope.clone()] };
+    let scopes = if all { state.all_scopes()? } else { vec![scope.clone()] };
     if all {
         report.warnings.extend(say::closed(&state.sessions()?));
     }
     let (policy, warning) = policy_to_end(cx, &project, &state, &scopes, word)?;
     report.warnings.extend(warning);
-    let one = word.map(|word| mode(&policy, word)).transpose()?;
-    let named = policy.modes().iter().filter(|mode| one.is_none_or(|one| one.name == mode.name));
-    let modes: Vec<&ModeName> = named.map(|mode| &mode.name).collect();
+    let modes: Vec<&ModeName> = match word {
+        Some(word) => vec![&mode(&policy, word)?.name],
+        None => policy.modes().iter().map(|mode| &mode.name).collect(),
+    };
     // A session without a directory has nothing to end; do not create one for it.
     if all || state.has(&scope)? {
-        end_each(cx, &project, &policy, &scopes, &Ending { modes, end, all }, &mut report)?;
+        end_each(cx, &project, &policy, &scopes, &ModesToEnd { modes, end, all }, &mut report)?;
     }
     let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
     let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
     report.warnings.extend(say::unknown(&unknown));
-    report.warnings.extend(say::everybodys(&active, &scope));
+    report.warnings.extend(say::active_for_all(&active, &scope));
     report.active = active.into_iter().map(|active| active.mode).collect();
     Ok(report)
 }
@@ -99,7 +99,7 @@ fn end_each(
     project: &Project,
     policy: &Policy,
     scopes: &[Scope],
-    ending: &Ending<'_>,
+    ending: &ModesToEnd<'_>,
     report: &mut ModeEndReport,
 ) -> Result<()> {
     let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
@@ -116,6 +116,7 @@ fn end_each(
         Ok(ended)
     });
     match done {
+        // Half of the scopes may fit into a line, and one that may not be written must not keep the others.
         Err(Error::Run(runs::Error::Store(why))) if scopes.len() > 1 && is_of_one(&why) => {
             let (some, others) = scopes.split_at(scopes.len() / 2);
             end_each(cx, project, policy, some, ending, report)?;
@@ -148,36 +149,40 @@ pub(super) fn policy_to_end(
     match definition::policy_of(&cx.catalog(Some(project))) {
         Ok((policy, _)) => {
             let files = state.names(scopes, MODE_FILE)?;
-            let has_file = |mode: &ModeName| files.contains(&mode_file(mode)) && mode_file(mode) != VISIBLE;
-            let unknown = named.filter(|mode| policy.named(mode.as_str()).is_none() && has_file(mode));
-            Ok((policy.and_unruled(unknown), None))
+            // An earlier policy may have had the mode; what it left can still be ended.
+            if let Some(mode) = named
+                && policy.named(mode.as_str()).is_none()
+                && mode_file(&mode) != VISIBLE
+                && files.contains(&mode_file(&mode))
+            {
+                return Ok((policy.and_unruled([mode]), None));
+            }
+            Ok((policy, None))
         }
         Err(why) => {
-            let policy = Policy::default().and_unruled(found(state)?.into_iter().chain(named));
+            let mut modes = modes_with_files(state)?;
+            modes.extend(named);
+            let policy = Policy::default().and_unruled(modes);
             Ok((policy, Some(format!("{why}; the names of the files were used"))))
         }
     }
 }
 
 /// The active modes that work on `run`, each with the command that ends it.
-fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
-    let modes = || -> Result<Vec<String>> {
-        let Some(state) = project.state()? else { return Ok(Vec::new()) };
-        let (policy, _) = policy_to_end(cx, project, &state, &[], None)?;
-        let board = board(&policy, &state.read(None, &names(&policy))?);
-        let mut found = Vec::new();
-        for scope in &board.scopes() {
-            for (mode, fields) in board.own_active(&policy, scope) {
-                if fields.get("run_id").and_then(Value::as_str) == Some(run.as_str()) {
-                    let command = say::clear_command(&mode, scope);
-                    found.push(format!("{mode} is still active for this run: `{command}` ends it"));
-                }
+fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Result<Vec<String>> {
+    let Some(state) = project.state()? else { return Ok(Vec::new()) };
+    let (policy, _) = policy_to_end(cx, project, &state, &[], None)?;
+    let board = board(&policy, &state.read(None, &names(&policy))?);
+    let mut found = Vec::new();
+    for scope in &board.scopes() {
+        for (mode, fields) in board.own_active(&policy, scope) {
+            if text_of(&fields, "run_id") == Some(run.as_str()) {
+                let command = say::clear_command(&mode, scope);
+                found.push(format!("{mode} is still active for this run: `{command}` ends it"));
             }
         }
-        Ok(found)
-    };
-    // A run ends even if its modes cannot be read.
-    modes().unwrap_or_else(|why| vec![format!("cannot tell whether a mode is still active for this run: {why}")])
+    }
+    Ok(found)
 }
 
 /// Warns of modes that are active when their run ends, and marks the modes of a session that ends.
@@ -186,7 +191,11 @@ pub struct ModesObserver;
 
 impl Observer for ModesObserver {
     fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
-        modes_on(cx, project, run)
+        match modes_on(cx, project, run) {
+            Ok(warnings) => warnings,
+            // A run ends even if its modes cannot be read.
+            Err(why) => vec![format!("cannot tell whether a mode is still active for this run: {why}")],
+        }
     }
 
     fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String> {
@@ -200,7 +209,7 @@ impl Observer for ModesObserver {
 }
 
 /// The modes to end, and how.
-struct Ending<'a> {
+struct ModesToEnd<'a> {
     modes: Vec<&'a ModeName>,
     end: End,
     /// Whether all scopes are meant; then a scope that cannot be written does not prevent the others.
@@ -208,7 +217,7 @@ struct Ending<'a> {
 }
 
 /// Ends a mode in a scope; false if there was nothing to end.
-type End = fn(&mut Draft<'_>, &Scope, &ModeName) -> bool;
+type End = fn(&mut ModeDraft<'_>, &Scope, &ModeName) -> bool;
 
 /// Whether a commit for fewer scopes could succeed: the line was too long, or one scope may not be written.
 fn is_of_one(why: &StoreError) -> bool {
@@ -217,16 +226,16 @@ fn is_of_one(why: &StoreError) -> bool {
 
 /// The modes that have files: files that name their mode, and files that cannot be read. Other files may belong to
 /// other programs.
-fn found(state: &StateDir) -> Result<Vec<ModeName>> {
-    let scopes = state.everybody()?;
+fn modes_with_files(state: &StateDir) -> Result<Vec<ModeName>> {
+    let scopes = state.all_scopes()?;
     let files = state.read(Some(&scopes), &state.names(&scopes, MODE_FILE)?)?;
-    let mode = |((_, name), file): (&(Scope, String), &StateFile)| {
-        let mode = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE)?;
-        let is_mode = match read(file) {
-            ModeState::Known(fields) => fields.get("mode").and_then(Value::as_str) == Some(mode),
-            ModeState::Broken(_) => true,
-        };
-        is_mode.then(|| ModeName::new(mode).ok())?
-    };
-    Ok(files.iter().filter_map(mode).collect())
+    let mut modes = Vec::new();
+    for ((_, name), file) in &files {
+        let Some(mode) = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE) else { continue };
+        let is_foreign = matches!(read(file), ModeState::Known(fields) if text_of(&fields, "mode") != Some(mode));
+        if !is_foreign {
+            modes.extend(ModeName::new(mode));
+        }
+    }
+    Ok(modes)
 }

@@ -59,52 +59,58 @@ impl<E: Into<runs::Error>> From<E> for Error {
 
 impl Explain for Error {
     fn problem(&self) -> Problem {
-        let new = |kind, code| Problem::new(kind, code, self);
         match self {
             Self::Run(error) => error.problem(),
-            Self::UnknownMode { known, suggestion, .. } => {
-                let meant = suggestion.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-                new(Kind::Usage, "unknown_mode").help(format!("{meant}The modes are {}", known.join(", ")))
-            }
-            Self::Policy { path, violations } => new(Kind::Refused, "invalid_policy")
+            Self::UnknownMode { known, suggestion, .. } => Problem::new(Kind::Usage, "unknown_mode", self)
+                .help(format!("{}The modes are {}", did_you_mean(suggestion.as_deref()), known.join(", "))),
+            Self::Policy { path, violations } => Problem::new(Kind::Refused, "invalid_policy", self)
                 .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
                 .because(all(violations)),
             Self::Refused { refusal, .. } => match &**refusal {
                 ModeRefusal::Denied { .. } => {
                     let table = Suggestion::flow("mode policy").flag("table");
-                    new(Kind::Refused, "mode_denied").help(table + " shows what goes together")
+                    Problem::new(Kind::Refused, "mode_denied", self).help(table + " shows what goes together")
                 }
-                ModeRefusal::Unreadable { mode, scope, .. } => new(Kind::Damaged, "unreadable_state").help(
-                    Help::from("repair it, or clear it: ")
-                        + clear_command(mode, scope)
-                        + "; its bytes are kept in quarantine",
-                ),
+                ModeRefusal::Unreadable { mode, scope, .. } => {
+                    let help = Help::from("repair it, or clear it: ") + clear_command(mode, scope);
+                    Problem::new(Kind::Damaged, "unreadable_state", self)
+                        .help(help + "; its bytes are kept in quarantine")
+                }
                 ModeRefusal::Lifecycle { fault, .. } => {
                     let (kind, code, help) = lifecycle_help(fault);
-                    new(kind, code).help(help)
+                    Problem::new(kind, code, self).help(help)
                 }
                 ModeRefusal::Field { fault: PhaseFault::Unknown { phase, known }, .. } => {
                     let near = crate::codec::similar(phase, known.iter().map(String::as_str));
-                    let meant = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-                    new(Kind::Refused, "invalid_phase")
-                        .help(format!("{meant}Its phases are {}; nothing was written", known.join(", ")))
+                    let phases = known.join(", ");
+                    Problem::new(Kind::Refused, "invalid_phase", self)
+                        .help(format!("{}Its phases are {phases}; nothing was written", did_you_mean(near)))
                 }
                 ModeRefusal::Field { fault: PhaseFault::Value { .. }, .. } => {
-                    new(Kind::Refused, "invalid_field").help("nothing was written")
+                    Problem::new(Kind::Refused, "invalid_field", self).help("nothing was written")
                 }
             },
         }
     }
 }
 
+/// The question before a list of names; nothing without a name that is similar enough.
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
+}
+
 /// The sentence for a refusal.
 fn sentence(refusal: &ModeRefusal, path: Option<&Path>, message: Option<&str>) -> String {
     match refusal {
-        ModeRefusal::Denied { requested, .. } => {
-            message.map_or_else(|| format!("{requested} cannot begin now"), str::to_owned)
-        }
+        ModeRefusal::Denied { requested, .. } => match message {
+            Some(message) => message.to_owned(),
+            None => format!("{requested} cannot begin now"),
+        },
         ModeRefusal::Unreadable { mode, why, .. } => {
-            let file = path.map_or_else(|| format!("the file of {mode}"), |path| path.display().to_string());
+            let file = match path {
+                Some(path) => path.display().to_string(),
+                None => format!("the file of {mode}"),
+            };
             format!("{file} cannot be read, so flow cannot tell whether {mode} is active: {why}")
         }
         ModeRefusal::Lifecycle { mode, fault } => lifecycle(mode.as_str(), fault),

@@ -2,7 +2,7 @@
 //! killed.
 //!
 //! An end is noted before the lock is asked for. The note goes when the modes say the end, or when the session is at work
-//! again. Until then readers show the modes as if they said it, and whoever changes modes next writes it.
+//! again. Until then readers show the modes as if they said it, and the next change of modes writes it.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +45,11 @@ pub(super) fn all(project: &Project) -> Vec<LateEnd> {
             continue;
         }
         let Some(text) = project.host_note(&name) else { continue };
-        // A name that is not that of its session was made by somebody else.
-        ends.extend(serde_json::from_str(&text).ok().filter(|late: &LateEnd| name_of(&late.session) == name));
+        let Ok(late) = serde_json::from_str::<LateEnd>(&text) else { continue };
+        // flow names a note by its session, so a note under another name is not one of its own.
+        if name_of(&late.session) == name {
+            ends.push(late);
+        }
     }
     ends
 }

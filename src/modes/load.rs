@@ -9,12 +9,11 @@ use serde_json::{Map, Value};
 use crate::codec::digest;
 use crate::host::Ids;
 use crate::model::{
-    Event, EventKind, ModeFile, ModeName, ModesChanged, Scope, SessionId, TextDigest, Timestamp, VISIBLE, limits,
-    mode_file,
+    Event, EventKind, ModeFile, ModesChanged, Scope, SessionId, TextDigest, Timestamp, VISIBLE, limits, mode_file,
 };
 use crate::modes::error::{Error, Result};
 use crate::modes::policy::{Mode, Policy};
-use crate::modes::state::{Board, Changed, Draft, ModeState, Visible};
+use crate::modes::state::{Board, ChangedFile, ModeDraft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
 use crate::runs::context::Context;
 
@@ -74,11 +73,12 @@ pub(super) fn scope_of(cx: &Context, scope: &ModeScope) -> Result<Scope> {
 
 /// The mode with this name or alias.
 pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
-    policy.named(word).ok_or_else(|| {
-        let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
-        let suggestion = crate::codec::similar(word, known.iter().map(String::as_str)).map(str::to_owned);
-        Error::UnknownMode { word: word.chars().take(60).collect(), known, suggestion }
-    })
+    if let Some(mode) = policy.named(word) {
+        return Ok(mode);
+    }
+    let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
+    let suggestion = crate::codec::similar(word, known.iter().map(String::as_str)).map(str::to_owned);
+    Err(Error::UnknownMode { word: word.chars().take(60).collect(), known, suggestion })
 }
 
 /// The files that matter for a change in `scope`. For a session: its own files, those of the root scope, and, as far as
@@ -91,11 +91,12 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
 pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String], ends: bool) -> Result<StateFiles> {
     let state = locked.state();
     if *scope == Scope::Root {
-        let closed = state.sessions()?.closed.into_iter().next();
-        return match closed.filter(|_| !ends) {
-            Some((_, why)) => Err(why.into()),
-            None => Ok(locked.read(&state.everybody()?, names)?),
-        };
+        // A session that cannot be read may have a mode that forbids the request; to end modes needs no permission.
+        let sessions = state.sessions()?;
+        if !ends && let Some((_, why)) = sessions.closed.into_iter().next() {
+            return Err(why.into());
+        }
+        return Ok(locked.read(&state.all_scopes()?, names)?);
     }
     let mut files = locked.read(&[Scope::Root, scope.clone()], names)?;
     let shown = match files.get(&(Scope::Root, VISIBLE.to_owned())).map(read) {
@@ -104,6 +105,7 @@ pub(super) fn concerned(locked: &LockedState<'_>, scope: &Scope, names: &[String
         _ => state.sessions()?.readable,
     };
     for shown in shown.into_iter().map(Scope::Session).filter(|shown| shown != scope) {
+        // The others are only shown; one that cannot be read must not prevent this session's change.
         files.extend(locked.read(&[shown], names).unwrap_or_default());
     }
     Ok(files)
@@ -114,7 +116,9 @@ const MARK: &str = "flow";
 
 /// The names of the files of all modes, and of the visible set.
 pub(super) fn names(policy: &Policy) -> Vec<String> {
-    policy.modes().iter().map(|mode| mode_file(&mode.name)).chain([VISIBLE.to_owned()]).collect()
+    let mut names: Vec<String> = policy.modes().iter().map(|mode| mode_file(&mode.name)).collect();
+    names.push(VISIBLE.to_owned());
+    names
 }
 
 /// The states of modes in `files`.
@@ -147,30 +151,30 @@ pub(crate) fn parse(bytes: &[u8]) -> ModeState {
 /// Writes the changes of `draft` as one commit. Gives warnings.
 pub(super) fn commit(
     locked: &mut LockedState<'_>,
-    draft: Draft<'_>,
+    draft: ModeDraft<'_>,
     files: &StateFiles,
     summary: String,
     now: Timestamp,
     ids: &Ids,
 ) -> Result<Vec<String>> {
-    let before = |scope: &Scope| match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
-        Some(ModeState::Known(set)) => Visible::read(&set),
-        _ => Visible::default(),
-    };
     let seq = locked.next_seq();
-    let changed = draft.finish(&before);
-    let files = changed.into_iter().map(|file| {
-        let was = files.get(&(file.scope.clone(), file.name.clone())).map(|file| TextDigest(digest(file.as_bytes())));
-        let Changed { scope, name, value, aside } = file;
-        let value = value.map(|mut value| {
-            if scope == Scope::Root && name == VISIBLE {
-                value.insert(MARK.into(), serde_json::json!({ "seq": seq }));
-            }
-            value
-        });
-        ModeFile { session: scope.session().cloned(), name, was, text: value.as_ref().map(text), aside }
-    });
-    let changed = ModesChanged { summary, files: files.collect() };
+    let changed = draft.finish(&|scope| visible_set_in(files, scope));
+    let mut new_files = Vec::new();
+    for ChangedFile { scope, name, mut value, aside } in changed {
+        // The position that the files show from now on.
+        if scope == Scope::Root
+            && name == VISIBLE
+            && let Some(set) = &mut value
+        {
+            set.insert(MARK.into(), serde_json::json!({ "seq": seq }));
+        }
+        let session = scope.session().cloned();
+        let key = (scope, name);
+        // An edit after this commit is told from the old content by its digest.
+        let was = files.get(&key).map(|old| TextDigest(digest(old.as_bytes())));
+        new_files.push(ModeFile { session, name: key.1, was, text: value.as_ref().map(text), aside });
+    }
+    let changed = ModesChanged { summary, files: new_files };
     let event = Event {
         seq,
         id: ids.next(now),
@@ -185,6 +189,15 @@ pub(super) fn commit(
     Ok(warnings)
 }
 
+/// The visible set that a scope has now; an empty one if there is none that can be read.
+fn visible_set_in(files: &StateFiles, scope: &Scope) -> Visible {
+    match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
+        Some(ModeState::Known(set)) => Visible::read(&set),
+        _ => Visible::default(),
+    }
+}
+
+/// The text of a file.
 fn text(value: &Map<String, Value>) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("BUG: plain data cannot be written");
     if text.len() >= limits::MODE_BYTES {
@@ -193,15 +206,4 @@ fn text(value: &Map<String, Value>) -> String {
     }
     text.push('\n');
     text
-}
-
-/// The names in one phrase: `a, b, and c`.
-pub(super) fn list(modes: &[ModeName]) -> String {
-    let names: Vec<&str> = modes.iter().map(ModeName::as_str).collect();
-    match names.as_slice() {
-        [] => "nothing".to_owned(),
-        [one] => (*one).to_owned(),
-        [one, two] => format!("{one} and {two}"),
-        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
-    }
 }

@@ -2,16 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::machine::prose;
 use crate::model::{ModeName, Scope, SessionId, mode_file};
-use crate::modes::change::{self, Cause, change_modes, wake_modes};
+use crate::modes::change::{self, Cause, ModeDecision, change_modes, wake_modes};
 use crate::modes::end::policy_to_end;
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, board, names, scope_of};
-use crate::modes::policy::{Denial, Plan, Policy, Skill, Skills, Why, find_skills, names_skills, plan};
-use crate::modes::state::{Draft, ModeRefusal, Wanted};
+use crate::modes::policy::{Plan, Policy, Skill, Skills, Why, find_skills, names_skills, plan};
+use crate::modes::state::{ModeDraft, ModeRefusal, RequestDetails};
 use crate::modes::{definition, say};
 use crate::runs;
 use crate::runs::context::Context;
@@ -36,27 +36,38 @@ impl ModePromptRequest {
     /// [`runs::Error::InputJson`] when the payload is cut off, or has no valid session: its modes must not go to the root
     /// scope instead.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
-        let bad =
-            |why: String| Error::Run(runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why });
         let hook = match serde_json::from_str::<Value>(input) {
             Ok(Value::Object(hook)) => hook,
-            Err(why) if is_payload(input) => return Err(bad(format!("it is not JSON: {why}"))),
+            Err(why) if is_payload(input) => return Err(bad_payload(format!("it is not JSON: {why}"))),
             _ => return Ok(Self { text: input.to_owned(), scope }),
         };
-        let field = |names: &[&str]| names.iter().find_map(|name| hook.get(*name).filter(|value| !value.is_null()));
-        let text = field(&["prompt", "user_prompt", "userPrompt"]).and_then(Value::as_str).unwrap_or_default();
-        let said = field(&["session_id", "sessionId"]).filter(|_| scope == ModeScope::default());
-        let session = match said {
-            // A prompt without a skill asks for nothing.
-            None if scope == ModeScope::default() && text.contains('$') => {
-                return Err(bad("it names no session".to_owned()));
-            }
-            None => scope.session.clone(),
-            Some(Value::String(session)) => Some(SessionId::new(session.as_str()).map_err(|why| bad(why.to_string()))?),
-            Some(_) => return Err(bad("its session is not a string".to_owned())),
+        let text = match first_field(&hook, &["prompt", "user_prompt", "userPrompt"]) {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
         };
-        Ok(Self { text: text.to_owned(), scope: ModeScope { session, ..scope } })
+        if scope != ModeScope::default() {
+            return Ok(Self { text, scope });
+        }
+        let session = match first_field(&hook, &["session_id", "sessionId"]) {
+            Some(Value::String(session)) => {
+                Some(SessionId::new(session.as_str()).map_err(|why| bad_payload(why.to_string()))?)
+            }
+            Some(_) => return Err(bad_payload("its session is not a string".to_owned())),
+            None if text.contains('$') => return Err(bad_payload("it names no session".to_owned())),
+            // A prompt without a skill asks for nothing.
+            None => None,
+        };
+        Ok(Self { text, scope: ModeScope { session, ..scope } })
     }
+}
+
+/// The first of these fields that has a value. Hosts call the same thing by different names.
+fn first_field<'h>(hook: &'h Map<String, Value>, names: &[&str]) -> Option<&'h Value> {
+    names.iter().filter_map(|name| hook.get(*name)).find(|value| !value.is_null())
+}
+
+fn bad_payload(why: String) -> Error {
+    runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why }.into()
 }
 
 /// Whether the text is meant as the payload of a hook, even if it is cut off.
@@ -129,19 +140,19 @@ pub(crate) fn asks_for_modes(cx: &Context, text: &str) -> Result<bool> {
 pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptReport> {
     let project = cx.project();
     let scope = scope_of(cx, &request.scope)?;
-    let found = |policy: &Policy| find_skills(policy, &request.text, &prose(&request.text));
+    let prose = prose(&request.text);
     let (policy, broken) = match definition::policy_of(&cx.catalog(project.as_ref().ok())) {
         Ok((policy, _)) => (policy, None),
         // With an invalid policy, `$cancel` must still work, and a prompt without skills must pass.
         Err(why) => {
-            let cancels = found(&Policy::default()).asked == [Skill::Cancel];
-            if names_skill(&request.text) && !cancels {
+            let cancels = find_skills(&Policy::default(), &request.text, &prose).asked == [Skill::Cancel];
+            if names_skills(&request.text, &prose) && !cancels {
                 return Err(why);
             }
             (unruled(cx, project.as_ref().ok(), &scope)?, Some(why.to_string()))
         }
     };
-    let Skills { asked: skills, typed, told, unknown } = found(&policy);
+    let Skills { asked: skills, typed, told, unknown } = find_skills(&policy, &request.text, &prose);
     let plan = plan(&policy, &skills);
     let mut report = ModePromptReport { skills, typed, deferred: plan.deferred.clone(), ..ModePromptReport::default() };
     report.warnings.extend(broken);
@@ -155,7 +166,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
     if plan.modes.is_empty() && !plan.cancel {
         if let Ok(project) = &project {
-            tell_active(cx, project, &policy, &scope, &mut report)?;
+            report_active(cx, project, &policy, &scope, &mut report)?;
         }
         if !report.skills.is_empty() {
             report.messages.push(detected(&report));
@@ -163,6 +174,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
         return Ok(report);
     }
     let project = match project {
+        // Without a project no mode is active, so the prompt has what it asks for.
         Err(runs::Error::NoProject { .. }) if plan.cancel => {
             report.messages.push(detected(&report));
             return Ok(report);
@@ -174,7 +186,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
         match follow(draft, &policy, &scope, &plan) {
             Ok(followed) => {
                 let (active, _) = draft.board().known_active(&policy, &scope);
-                let others = if plan.cancel { say::everybodys(&active, &scope) } else { Vec::new() };
+                let others = if plan.cancel { say::active_for_all(&active, &scope) } else { Vec::new() };
                 Ok(Ok((followed, draft.messages().to_vec(), others)))
             }
             Err(Stopped { requested, refusal, begun }) => {
@@ -193,19 +205,20 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
         Ok((followed, transitions, others)) => {
             report.messages.extend(transitions);
             report.warnings.extend(others);
-            tell_modes(&project, &scope, &mut report, followed)?;
+            report_changes(&project, &scope, &mut report, followed)?;
         }
     }
     Ok(report)
 }
 
 /// The messages about modes that began and ended.
-fn tell_modes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
+fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
     if !report.deferred.is_empty() {
         let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
-        let why = match done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
-            true => "planning preserved over simultaneous execution follow-up",
-            false => "what was active is cancelled first",
+        let why = if done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
+            "planning preserved over simultaneous execution follow-up"
+        } else {
+            "what was active is cancelled first"
         };
         report.messages.push(format!("{why}; deferred skills: {}", names.join(", ")));
     }
@@ -241,7 +254,8 @@ fn unruled(cx: &Context, project: Option<&Project>, scope: &Scope) -> Result<Pol
     Ok(policy_to_end(cx, project, &state, std::slice::from_ref(scope), None)?.0)
 }
 
-fn tell_active(
+/// Reports the active modes for a prompt that changes none.
+fn report_active(
     cx: &Context,
     project: &Project,
     policy: &Policy,
@@ -269,7 +283,7 @@ struct Stopped<'p> {
 
 /// Carries out a plan, one mode after the other, each on the result of the previous one.
 fn follow<'p>(
-    draft: &mut Draft<'_>,
+    draft: &mut ModeDraft<'_>,
     policy: &Policy,
     scope: &Scope,
     plan: &'p Plan,
@@ -284,22 +298,23 @@ fn follow<'p>(
     }
     for name in &plan.modes {
         let Some(mode) = policy.mode(name) else { continue };
-        let requested = match draft.request(scope, mode, &Wanted::default()) {
+        let requested = match draft.request(scope, mode, &RequestDetails::default()) {
             Ok(requested) => requested,
             Err(refusal) => return Err(Stopped { requested: name, refusal: Box::new(refusal), begun: followed.begun }),
         };
         let (decision, completed) = change::decision(&requested.admission);
         followed.completed.extend(completed);
-        if decision != crate::modes::change::ModeDecision::NoChange {
+        if decision != ModeDecision::NoChange {
             followed.begun.push(name.clone());
         }
     }
+    // A mode of the prompt may hand over to a later one.
     followed.begun.retain(|mode| !followed.completed.contains(mode));
     followed.active = names_of(draft, policy, scope);
     Ok(followed)
 }
 
-fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> {
+fn names_of(draft: &ModeDraft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> {
     let (active, _) = draft.board().known_active(policy, scope);
     active.into_iter().map(|active| active.mode).collect()
 }
@@ -308,37 +323,31 @@ fn names_of(draft: &Draft<'_>, policy: &Policy, scope: &Scope) -> Vec<ModeName> 
 fn deny(report: &mut ModePromptReport, error: PromptError, active: Vec<ModeName>) {
     report.deferred.clear();
     report.active = active;
-    let at = report.skills.iter().position(|skill| skill.as_str() == error.mode.as_str());
-    let typed = at.map_or(error.mode.as_str(), |at| &report.typed[at]);
-    let message = format!("denied workflow keyword \"${typed}\": {}", error.message);
+    let message = format!("denied workflow keyword \"${}\": {}", typed_of(report, &error.mode), error.message);
     report.messages.push(message);
     report.error = Some(error);
 }
 
 fn refused(
-    draft: &Draft<'_>,
+    draft: &ModeDraft<'_>,
     report: &ModePromptReport,
     requested: &ModeName,
     refusal: &ModeRefusal,
     begun: &[ModeName],
 ) -> PromptError {
-    let typed = |mode: &ModeName| {
-        let at = report.skills.iter().position(|skill| skill.as_str() == mode.as_str());
-        at.map_or(mode.to_string(), |at| report.typed[at].clone())
-    };
     let message = match refusal {
         ModeRefusal::Denied { scope, denial, .. } => {
             // Modes that began with this prompt are discarded again, so do not suggest to end them.
-            let (own, others): (Vec<_>, Vec<_>) =
-                denial.blockers.iter().cloned().partition(|mode| begun.contains(mode));
-            match others.is_empty() {
-                true => say::conflict(own.iter().chain([requested]).map(typed).collect()),
-                false => {
-                    let active = denial.active.iter().filter(|mode| !begun.contains(mode)).cloned().collect();
-                    let denial = Denial { active, blockers: others, ..denial.clone() };
-                    let requested = say::named(requested, &typed(requested));
-                    say::denial(draft.board(), scope, &requested, &denial, "activate")
-                }
+            let mut others = denial.clone();
+            others.blockers.retain(|mode| !begun.contains(mode));
+            others.active.retain(|mode| !begun.contains(mode));
+            if others.blockers.is_empty() {
+                let mut skills: Vec<String> = denial.blockers.iter().map(|mode| typed_of(report, mode)).collect();
+                skills.push(typed_of(report, requested));
+                say::conflict(&skills)
+            } else {
+                let requested = say::named(requested, &typed_of(report, requested));
+                say::denial(draft.board(), scope, &requested, &others, "activate")
             }
         }
         ModeRefusal::Unreadable { mode, scope, why } => {
@@ -350,13 +359,22 @@ fn refused(
     PromptError { kind: say::kind(refusal).to_owned(), mode: requested.clone(), message }
 }
 
+/// A mode as the prompt wrote it.
+fn typed_of(report: &ModePromptReport, mode: &ModeName) -> String {
+    match report.skills.iter().position(|skill| skill.as_str() == mode.as_str()) {
+        Some(at) => report.typed[at].clone(),
+        None => mode.to_string(),
+    }
+}
+
 /// The skills as they were written, an alias followed by its meaning.
 fn detected(report: &ModePromptReport) -> String {
-    let of = |(skill, typed): (&Skill, &String)| match say::is_alias(skill.as_str(), typed) {
-        true => format!("\"${typed}\" ({})", skill.as_str()),
-        false => format!("\"${typed}\""),
-    };
-    let names: Vec<String> = report.skills.iter().zip(&report.typed).map(of).collect();
+    let mut names = Vec::new();
+    for (skill, typed) in report.skills.iter().zip(&report.typed) {
+        let meaning =
+            if say::is_alias(skill.as_str(), typed) { format!(" ({})", skill.as_str()) } else { String::new() };
+        names.push(format!("\"${typed}\"{meaning}"));
+    }
     let keyword = if names.len() == 1 { "keyword" } else { "keywords" };
     format!("detected workflow {keyword}: {}", names.join(", "))
 }

@@ -1,22 +1,20 @@
 //! Messages about modes.
 
-use crate::model::{ModeName, Scope, SessionId, Suggestion};
-use crate::modes::load::list;
+use crate::model::{ModeName, Scope, Suggestion};
 use crate::modes::policy::{Denial, DenialKind, Named, Policy, Skill, Why};
 use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
-use crate::store::StoreError;
 
 /// Why a mode cannot begin, and how to make room for it (RCS).
 pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
     let be = if denial.active.len() == 1 { "is" } else { "are" };
-    let is_roots = |mode: &ModeName| board.seen(scope, mode).is_some_and(|(owner, _)| owner == Scope::Root);
+    let is_all_of_root = denial.active.iter().all(|mode| owner_of(board, scope, mode) == Scope::Root);
     let whose = match scope {
         Scope::Root => String::new(),
-        Scope::Session(_) if denial.active.iter().all(is_roots) => " for everybody".to_owned(),
+        Scope::Session(_) if is_all_of_root => " for everybody".to_owned(),
         Scope::Session(session) => format!(" in session {session}"),
     };
-    let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", list(&denial.active));
+    let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", in_one_phrase(&denial.active));
     let clear = clear_hint(board, scope, &denial.blockers);
     let second = match denial.kind {
         DenialKind::Rollback => format!(
@@ -24,7 +22,8 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Den
              action is intended: {clear}"
         ),
         DenialKind::Overlap => {
-            let together: Vec<&str> = denial.active.iter().map(ModeName::as_str).chain([requested]).collect();
+            let mut together: Vec<&str> = denial.active.iter().map(ModeName::as_str).collect();
+            together.push(requested);
             format!(
                 "Unsupported workflow overlap: {}. Current state is unchanged. To make room: {clear}",
                 together.join(" + ")
@@ -37,24 +36,21 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Den
 /// Whether `typed` is an alias of a mode, and not just its name in another case or with a namespace.
 pub(super) fn is_alias(mode: &str, typed: &str) -> bool {
     let plain = typed.trim().to_ascii_lowercase();
+    // `rcs:team` is `team` itself.
     plain != mode && !plain.ends_with(&format!(":{mode}"))
 }
 
 /// The name of a mode as it was typed, with its meaning if that is an alias.
 pub(super) fn named(mode: &ModeName, typed: &str) -> String {
-    match is_alias(mode.as_str(), typed) {
-        true => format!("{} ({mode})", typed.trim()),
-        false => mode.to_string(),
-    }
+    if is_alias(mode.as_str(), typed) { format!("{} ({mode})", typed.trim()) } else { mode.to_string() }
 }
 
 /// The message for a prompt that requests modes which cannot be active together.
-pub(super) fn conflict(skills: Vec<String>) -> String {
-    let dollars = |mark: &str| skills.iter().map(|skill| format!("{mark}${skill}{mark}")).collect::<Vec<_>>();
+pub(super) fn conflict(skills: &[String]) -> String {
     format!(
-        "The prompt asks for {}, which cannot be active together, and nothing began. Choose one: {}",
-        dollars("").join(" and "),
-        dollars("`").join(" or ")
+        "The prompt asks for ${}, which cannot be active together, and nothing began. Choose one: `${}`",
+        skills.join(" and $"),
+        skills.join("` or `$")
     )
 }
 
@@ -74,17 +70,23 @@ pub(super) fn named_only(named: &Named) -> String {
 /// The hint for a word that looks like a misspelt skill.
 pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
     let meant = policy.meant_by(word)?;
+    // Its namespace may be of any length.
     let word: String = word.chars().take(60).collect();
     Some(format!("`${word}` is not a skill; nothing was done: did you mean `${meant}`?"))
 }
 
 /// The commands that end modes, each in the scope of the file that makes the mode active.
 fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
-    let commands = modes.iter().map(|mode| {
-        let owner = board.seen(scope, mode).map_or_else(|| scope.clone(), |(owner, _)| owner);
-        format!("`{}`", clear_command(mode, &owner))
-    });
-    commands.collect::<Vec<_>>().join(", then ")
+    let mut commands = Vec::new();
+    for mode in modes {
+        commands.push(format!("`{}`", clear_command(mode, &owner_of(board, scope, mode))));
+    }
+    commands.join(", then ")
+}
+
+/// The scope of the file that counts for `mode` in `scope`.
+fn owner_of(board: &Board, scope: &Scope, mode: &ModeName) -> Scope {
+    board.seen(scope, mode).map_or_else(|| scope.clone(), |(owner, _)| owner)
 }
 
 /// The command that removes the file of a mode.
@@ -102,33 +104,33 @@ pub(super) fn command(verb: &str, mode: &ModeName, scope: &Scope) -> Suggestion 
 }
 
 /// Warnings about modes of the root scope that a session sees and does not end.
-pub(super) fn everybodys(active: &[Active], scope: &Scope) -> Vec<String> {
-    let others = active.iter().filter(|active| active.scope != *scope);
-    let tell = |active: &Active| {
-        let command = command("cancel", &active.mode, &active.scope);
-        format!("{} is active for everybody: `{command}` ends it", active.mode)
-    };
-    others.map(tell).collect()
+pub(super) fn active_for_all(active: &[Active], scope: &Scope) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for one in active {
+        if one.scope != *scope {
+            let command = command("cancel", &one.mode, &one.scope);
+            warnings.push(format!("{} is active for everybody: `{command}` ends it", one.mode));
+        }
+    }
+    warnings
 }
 
 /// Warnings about modes whose files cannot be read, so that flow cannot tell whether they are active.
 pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
-    let tell = |one: &Active| {
-        let clear = clear_command(&one.mode, &one.scope);
-        format!(
-            "the file of {} cannot be read, so flow cannot tell whether it is active: `{clear}` removes the file",
-            one.mode
-        )
-    };
-    modes.iter().map(tell).collect()
+    let mut warnings = Vec::new();
+    for Active { mode, scope } in modes {
+        let clear = clear_command(mode, scope);
+        warnings.push(format!(
+            "the file of {mode} cannot be read, so flow cannot tell whether it is active: `{clear}` removes the file"
+        ));
+    }
+    warnings
 }
 
 /// Warnings about sessions whose directories cannot be read.
 pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
-    let tell = |(session, why): &(SessionId, StoreError)| {
-        format!("the modes of session {session} cannot be read: {}", why.in_words())
-    };
-    sessions.closed.iter().map(tell).collect()
+    let closed = sessions.closed.iter();
+    closed.map(|(session, why)| format!("the modes of session {session} cannot be read: {}", why.in_words())).collect()
 }
 
 /// The name of a refusal in reports.
@@ -140,5 +142,16 @@ pub(super) fn kind(refusal: &ModeRefusal) -> &'static str {
         },
         ModeRefusal::Unreadable { .. } => "unreadable_state",
         ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => "invalid_field",
+    }
+}
+
+/// The names in one phrase: `a, b, and c`.
+pub(super) fn in_one_phrase(modes: &[ModeName]) -> String {
+    let names: Vec<&str> = modes.iter().map(ModeName::as_str).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
     }
 }

@@ -67,15 +67,12 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     let ModeListReport { modes, warnings, .. } =
         list(cx, &ModeListRequest { all: true, ..ModeListRequest::default() })?;
     let mut found: BTreeMap<Option<SessionId>, ShownSession> = BTreeMap::new();
-    let new = |session: &Option<SessionId>| ShownSession {
-        session: session.clone(),
-        life: None,
-        runs: Vec::new(),
-        modes: Vec::new(),
-        updated_at: None,
-    };
-    for card in open.iter().filter(|card| card.run.session.is_some()) {
-        let session = found.entry(card.run.session.clone()).or_insert_with_key(new);
+    for card in open {
+        // A run that no session holds is shown elsewhere.
+        if card.run.session.is_none() {
+            continue;
+        }
+        let session = found.entry(card.run.session.clone()).or_insert_with_key(empty);
         let head = card.run.head.clone();
         session.updated_at = session.updated_at.max(Some(head.updated_at));
         // Each run has evidence of its own about the process.
@@ -83,7 +80,7 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
         session.runs.push(HeldRun { head, group: card.group });
     }
     for mode in modes {
-        let session = found.entry(mode.scope.0.clone()).or_insert_with_key(new);
+        let session = found.entry(mode.scope.0.clone()).or_insert_with_key(empty);
         session.modes.push(mode);
     }
     let mut sessions: Vec<_> = found.into_values().collect();
@@ -99,6 +96,11 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     Ok(SessionsReport { sessions, unreadable: Vec::new(), warnings })
 }
 
+fn empty(session: &Option<SessionId>) -> ShownSession {
+    ShownSession { session: session.clone(), life: None, runs: Vec::new(), modes: Vec::new(), updated_at: None }
+}
+
+/// What is known of a process, from one more piece of evidence.
 fn surer(known: Option<HolderLife>, more: Option<HolderLife>) -> Option<HolderLife> {
     match known {
         None | Some(HolderLife::Unknown) => more.or(known),

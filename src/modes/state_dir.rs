@@ -99,13 +99,15 @@ impl StateDir {
     pub fn sessions(&self) -> Result<Sessions, StoreError> {
         let mut sessions = Sessions::default();
         let Some(dir) = self.dir.find_dir(SESSIONS)? else { return Ok(sessions) };
-        let is_dir = |name: &str| dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory);
-        let names = dir.names()?.into_iter().filter(|name| is_dir(name));
-        let mut all: Vec<_> = names.filter_map(|name| SessionId::new(name).ok()).collect();
+        let names = dir.names()?.into_iter().filter(|name| is_directory(&dir, name));
+        let mut all: Vec<SessionId> = names.filter_map(|name| SessionId::new(name).ok()).collect();
         all.sort();
         for session in all {
-            match dir.find_dir(session.as_str()).and_then(|own| own.map(|own| own.names()).transpose()) {
+            // Listed only to learn whether it can be read.
+            let own = dir.find_dir(session.as_str());
+            match own.and_then(|own| own.map(|own| own.names()).transpose()) {
                 Ok(_) => sessions.readable.push(session),
+                // One session that is closed to this user must not keep others from their modes.
                 Err(why) if why.is_forbidden() => sessions.closed.push((session, why.into())),
                 Err(why) => return Err(why.into()),
             }
@@ -117,9 +119,10 @@ impl StateDir {
     ///
     /// # Errors
     /// As [`Self::sessions`].
-    pub fn everybody(&self) -> Result<Vec<Scope>, StoreError> {
-        let sessions = self.sessions()?.readable.into_iter().map(Scope::Session);
-        Ok([Scope::Root].into_iter().chain(sessions).collect())
+    pub fn all_scopes(&self) -> Result<Vec<Scope>, StoreError> {
+        let mut scopes = vec![Scope::Root];
+        scopes.extend(self.sessions()?.readable.into_iter().map(Scope::Session));
+        Ok(scopes)
     }
 
     /// The names in the directories of `scopes` that end in `suffix`, sorted.
@@ -146,7 +149,7 @@ impl StateDir {
             // A session may have begun since the previous try.
             let here = match scopes {
                 Some(scopes) => scopes.to_vec(),
-                None => self.everybody()?,
+                None => self.all_scopes()?,
             };
             let mut files = self.files(&here, names)?;
             let after = self.unshown()?;
@@ -155,11 +158,11 @@ impl StateDir {
             if before != after && tries > 0 {
                 continue;
             }
-            let changes = after.newer.iter().filter_map(changes_of).flatten();
-            let asked = |file: &&ModeFile| scopes.is_none_or(|scopes| scopes.contains(&file.scope()));
-            for file in changes.filter(asked).filter(|file| names.contains(&file.name)) {
+            // What is committed counts, even if its writer has not put it into place yet.
+            for file in after.newer.iter().filter_map(changes_of).flatten() {
                 let key = (file.scope(), file.name.clone());
-                if !is_to_be_put(file, files.get(&key)) {
+                let is_asked = scopes.is_none_or(|scopes| scopes.contains(&key.0));
+                if !is_asked || !names.contains(&file.name) || !is_to_be_put(file, files.get(&key)) {
                     continue;
                 }
                 match &file.text {
@@ -176,7 +179,7 @@ impl StateDir {
         for scope in scopes {
             let Some(dir) = self.find_scope(scope)? else { continue };
             for name in names {
-                if let Some(found) = look(&dir, name)? {
+                if let Some(found) = read_entry(&dir, name)? {
                     files.insert((scope.clone(), name.clone()), found);
                 }
             }
@@ -187,6 +190,7 @@ impl StateDir {
     /// The positions of the log and of the files, and the events that the files do not show yet.
     fn unshown(&self) -> Result<Unshown, StoreError> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
+        // Another program may have replaced the visible set; the lock has the same position.
         let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
         let tail = LogTail::read(&*file, shown).map_err(|fault| unread(&self.dir, fault))?;
         Ok(Unshown { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
@@ -194,8 +198,9 @@ impl StateDir {
 
     /// The position that the files show, according to the visible set.
     fn shown(&self) -> Result<Seq, DiskError> {
-        let Some(StateFile::Text(bytes)) = look(&self.dir, VISIBLE)? else { return Ok(Seq(0)) };
-        Ok(serde_json::from_slice::<Marked>(&bytes).map_or(Seq(0), |set| set.flow.seq.min(Seq(limits::COUNTER))))
+        let Some(StateFile::Text(bytes)) = read_entry(&self.dir, VISIBLE)? else { return Ok(Seq(0)) };
+        // A person may write any number there; it must not push positions past their limit.
+        Ok(serde_json::from_slice::<MarkedSet>(&bytes).map_or(Seq(0), |set| set.flow.seq.min(Seq(limits::COUNTER))))
     }
 
     fn find_scope(&self, scope: &Scope) -> Result<Option<Dir>, DiskError> {
@@ -246,28 +251,35 @@ fn unshown_of(mut newer: Vec<Event>, shown: Seq) -> Vec<Event> {
 
 /// The part of a visible set that flow reads.
 #[derive(Deserialize)]
-struct Marked {
-    flow: Position,
+struct MarkedSet {
+    flow: SetMark,
 }
 
+/// The position that flow writes into a visible set.
 #[derive(Deserialize)]
-struct Position {
+struct SetMark {
     seq: Seq,
+}
+
+fn is_directory(dir: &Dir, name: &str) -> bool {
+    matches!(dir.look(name), Ok(stat) if stat.kind == FileType::Directory)
 }
 
 /// Reads what is under a name. What is too large, unsafe or not permitted to be read is `Odd`, not an error, so that it
 /// can be moved to quarantine.
-fn look(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
-    match dir.read(name, limits::MODE_BYTES) {
-        Ok(found) => Ok(found.map(StateFile::Text)),
-        Err(DiskError::TooLarge { limit, .. }) => Ok(Some(StateFile::Odd(format!("it is larger than {limit} bytes")))),
-        Err(DiskError::Unsafe { hazard, .. }) => Ok(Some(StateFile::Odd(hazard.to_string()))),
-        // Other failures may be temporary.
-        Err(DiskError::Io { .. }) if dir.look(name).is_ok_and(|stat| stat.mode & OWNER_READS == 0) => {
-            Ok(Some(StateFile::Odd("its permissions do not allow it".to_owned())))
-        }
-        Err(error) => Err(error),
-    }
+fn read_entry(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
+    let why = match dir.read(name, limits::MODE_BYTES) {
+        Ok(found) => return Ok(found.map(StateFile::Text)),
+        Err(DiskError::TooLarge { limit, .. }) => format!("it is larger than {limit} bytes"),
+        Err(DiskError::Unsafe { hazard, .. }) => hazard.to_string(),
+        Err(error @ DiskError::Io { .. }) => match dir.look(name) {
+            Ok(stat) if stat.mode & OWNER_READS == 0 => "its permissions do not allow it".to_owned(),
+            // Other failures may be temporary.
+            _ => return Err(error),
+        },
+        Err(error) => return Err(error),
+    };
+    Ok(Some(StateFile::Odd(why)))
 }
 
 fn changes_of(event: &Event) -> Option<&[ModeFile]> {
@@ -280,15 +292,23 @@ fn changes_of(event: &Event) -> Option<&[ModeFile]> {
 /// Whether a committed file has to replace what is there: not if someone has edited the file since the commit. Visible
 /// sets follow from the other files, so an edit of one is overwritten.
 fn is_to_be_put(file: &ModeFile, found: Option<&StateFile>) -> bool {
-    let is = |text: &str| matches!(found, Some(StateFile::Text(bytes)) if bytes == text.as_bytes());
-    if file.text.as_deref().map_or(found.is_none(), is) {
+    let is_there = match (&file.text, found) {
+        (Some(text), Some(StateFile::Text(bytes))) => bytes == text.as_bytes(),
+        (Some(_), _) => false,
+        (None, found) => found.is_none(),
+    };
+    if is_there {
         return false;
     }
-    let before = || found.is_some_and(|found| file.was.as_ref().is_some_and(|was| was.0 == digest(found.as_bytes())));
-    // Files are replaced atomically, so a file that existed before and is missing now was removed by someone.
-    let never_there = found.is_none() && (file.was.is_none() || file.aside);
     // What is moved to quarantine is kept, so an edit of it is not lost.
-    file.name == VISIBLE || never_there || before() || (file.aside && found.is_some())
+    if file.name == VISIBLE || file.aside {
+        return true;
+    }
+    match (&file.was, found) {
+        (Some(was), Some(found)) => was.0 == digest(found.as_bytes()),
+        // Files are replaced atomically, so a file that existed before and is missing now was removed by someone.
+        (was, found) => was.is_none() && found.is_none(),
+    }
 }
 
 /// The modes, locked for writing.
@@ -347,7 +367,7 @@ impl LockedState<'_> {
                     Err(DiskError::Unsafe { .. }) => continue,
                     dir => dir?,
                 };
-                let found = dir.map(|dir| look(&dir, &file.name)).transpose()?.flatten();
+                let found = dir.map(|dir| read_entry(&dir, &file.name)).transpose()?.flatten();
                 if is_to_be_put(file, found.as_ref()) {
                     missing.push(file);
                 }
@@ -375,6 +395,7 @@ impl LockedState<'_> {
             return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
         }
         for file in files {
+            // Readers would take a larger file for one that cannot be read.
             if file.text.as_ref().is_some_and(|text| text.len() > limits::MODE_BYTES) {
                 let path = self.state.file_path(&file.scope(), &file.name);
                 return Err(DiskError::TooLarge { path, limit: limits::MODE_BYTES }.into());
@@ -402,13 +423,12 @@ impl LockedState<'_> {
     /// Removes temporary files that dead writers left in the scopes of these files.
     fn clear_leftovers(&self, files: &[ModeFile]) -> Result<(), DiskError> {
         let scopes: BTreeSet<Scope> = files.iter().map(ModeFile::scope).collect();
-        for dir in scopes.iter().map(|scope| self.state.find_scope(scope)) {
-            let Ok(Some(dir)) = dir else { continue };
-            let leftover = |name: &&String| {
-                (name.starts_with('.') && name.ends_with("-state.json.tmp")) || name.as_str() == LOG_TMP
-            };
-            for name in dir.names()?.iter().filter(leftover) {
-                dir.remove(name)?;
+        for scope in &scopes {
+            let Ok(Some(dir)) = self.state.find_scope(scope) else { continue };
+            for name in dir.names()? {
+                if name == LOG_TMP || (name.starts_with('.') && name.ends_with("-state.json.tmp")) {
+                    dir.remove(&name)?;
+                }
             }
         }
         Ok(())
@@ -416,17 +436,22 @@ impl LockedState<'_> {
 
     /// Writes new files under temporary names, and flushes them to stable storage.
     fn prepare(&self, files: &[&ModeFile]) -> Result<(), DiskError> {
-        let prepared = files.iter().try_for_each(|file| {
-            let Some(text) = &file.text else { return Ok(()) };
-            let dir = self.state.make_scope(&file.scope())?;
-            let tmp = tmp(&file.name);
-            dir.remove(&tmp)?;
-            // If a file could not be read, its permissions may be the reason, so do not copy them.
-            let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) | OWNER_READS };
-            let made = dir.create(&tmp, text.as_bytes(), mode)?;
-            flush(&*made, || dir.join(&tmp))
-        });
-        prepared.inspect_err(|_| self.discard(files))
+        for file in files {
+            // Nothing is left of a commit that failed before its line was in the log.
+            self.prepare_one(file).inspect_err(|_| self.discard(files))?;
+        }
+        Ok(())
+    }
+
+    fn prepare_one(&self, file: &ModeFile) -> Result<(), DiskError> {
+        let Some(text) = &file.text else { return Ok(()) };
+        let dir = self.state.make_scope(&file.scope())?;
+        let tmp = tmp(&file.name);
+        dir.remove(&tmp)?;
+        // If a file could not be read, its permissions may be the reason, so do not copy them.
+        let mode = if file.aside { NEW_FILE } else { dir.mode_of(&file.name) | OWNER_READS };
+        let made = dir.create(&tmp, text.as_bytes(), mode)?;
+        flush(&*made, || dir.join(&tmp))
     }
 
     /// Removes the temporary files.
@@ -440,11 +465,11 @@ impl LockedState<'_> {
 
     /// Puts the files into place. All others are on stable storage before the last one is written.
     fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), DiskError> {
-        let is_last = |file: &ModeFile| file.session.is_none() && file.name == VISIBLE;
         let mut touched = BTreeSet::new();
         for file in files.iter().filter(|file| !is_last(file)) {
             let Some(dir) = self.state.find_scope(&file.scope())? else { continue };
-            if file.aside || is_odd(&dir, &file.name) {
+            // A file cannot replace a directory.
+            if file.aside || is_directory(&dir, &file.name) {
                 self.set_aside(&dir, &file.name, now)?;
             }
             match &file.text {
@@ -466,7 +491,7 @@ impl LockedState<'_> {
             }
         }
         if files.last().is_some_and(|file| is_last(file) && file.text.is_some()) {
-            if is_odd(&self.state.dir, VISIBLE) {
+            if is_directory(&self.state.dir, VISIBLE) {
                 self.set_aside(&self.state.dir, VISIBLE, now)?;
             }
             self.state.dir.rename(&tmp(VISIBLE), VISIBLE, Rename::Replace)?;
@@ -496,9 +521,9 @@ impl LockedState<'_> {
     }
 }
 
-/// Whether something is there that a file cannot replace.
-fn is_odd(dir: &Dir, name: &str) -> bool {
-    dir.look(name).is_ok_and(|stat| stat.kind == FileType::Directory)
+/// Whether it is the file of a commit that is put into place last: the visible set of the root scope.
+fn is_last(file: &ModeFile) -> bool {
+    file.session.is_none() && file.name == VISIBLE
 }
 
 fn tmp(name: &str) -> String {

@@ -7,7 +7,7 @@ use crate::catalog::Origin;
 use crate::model::ModeName;
 use crate::modes::definition;
 use crate::modes::error::Result;
-use crate::modes::policy::{Admission, DenialKind, Kind, Mode, Policy};
+use crate::modes::policy::{Admission, DenialKind, Mode, ModeKind, Policy};
 use crate::runs::context::Context;
 
 /// The report of `mode policy`.
@@ -27,7 +27,7 @@ pub struct PolicyMode {
     /// Its name.
     pub mode: ModeName,
     /// Planning or execution.
-    pub kind: Kind,
+    pub kind: ModeKind,
     /// Other names.
     pub aliases: Vec<String>,
 }
@@ -49,15 +49,12 @@ pub struct PolicyRow {
 pub fn table(cx: &Context) -> Result<PolicyReport> {
     let project = cx.project();
     let (policy, origin) = definition::policy_of(&cx.catalog(project.as_ref().ok()))?;
-    let modes = policy.modes().iter().map(|mode| PolicyMode {
-        mode: mode.name.clone(),
-        kind: mode.kind,
-        aliases: mode.aliases.clone(),
-    });
-    let row = |active: &Mode| PolicyRow {
-        active: active.name.clone(),
-        requested: policy.modes().iter().map(|requested| cell(&policy, active, requested)).collect(),
-    };
+    let (mut modes, mut table) = (Vec::new(), Vec::new());
+    for mode in policy.modes() {
+        modes.push(PolicyMode { mode: mode.name.clone(), kind: mode.kind, aliases: mode.aliases.clone() });
+        let requested = policy.modes().iter().map(|requested| cell(&policy, mode, requested)).collect();
+        table.push(PolicyRow { active: mode.name.clone(), requested });
+    }
     let path = match origin {
         Origin::Shipped => None,
         Origin::Project(path) => Some(match &project {
@@ -65,22 +62,26 @@ pub fn table(cx: &Context) -> Result<PolicyReport> {
             Err(_) => path,
         }),
     };
-    Ok(PolicyReport { path, modes: modes.collect(), table: policy.modes().iter().map(row).collect() })
+    Ok(PolicyReport { path, modes, table })
 }
 
 /// The result of a request, and the result if a condition holds.
 fn cell(policy: &Policy, active: &Mode, requested: &Mode) -> String {
-    let words = [false, true].map(|holds| {
-        match policy.admit(std::slice::from_ref(&active.name), &requested.name, &|_, _| holds) {
-            Admission::Start => "start",
-            Admission::NoChange => "no_change",
-            Admission::Overlap => "overlap",
-            Admission::AutoComplete(_) => "auto_complete",
-            Admission::Deny(denial) => match denial.kind {
-                DenialKind::Rollback => "deny_rollback",
-                DenialKind::Overlap => "deny_overlap",
-            },
-        }
-    });
-    if words[0] == words[1] { words[0].to_owned() } else { words.join("|") }
+    let plain = word(policy, active, requested, false);
+    let on_condition = word(policy, active, requested, true);
+    if plain == on_condition { plain.to_owned() } else { format!("{plain}|{on_condition}") }
+}
+
+/// The result of a request, if every condition holds or none does.
+fn word(policy: &Policy, active: &Mode, requested: &Mode, holds: bool) -> &'static str {
+    match policy.admit(std::slice::from_ref(&active.name), &requested.name, &|_, _| holds) {
+        Admission::Start => "start",
+        Admission::NoChange => "no_change",
+        Admission::Overlap => "overlap",
+        Admission::AutoComplete(_) => "auto_complete",
+        Admission::Deny(denial) => match denial.kind {
+            DenialKind::Rollback => "deny_rollback",
+            DenialKind::Overlap => "deny_overlap",
+        },
+    }
 }

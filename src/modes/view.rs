@@ -8,8 +8,8 @@ use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Error, Result};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
-use crate::modes::policy::{Outcome, OutcomeSource, read_outcome};
-use crate::modes::state::{Board, ModeState, why_over};
+use crate::modes::policy::{ModeOutcome, OutcomeSource, read_outcome, says_active, text_of};
+use crate::modes::state::{Board, ModeRefusal, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, late, say};
 use crate::runs;
@@ -53,7 +53,7 @@ pub struct ListedMode {
     /// The scope of the file that decides.
     pub scope: ScopeReport,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ModeOutcome>,
     /// The run that it works on.
     pub run_id: Option<String>,
     /// Why its file cannot be read.
@@ -69,11 +69,13 @@ pub struct ListedMode {
 impl ListedMode {
     /// Its state in one word: active, how it ended, or that its file cannot be read.
     pub(crate) fn state(&self) -> &'static str {
-        match (&self.error, self.active) {
-            (Some(_), _) => "unreadable",
-            (None, true) => "active",
-            (None, false) => self.outcome.map_or("inactive", Outcome::as_str),
+        if self.error.is_some() {
+            return "unreadable";
         }
+        if self.active {
+            return "active";
+        }
+        self.outcome.map_or("inactive", ModeOutcome::as_str)
     }
 }
 
@@ -104,7 +106,7 @@ pub struct ModeShowReport {
     /// The content of the file.
     pub state: Option<Map<String, Value>>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ModeOutcome>,
     /// The file that decides for requests, and why; none if there is no file.
     pub decided_by: Option<DecidedBy>,
     /// Problems in the file.
@@ -115,7 +117,7 @@ pub struct ModeShowReport {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OutcomeReport {
     /// How the mode ended; null while it is not over.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ModeOutcome>,
     /// Whether the mode is over.
     pub terminal: bool,
     /// The field that determined the outcome.
@@ -138,30 +140,32 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let seen_by = ScopeReport(scope.session().cloned());
     let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
     let Some(state) = project.state()? else { return Ok(report) };
-    let scopes = match request.all {
-        true => None,
-        // The scopes on which a request in this scope depends.
-        false => Some(vec![Scope::Root, scope.clone()]),
-    };
     if request.all {
         report.warnings.extend(say::closed(&state.sessions()?));
     }
-    let mut board = board(&policy, &state.read(scopes.as_deref(), &names(&policy))?);
+    // The scopes on which a request in this scope depends.
+    let concerned = [Scope::Root, scope.clone()];
+    let scopes = if request.all { None } else { Some(&concerned[..]) };
+    let mut board = board(&policy, &state.read(scopes, &names(&policy))?);
+    // As the next change of modes will write them.
     late::show(&mut board, &policy, &late::all(&project));
     let views: Vec<Scope> = if request.all { board.scopes() } else { vec![scope] };
     for view in &views {
-        // For all scopes, list each file once, in its own scope.
-        let lists = |owner: &Scope| !request.all || owner == view;
         for mode in policy.modes() {
-            let Some((owner, file)) = board.seen(view, &mode.name).filter(|(owner, _)| lists(owner)) else {
+            let Some((owner, file)) = board.seen(view, &mode.name) else { continue };
+            // For all scopes, list each file once, in its own scope.
+            if request.all && owner != *view {
                 continue;
-            };
+            }
             let Some(decided) = decided(&project, &state, &board, view, &mode.name) else { continue };
             report.modes.push(listed(&mode.name, &owner, file, decided));
         }
-        let (active, unknown) = board.known_active(&policy, view);
-        report.active.extend(active.into_iter().filter(|one| lists(&one.scope)).map(|one| one.mode));
-        let unknown: Vec<_> = unknown.into_iter().filter(|one| lists(&one.scope)).collect();
+        let (mut active, mut unknown) = board.known_active(&policy, view);
+        if request.all {
+            active.retain(|one| one.scope == *view);
+            unknown.retain(|one| one.scope == *view);
+        }
+        report.active.extend(active.into_iter().map(|one| one.mode));
         report.warnings.extend(say::unknown(&unknown));
     }
     Ok(report)
@@ -202,17 +206,14 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
     let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
     let alone = speaks_alone(&state, scope, &view)?;
-    let is_shown = |owner: &Scope| *owner == view || !alone;
-    let seen = board.seen(&view, &mode.name);
-    let Some((owner, file)) = seen.filter(|(owner, _)| is_shown(owner)) else { return Ok(absent) };
+    let Some((owner, file)) = board.seen(&view, &mode.name) else { return Ok(absent) };
+    if alone && owner != view {
+        return Ok(absent);
+    }
     let path = state.file_path(&owner, &mode_file(&mode.name));
     match file {
         ModeState::Broken(why) => {
-            let refusal = crate::modes::state::ModeRefusal::Unreadable {
-                mode: mode.name.clone(),
-                scope: owner,
-                why: why.clone(),
-            };
+            let refusal = ModeRefusal::Unreadable { mode: mode.name.clone(), scope: owner, why: why.clone() };
             Err(Error::Refused { refusal: Box::new(refusal), path: Some(path), message: None })
         }
         ModeState::Known(fields) => {
@@ -258,22 +259,23 @@ fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<boo
 /// The file that decides for `mode` in `view`, and why.
 fn decided(project: &Project, state: &StateDir, board: &Board, view: &Scope, mode: &ModeName) -> Option<DecidedBy> {
     let (owner, file) = board.seen(view, mode)?;
-    let path_of = |scope: &Scope| project.relative(&state.file_path(scope, &mode_file(mode)));
-    let roots = board.file(&Scope::Root, mode).filter(|_| owner != Scope::Root);
+    let hides_root = owner != Scope::Root && board.file(&Scope::Root, mode).is_some();
     let why = match (view, &owner) {
         (Scope::Root, _) => "it is the root's own file".to_owned(),
         (Scope::Session(session), Scope::Root) => {
             format!("session {session} has no file of its own for it, so the root's counts")
         }
-        (Scope::Session(_), _) if roots.is_some() => "the session's own file goes before the root's".to_owned(),
+        (Scope::Session(_), _) if hides_root => "the session's own file goes before the root's".to_owned(),
         (Scope::Session(_), _) => "it is the session's own file".to_owned(),
     };
     let active = match file {
-        ModeState::Known(fields) => Some(fields.get("active") == Some(&Value::Bool(true))),
+        ModeState::Known(fields) => Some(says_active(fields)),
         ModeState::Broken(_) => None,
     };
-    let hides = roots.map(|_| path_of(&Scope::Root));
-    Some(DecidedBy { scope: ScopeReport(owner.session().cloned()), path: path_of(&owner), active, why, hides })
+    let name = mode_file(mode);
+    let path = project.relative(&state.file_path(&owner, &name));
+    let hides = if hides_root { Some(project.relative(&state.file_path(&Scope::Root, &name))) } else { None };
+    Some(DecidedBy { scope: ScopeReport(owner.session().cloned()), path, active, why, hides })
 }
 
 fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedBy) -> ListedMode {
@@ -292,13 +294,14 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
     match file {
         ModeState::Broken(why) => listed.error = Some(why.clone()),
         ModeState::Known(fields) => {
-            let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
-            listed.active = fields.get("active") == Some(&Value::Bool(true));
-            listed.current_phase = text("current_phase");
+            listed.active = says_active(fields);
+            listed.current_phase = text_of(fields, "current_phase").map(str::to_owned);
             let reading = read_outcome(fields);
             (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
-            listed.run_id = text("run_id");
-            if let Some(why) = why_over(fields, &is_dead).filter(|_| listed.active) {
+            listed.run_id = text_of(fields, "run_id").map(str::to_owned);
+            if listed.active
+                && let Some(why) = why_over(fields, &is_dead)
+            {
                 listed.session_over = true;
                 listed.notes.push(format!("its session {why}, so it does not keep other sessions from a mode"));
             }

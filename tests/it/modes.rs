@@ -2,9 +2,9 @@
 
 use flowrun::catalog::Catalog;
 use flowrun::model::{ModeName, Scope, Timestamp};
-use flowrun::modes::policy::{Admission, DenialKind, Outcome, Policy, PolicyDocument, read_outcome, settle};
+use flowrun::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, PolicyDocument, read_outcome, settle};
 use flowrun::modes::policy_of;
-use flowrun::modes::state::{Board, Draft, ModeRefusal, ModeState, Visible, Wanted};
+use flowrun::modes::state::{Board, ModeDraft, ModeRefusal, ModeState, RequestDetails, Visible};
 use serde_json::{Map, Value, json};
 
 const ALL: [&str; 8] =
@@ -78,8 +78,8 @@ fn every_set_of_modes_answers_every_request_as_rcs_says() {
 fn ask(policy: &Policy, scope: &Scope, active: &[&str], requested: &str, clean: bool) {
     let what = format!("{requested} while {active:?}, review clean: {clean}, {scope}");
     let before = board(scope, active);
-    let mut draft = Draft::new(policy, before.clone(), now(), "test");
-    let wanted = Wanted { review_clean: Some(clean), run: None };
+    let mut draft = ModeDraft::new(policy, before.clone(), now(), "test");
+    let wanted = RequestDetails { review_clean: Some(clean), run: None };
     let answer = draft.request(scope, policy.named(requested).unwrap(), &wanted);
     let sources: Vec<&str> = active.iter().copied().filter(|from| hands_over(from, requested, clean)).collect();
     let rest: Vec<&str> = active.iter().copied().filter(|one| !sources.contains(one)).collect();
@@ -118,7 +118,7 @@ fn ask(policy: &Policy, scope: &Scope, active: &[&str], requested: &str, clean: 
         };
         assert_eq!(state["active"], false, "{what}");
         assert_eq!(state["transition_target_mode"], requested, "{what}");
-        assert_eq!(read_outcome(state).outcome, Some(Outcome::Finished), "{what}");
+        assert_eq!(read_outcome(state).outcome, Some(ModeOutcome::Finished), "{what}");
         assert!(state.contains_key("mine"), "{what}: a field is gone");
     }
     for one in rest {
@@ -141,9 +141,9 @@ fn whatever_is_active_can_be_ended() {
         for clear in [false, true] {
             let mut start = board(&scope, &active);
             start.set(&Scope::Root, &name("forge"), Some(ModeState::Broken("torn".to_owned())));
-            let mut draft = Draft::new(&policy, start, now(), "test");
+            let mut draft = ModeDraft::new(&policy, start, now(), "test");
             for mode in ALL {
-                let end = if clear { Draft::clear } else { Draft::cancel };
+                let end = if clear { ModeDraft::clear } else { ModeDraft::cancel };
                 assert_eq!(end(&mut draft, &scope, &name(mode)), active.contains(&mode), "{mode} of {active:?}");
             }
             assert_eq!(draft.board().own_active(&policy, &scope), [], "{active:?}");
@@ -157,17 +157,17 @@ fn a_request_for_everybody_is_decided_for_every_session_or_not_at_all() {
     let (a, b) = (Scope::Session("a".parse().unwrap()), Scope::Session("b".parse().unwrap()));
     let mut both = board(&a, &["blueprint"]);
     both.set(&b, &name("autopilot"), Some(ModeState::Known(object(json!({ "active": true })))));
-    let mut draft = Draft::new(&policy, both, now(), "test");
+    let mut draft = ModeDraft::new(&policy, both, now(), "test");
     let forge = policy.named("forge").unwrap();
-    let refused = draft.request(&Scope::Root, forge, &Wanted::default()).unwrap_err();
+    let refused = draft.request(&Scope::Root, forge, &RequestDetails::default()).unwrap_err();
     // In one session it would hand over, which only that session may do.
     assert!(matches!(refused, ModeRefusal::Denied { scope, .. } if scope == a));
     assert!(draft.is_empty());
     assert!(draft.cancel(&a, &name("blueprint")));
-    let refused = draft.request(&Scope::Root, forge, &Wanted::default()).unwrap_err();
+    let refused = draft.request(&Scope::Root, forge, &RequestDetails::default()).unwrap_err();
     assert!(matches!(refused, ModeRefusal::Denied { scope, .. } if scope == b));
     assert!(draft.cancel(&b, &name("autopilot")));
-    let answer = draft.request(&Scope::Root, forge, &Wanted::default()).unwrap();
+    let answer = draft.request(&Scope::Root, forge, &RequestDetails::default()).unwrap();
     assert_eq!(answer.admission, Admission::Start);
 }
 
@@ -250,7 +250,7 @@ fn every_pair_of_the_shipped_policy_is_decided_once() {
 fn an_outcome_is_read_in_the_order_of_precedence() {
     let read = |state: Value| {
         let reading = read_outcome(&object(state));
-        (reading.outcome.map(Outcome::as_str), reading.notes.len())
+        (reading.outcome.map(ModeOutcome::as_str), reading.notes.len())
     };
     let question = json!({ "obligation_id": "o1", "status": "pending" });
     let cases = [

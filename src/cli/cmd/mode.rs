@@ -11,6 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, unquoted};
 use crate::model::{ModeName, limits};
+use crate::modes::policy::ModeKind;
 use crate::modes::{
     self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest,
     ModePromptReport, ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest,
@@ -276,8 +277,8 @@ fn policy(report: &PolicyReport, table: bool) -> String {
     if !table {
         let rows = report.modes.iter().map(|mode| {
             let kind = match mode.kind {
-                crate::modes::policy::Kind::Planning => "planning",
-                crate::modes::policy::Kind::Execution => "execution",
+                ModeKind::Planning => "planning",
+                ModeKind::Execution => "execution",
             };
             [mode.mode.to_string(), kind.to_owned(), mode.aliases.join(", ")]
         });

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::ModeName;
-use crate::modes::policy::{Condition, Kind, Policy, Relation};
+use crate::modes::policy::{Condition, ModeKind, Policy, Relation};
 
 /// The decision (RCS, "Transition rule categories").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,18 +68,19 @@ impl Policy {
         for &name in &known {
             match self.relation(name, requested) {
                 Some(Relation::Beside) => {}
-                Some(Relation::HandsOff(unless)) if !unless.is_some_and(|condition| holds(name, condition)) => {
-                    sources.push(name.clone());
-                }
-                _ => blockers.push(name.clone()),
+                // A hand-over that its condition closes is a conflict.
+                Some(Relation::HandsOff(Some(unless))) if holds(name, unless) => blockers.push(name.clone()),
+                Some(Relation::HandsOff(_)) => sources.push(name.clone()),
+                Some(Relation::Apart) | None => blockers.push(name.clone()),
             }
         }
         if blockers.is_empty() {
             return if sources.is_empty() { Admission::Overlap } else { Admission::AutoComplete(sources) };
         }
-        let is = |name: &ModeName, kind: Kind| self.mode(name).is_some_and(|mode| mode.kind == kind);
-        let back = is(requested, Kind::Planning) && known.iter().any(|name| is(name, Kind::Execution));
-        let kind = if back { DenialKind::Rollback } else { DenialKind::Overlap };
+        // An active execution mode makes it a rollback, even if it is not one of those that prevent the mode.
+        let is_rollback = self.has_kind(requested, ModeKind::Planning)
+            && known.iter().any(|name| self.has_kind(name, ModeKind::Execution));
+        let kind = if is_rollback { DenialKind::Rollback } else { DenialKind::Overlap };
         Admission::Deny(Denial { kind, active: known.into_iter().cloned().collect(), blockers })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::modes::policy::{Condition, Kind};
+use crate::modes::policy::{Condition, ModeKind};
 
 /// The content of `modes.yaml`, after its schema was checked.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -32,7 +32,7 @@ pub struct ModeEntry {
     /// Its name.
     pub name: String,
     /// Planning or execution.
-    pub kind: Kind,
+    pub kind: ModeKind,
     /// Other names.
     #[serde(default)]
     pub aliases: Vec<String>,

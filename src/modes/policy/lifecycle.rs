@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::model::Timestamp;
-use crate::modes::policy::Mode;
-use crate::modes::policy::phase::CLEARED;
+use crate::modes::policy::mode::CLEARED;
+use crate::modes::policy::{Mode, says_active, says_inactive, text_of};
 
 /// How a mode ended, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ModeOutcome {
     /// It finished its work.
     Finished,
     /// It cannot continue.
@@ -25,7 +25,7 @@ pub enum Outcome {
     AskUserQuestion,
 }
 
-impl Outcome {
+impl ModeOutcome {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Finished, Self::Blocked, Self::Failed, Self::UserInterlude, Self::AskUserQuestion];
@@ -54,13 +54,13 @@ impl Outcome {
     }
 }
 
-impl Serialize for Outcome {
+impl Serialize for ModeOutcome {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.as_str())
     }
 }
 
-impl JsonSchema for Outcome {
+impl JsonSchema for ModeOutcome {
     fn schema_name() -> Cow<'static, str> {
         "Outcome".into()
     }
@@ -74,7 +74,7 @@ impl JsonSchema for Outcome {
 /// The meaning of a word in any of the vocabularies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
-    Ended(Outcome),
+    Ended(ModeOutcome),
     /// It waits for a person: for an answer if a question is pending, otherwise it is blocked.
     UserWait,
     /// It is not over.
@@ -85,12 +85,14 @@ impl Word {
     /// Parses a word, by the alias tables of RCS and of the fields that it replaces.
     fn parse(text: &str) -> Option<Self> {
         Some(match text.trim().to_lowercase().as_str() {
-            "finished" | "finish" | "complete" | "completed" | "done" => Self::Ended(Outcome::Finished),
-            "blocked" => Self::Ended(Outcome::Blocked),
-            "failed" | "fail" | "error" => Self::Ended(Outcome::Failed),
+            "finished" | "finish" | "complete" | "completed" | "done" => Self::Ended(ModeOutcome::Finished),
+            "blocked" => Self::Ended(ModeOutcome::Blocked),
+            "failed" | "fail" | "error" => Self::Ended(ModeOutcome::Failed),
             "userinterlude" | "user-interlude" | "interrupted" | "interrupt" | "cancelled" | "canceled" | "cancel"
-            | "aborted" | "abort" => Self::Ended(Outcome::UserInterlude),
-            "askuserquestion" | "ask-user-question" | "askuser" | "question" => Self::Ended(Outcome::AskUserQuestion),
+            | "aborted" | "abort" => Self::Ended(ModeOutcome::UserInterlude),
+            "askuserquestion" | "ask-user-question" | "askuser" | "question" => {
+                Self::Ended(ModeOutcome::AskUserQuestion)
+            }
             "blocked_on_user" | "blocked-on-user" => Self::UserWait,
             "progress" | "continue" | "continued" => Self::GoesOn,
             _ => return None,
@@ -98,19 +100,19 @@ impl Word {
     }
 
     /// Whether the word is compatible with `outcome`. Waiting for a person can be a block or a question.
-    fn fits(self, outcome: Option<Outcome>) -> bool {
+    fn fits(self, outcome: Option<ModeOutcome>) -> bool {
         match self {
             Self::Ended(own) => outcome == Some(own),
-            Self::UserWait => matches!(outcome, Some(Outcome::Blocked | Outcome::AskUserQuestion)),
+            Self::UserWait => matches!(outcome, Some(ModeOutcome::Blocked | ModeOutcome::AskUserQuestion)),
             Self::GoesOn => outcome.is_none(),
         }
     }
 
-    fn outcome(self, question: bool) -> Option<Outcome> {
+    fn outcome(self, question: bool) -> Option<ModeOutcome> {
         match self {
             Self::Ended(outcome) => Some(outcome),
-            Self::UserWait if question => Some(Outcome::AskUserQuestion),
-            Self::UserWait => Some(Outcome::Blocked),
+            Self::UserWait if question => Some(ModeOutcome::AskUserQuestion),
+            Self::UserWait => Some(ModeOutcome::Blocked),
             Self::GoesOn => None,
         }
     }
@@ -142,13 +144,20 @@ pub enum OutcomeSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// How the mode ended; none while it is not over.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ModeOutcome>,
     /// The field that determined that.
     pub source: Option<OutcomeSource>,
     /// Whether the file says that it waits for a person, in words that only older readers use.
     pub user_wait: bool,
     /// Problems in the file: unknown values, fields that contradict each other.
     pub notes: Vec<String>,
+}
+
+impl Reading {
+    /// Whether `active` or `completed_at` decided: they say that the mode ended, and not how.
+    pub(super) fn is_bare(&self) -> bool {
+        matches!(self.source, Some(OutcomeSource::Active | OutcomeSource::CompletedAt))
+    }
 }
 
 const CANONICAL: [(&str, OutcomeSource); 3] = [
@@ -162,43 +171,21 @@ const CANONICAL: [(&str, OutcomeSource); 3] = [
 pub fn read_outcome(state: &Map<String, Value>) -> Reading {
     let question = has_question(state);
     let mut notes = Vec::new();
-    let mut found: Option<(Option<Outcome>, OutcomeSource, Word)> = None;
-    for (field, said) in CANONICAL {
-        let text = match state.get(field) {
-            None | Some(Value::Null) => continue,
-            Some(Value::String(text)) if text.trim().is_empty() => continue,
-            Some(Value::String(text)) => text,
-            Some(other) => {
-                notes.push(format!("{field} is {other}, not a text, and does not count"));
-                continue;
-            }
-        };
-        match Word::parse(text) {
-            None => notes.push(format!("{field} has the unknown value {text:?}, which does not count")),
-            Some(Word::GoesOn) if said != OutcomeSource::RunOutcome => {
-                notes.push(format!("{field} has the value {text:?}, which is not an outcome and does not count"));
-            }
-            Some(word) => match found {
-                Some((outcome, before, _)) if !word.fits(outcome) => {
-                    notes.push(format!("{field} says {text:?}, and {} counts before it", field_of(before)));
-                }
-                Some(_) => {}
-                None if word == Word::GoesOn => {}
-                None => found = Some((word.outcome(question), said, word)),
-            },
-        }
-    }
-    let found = found.or_else(|| by_phase(state, question));
+    let decisive = by_outcome_field(state, question, &mut notes).or_else(|| by_phase(state));
     let active = state.get("active").and_then(Value::as_bool);
-    let text = |field: &str| state.get(field).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-    let user_wait = matches!(found, Some((_, _, Word::UserWait)));
-    let (outcome, source) = match found {
-        Some((outcome, said, _)) => (outcome, Some(said)),
-        None if question => (Some(Outcome::AskUserQuestion), Some(OutcomeSource::QuestionEnforcement)),
-        None if text("error") && active != Some(true) => (Some(Outcome::Failed), Some(OutcomeSource::Error)),
+    let user_wait = matches!(decisive, Some((Word::UserWait, _)));
+    let (outcome, source) = match decisive {
+        Some((word, source)) => (word.outcome(question), Some(source)),
+        None if question => (Some(ModeOutcome::AskUserQuestion), Some(OutcomeSource::QuestionEnforcement)),
+        // An active mode may go on after an error.
+        None if filled(state, "error").is_some() && active != Some(true) => {
+            (Some(ModeOutcome::Failed), Some(OutcomeSource::Error))
+        }
         None if active == Some(true) => (None, Some(OutcomeSource::Active)),
-        None if active == Some(false) => (Some(Outcome::Finished), Some(OutcomeSource::Active)),
-        None if text("completed_at") => (Some(Outcome::Finished), Some(OutcomeSource::CompletedAt)),
+        None if active == Some(false) => (Some(ModeOutcome::Finished), Some(OutcomeSource::Active)),
+        None if filled(state, "completed_at").is_some() => {
+            (Some(ModeOutcome::Finished), Some(OutcomeSource::CompletedAt))
+        }
         None => (None, None),
     };
     if let (Some(outcome), Some(source), Some(true)) = (outcome, source, active) {
@@ -210,6 +197,45 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
         notes.push(format!("active is {active}, neither true nor false, and does not count"));
     }
     Reading { outcome, source, user_wait, notes }
+}
+
+/// The first field for outcomes with a word that counts. Notes words that do not count, and fields that contradict it.
+fn by_outcome_field(
+    state: &Map<String, Value>,
+    question: bool,
+    notes: &mut Vec<String>,
+) -> Option<(Word, OutcomeSource)> {
+    let mut first: Option<(Word, OutcomeSource)> = None;
+    for (field, source) in CANONICAL {
+        let text = match state.get(field) {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(text)) if text.trim().is_empty() => continue,
+            Some(Value::String(text)) => text,
+            Some(other) => {
+                notes.push(format!("{field} is {other}, not a text, and does not count"));
+                continue;
+            }
+        };
+        let Some(word) = Word::parse(text) else {
+            notes.push(format!("{field} has the unknown value {text:?}, which does not count"));
+            continue;
+        };
+        // Only the oldest field has words for a mode that is not over.
+        if word == Word::GoesOn && source != OutcomeSource::RunOutcome {
+            notes.push(format!("{field} has the value {text:?}, which is not an outcome and does not count"));
+            continue;
+        }
+        match first {
+            Some((first, before)) if !word.fits(first.outcome(question)) => {
+                notes.push(format!("{field} says {text:?}, and {} counts before it", field_of(before)));
+            }
+            Some(_) => {}
+            // The phase or a question may still say that it ended.
+            None if word == Word::GoesOn => {}
+            None => first = Some((word, source)),
+        }
+    }
+    first
 }
 
 fn field_of(said: OutcomeSource) -> &'static str {
@@ -225,23 +251,32 @@ fn field_of(said: OutcomeSource) -> &'static str {
     }
 }
 
-fn by_phase(state: &Map<String, Value>, question: bool) -> Option<(Option<Outcome>, OutcomeSource, Word)> {
-    let phase = state.get("current_phase")?.as_str()?;
-    let aborted = || state.get("input_lock")?.get("exit_reason")?.as_str();
-    let word = match phase.trim() {
+fn by_phase(state: &Map<String, Value>) -> Option<(Word, OutcomeSource)> {
+    let word = match text_of(state, "current_phase")?.trim() {
         // A person stopped it, so it did not finish.
-        CLEARED | "user-stopped" => Word::Ended(Outcome::UserInterlude),
-        "completing" if aborted() == Some("abort") => Word::Ended(Outcome::UserInterlude),
-        phase => Word::parse(phase).filter(|word| *word != Word::GoesOn)?,
+        CLEARED | "user-stopped" => Word::Ended(ModeOutcome::UserInterlude),
+        "completing" if was_aborted(state) => Word::Ended(ModeOutcome::UserInterlude),
+        phase => Word::parse(phase)?,
     };
-    Some((word.outcome(question), OutcomeSource::CurrentPhase, word))
+    // A phase such as `progress` is one of work.
+    if word == Word::GoesOn { None } else { Some((word, OutcomeSource::CurrentPhase)) }
+}
+
+fn was_aborted(state: &Map<String, Value>) -> bool {
+    matches!(state.get("input_lock"), Some(Value::Object(lock)) if text_of(lock, "exit_reason") == Some("abort"))
 }
 
 /// Whether the mode has a question that is not answered yet.
 fn has_question(state: &Map<String, Value>) -> bool {
-    let Some(question) = state.get("question_enforcement") else { return false };
-    let text = |field: &str| question.get(field).and_then(Value::as_str).unwrap_or_default();
-    !text("obligation_id").is_empty() && text("status") == "pending"
+    let Some(Value::Object(question)) = state.get("question_enforcement") else { return false };
+    let id = text_of(question, "obligation_id").unwrap_or_default();
+    !id.is_empty() && text_of(question, "status") == Some("pending")
+}
+
+/// The text of a field, if it is more than blanks.
+fn filled<'a>(state: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
+    let text = text_of(state, field)?;
+    if text.trim().is_empty() { None } else { Some(text) }
 }
 
 /// Why a state must not be written.
@@ -257,7 +292,7 @@ pub enum LifecycleFault {
     /// The mode has ended, but is active.
     EndedButActive {
         /// How it ended.
-        outcome: Outcome,
+        outcome: ModeOutcome,
         /// The field that says so.
         source: &'static str,
     },
@@ -271,21 +306,21 @@ pub enum LifecycleFault {
 /// # Errors
 /// [`LifecycleFault`]; then the caller must discard `state`.
 pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<String>, LifecycleFault> {
-    for (field, said) in CANONICAL {
-        let Some(text) = state.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
-            continue;
+    for (field, source) in CANONICAL {
+        let Some(text) = filled(state, field) else { continue };
+        let is_valid = match Word::parse(text) {
+            Some(Word::GoesOn) => source == OutcomeSource::RunOutcome,
+            Some(_) => true,
+            None => false,
         };
-        let known = Word::parse(text).is_some_and(|word| word != Word::GoesOn || said == OutcomeSource::RunOutcome);
-        if !known {
+        if !is_valid {
             return Err(LifecycleFault::UnknownOutcome { field, value: text.to_owned() });
         }
     }
     let active = state.get("active").and_then(Value::as_bool);
     let reading = read_outcome(state);
-    let word = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse);
-    let ended =
-        |source: Option<OutcomeSource>| !matches!(source, Some(OutcomeSource::Active | OutcomeSource::CompletedAt));
-    if word == Some(Word::GoesOn) && active == Some(false) && !(reading.outcome.is_some() && ended(reading.source)) {
+    let is_explained = reading.outcome.is_some() && !reading.is_bare();
+    if goes_on(state) && active == Some(false) && !is_explained {
         return Err(LifecycleFault::GoesOnInactive);
     }
     let mut warnings = reading.notes;
@@ -296,15 +331,14 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
                 let source = reading.source.map_or("it", field_of);
                 return Err(LifecycleFault::EndedButActive { outcome, source });
             }
-            let said = state.get("lifecycle_outcome").and_then(Value::as_str);
-            if let Some(said) = said.filter(|said| *said != outcome.as_str()) {
+            if let Some(said) = text_of(state, "lifecycle_outcome").filter(|said| *said != outcome.as_str()) {
                 warnings.push(format!("lifecycle_outcome {said:?} was written as {:?}", outcome.as_str()));
             }
             state.insert("active".into(), false.into());
             state.insert("lifecycle_outcome".into(), outcome.as_str().into());
             state.insert("run_outcome".into(), outcome.legacy().into());
-            let stamped = state.get("completed_at").and_then(Value::as_str).is_some_and(|at| !at.is_empty());
-            if !stamped {
+            // A time that is there is that of the end; a second write does not move it.
+            if text_of(state, "completed_at").unwrap_or_default().is_empty() {
                 state.insert("completed_at".into(), now.to_string().into());
             }
         }
@@ -319,8 +353,13 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
     Ok(warnings)
 }
 
+/// Whether the oldest field says that the mode is not over.
+fn goes_on(state: &Map<String, Value>) -> bool {
+    text_of(state, "run_outcome").and_then(Word::parse) == Some(Word::GoesOn)
+}
+
 fn said_progress(state: &Map<String, Value>) -> bool {
-    state.get("run_outcome").and_then(Value::as_str).is_some_and(|word| word.trim().eq_ignore_ascii_case("progress"))
+    text_of(state, "run_outcome").unwrap_or_default().trim().eq_ignore_ascii_case("progress")
 }
 
 /// Fields about a hand-over, which are stale when the mode begins again.
@@ -330,30 +369,26 @@ const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transitio
 /// the phase that it belongs to, a mode that is said to have ended is no longer active, and a mode that begins again
 /// has no end.
 pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
-    let told = [
-        OutcomeSource::LifecycleOutcome,
-        OutcomeSource::TerminalOutcome,
-        OutcomeSource::RunOutcome,
-        OutcomeSource::CurrentPhase,
-    ]
-    .map(Some);
-    if told.contains(&read_outcome(given).source) && !given.contains_key("active") {
+    let reading = read_outcome(given);
+    let tells_how = reading.source == Some(OutcomeSource::CurrentPhase)
+        || CANONICAL.iter().any(|(_, source)| reading.source == Some(*source));
+    if tells_how && !given.contains_key("active") {
         state.shift_remove("active");
     }
-    let begins = given.get("active") == Some(&Value::Bool(true));
-    let tells = CANONICAL.iter().any(|(field, _)| given.get(*field).is_some_and(|value| !value.is_null()));
+    let begins = says_active(given);
+    let tells = CANONICAL.iter().any(|(field, _)| !matches!(given.get(*field), None | Some(Value::Null)));
     // A new phase that is not an end does not change how an ended mode ended.
-    let phase = given.get("current_phase").and_then(Value::as_str);
-    let ends = read_outcome(given).outcome.is_some() || phase.is_some_and(|phase| mode.ends_in(phase));
-    let goes_on = state.get("active") != Some(&Value::Bool(false));
-    if begins || tells || (given.contains_key("current_phase") && (goes_on || ends)) {
-        CANONICAL.iter().for_each(|(field, _)| drop(state.shift_remove(*field)));
+    let ends =
+        reading.outcome.is_some() || matches!(text_of(given, "current_phase"), Some(phase) if mode.ends_in(phase));
+    if begins || tells || (given.contains_key("current_phase") && (!says_inactive(state) || ends)) {
+        for (field, _) in CANONICAL {
+            state.shift_remove(field);
+        }
     }
-    let goes_on = state.get("run_outcome").and_then(Value::as_str).and_then(Word::parse) == Some(Word::GoesOn);
-    if goes_on && given.contains_key("active") {
+    if goes_on(state) && given.contains_key("active") {
         state.shift_remove("run_outcome");
     }
-    if begins && state.get("active") != Some(&Value::Bool(true)) {
+    if begins && !says_active(state) {
         clear_audit(state);
         state.shift_remove("completed_at");
         state.shift_remove("error");
@@ -362,5 +397,7 @@ pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<Strin
 
 /// Removes the fields about an earlier hand-over.
 pub fn clear_audit(state: &mut Map<String, Value>) {
-    AUDIT.iter().for_each(|field| drop(state.shift_remove(*field)));
+    for field in AUDIT {
+        state.shift_remove(field);
+    }
 }

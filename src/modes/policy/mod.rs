@@ -3,7 +3,9 @@
 
 mod admit;
 mod document;
+mod fields;
 mod lifecycle;
+mod mode;
 mod phase;
 mod prompt;
 mod table;
@@ -11,8 +13,12 @@ mod words;
 
 pub use admit::{Admission, Denial, DenialKind};
 pub use document::PolicyDocument;
-pub use lifecycle::{LifecycleFault, Outcome, OutcomeSource, Reading, clear_audit, drop_stale, read_outcome, settle};
+pub(crate) use fields::{says_active, says_inactive, text_of};
+pub use lifecycle::{
+    LifecycleFault, ModeOutcome, OutcomeSource, Reading, clear_audit, drop_stale, read_outcome, settle,
+};
+pub(crate) use mode::{CANCELLED, CLEARED, COMPLETED};
+pub use mode::{Condition, Mode, ModeKind, Relation};
 pub use phase::PhaseFault;
-pub(crate) use phase::{CANCELLED, CLEARED, COMPLETED};
 pub use prompt::{Named, Plan, Skill, Skills, Why, find_skills, names_skills, plan};
-pub use table::{Condition, Kind, Mode, Policy, Relation};
+pub use table::Policy;

@@ -18,8 +18,8 @@ use serde::{Serialize, Serializer};
 
 use crate::model::ModeName;
 use crate::modes::policy::table::CANCEL;
-use crate::modes::policy::words::{Lines, Scan, Sense, Token};
-use crate::modes::policy::{Kind, Policy};
+use crate::modes::policy::words::{PromptLines, Scan, Sense, SkillToken};
+use crate::modes::policy::{ModeKind, Policy};
 
 /// A skill that a prompt requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,23 +78,24 @@ pub struct Plan {
 /// requested together, execution has to wait.
 #[must_use]
 pub fn plan(policy: &Policy, skills: &[Skill]) -> Plan {
-    let modes = skills.iter().filter_map(|skill| match skill {
-        Skill::Mode(mode) => Some(mode.clone()),
-        _ => None,
-    });
-    let modes: Vec<ModeName> = modes.collect();
+    let mut modes = Vec::new();
+    for skill in skills {
+        if let Skill::Mode(mode) = skill {
+            modes.push(mode.clone());
+        }
+    }
     if skills.contains(&Skill::Cancel) {
         return Plan { cancel: true, modes: Vec::new(), deferred: modes };
     }
-    let is = |name: &ModeName, kind: Kind| policy.mode(name).is_some_and(|mode| mode.kind == kind);
-    let planning = modes.iter().position(|name| is(name, Kind::Planning));
-    match planning.filter(|_| modes.iter().any(|name| is(name, Kind::Execution))) {
-        None => Plan { cancel: false, modes, deferred: Vec::new() },
-        Some(first) => {
+    let has_execution = modes.iter().any(|name| policy.has_kind(name, ModeKind::Execution));
+    let planning = modes.iter().position(|name| policy.has_kind(name, ModeKind::Planning));
+    match planning {
+        Some(first) if has_execution => {
             let mut deferred = modes;
             let kept = deferred.remove(first);
             Plan { cancel: false, modes: vec![kept], deferred }
         }
+        _ => Plan { cancel: false, modes, deferred: Vec::new() },
     }
 }
 
@@ -138,43 +139,52 @@ pub enum Why {
 #[must_use]
 pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> Skills {
     let mut skills = Skills::default();
-    let lines = Lines::of(text);
+    let lines = PromptLines::of(text);
     // The end of the last token, and how its block is meant.
     let mut block: Option<(usize, Sense)> = None;
     let (mut has_begun, mut is_over) = (false, false);
-    for token in prose.iter().flat_map(|paragraph| Scan::new(text, &lines, paragraph)) {
-        let Token { at, sense } = token;
-        let (word, known) = (&text[at.start + 1..at.end], skill(policy, &text[at.start + 1..at.end]));
-        let follows = |end: usize| end < at.start && text[end..at.start].trim().is_empty();
-        let sense = match block.filter(|(end, _)| follows(*end)) {
-            Some((_, of_block)) if sense != Sense::Code => of_block,
+    for SkillToken { at, sense } in prose.iter().flat_map(|paragraph| Scan::new(text, &lines, paragraph)) {
+        let word = &text[at.start + 1..at.end];
+        let sense = match block {
+            // A token directly after another one belongs to its block, unless it is code.
+            Some((end, of_block)) if is_gap(text, end..at.start) && sense != Sense::Code => of_block,
             _ => {
+                // Only the first block that is a request counts.
                 is_over |= has_begun;
                 sense
             }
         };
         block = Some((at.end, sense));
         has_begun |= sense == Sense::Request;
-        match known {
-            None if sense != Sense::Code => skills.pass_over(word),
-            None => {}
-            // Whoever ends something with `$cancel` requests it.
-            Some(Skill::Cancel) if sense == Sense::Ending && !is_over => {
-                skills.tell(Skill::Cancel, word, Why::Mentioned)
+        let Some(skill) = skill(policy, word) else {
+            if sense != Sense::Code {
+                skills.pass_over(word);
             }
-            Some(skill) => match sense {
-                Sense::Request if !is_over => skills.ask(skill, word),
-                Sense::Denied(by) if !has_begun => {
-                    skills.tell(skill, word, Why::Denied(by.chars().take(40).collect()));
-                }
-                Sense::Ending => skills.tell(skill, word, Why::Ending),
-                Sense::Mention if !has_begun => skills.tell(skill, word, Why::Mentioned),
-                _ => {}
-            },
+            continue;
+        };
+        // To end something with `$cancel` is to request it.
+        if skill == Skill::Cancel && sense == Sense::Ending && !is_over {
+            skills.report(skill, word, Why::Mentioned);
+            continue;
+        }
+        match sense {
+            Sense::Request if !is_over => skills.ask(skill, word),
+            Sense::Denied(by) if !has_begun => {
+                skills.report(skill, word, Why::Denied(by.chars().take(40).collect()));
+            }
+            Sense::Ending => skills.report(skill, word, Why::Ending),
+            Sense::Mention if !has_begun => skills.report(skill, word, Why::Mentioned),
+            _ => {}
         }
     }
+    // The author of a request knows how to request; a mention beside it needs no hint.
     skills.told.retain(|named| skills.asked.is_empty() || named.why != Why::Mentioned);
     skills
+}
+
+/// Whether there are blanks between two tokens, and nothing else.
+fn is_gap(text: &str, gap: Range<usize>) -> bool {
+    !gap.is_empty() && text[gap].trim().is_empty()
 }
 
 impl Skills {
@@ -187,7 +197,8 @@ impl Skills {
         self.typed.push(word.to_owned());
     }
 
-    fn tell(&mut self, skill: Skill, word: &str, why: Why) {
+    /// Notes a skill that is named and not requested.
+    fn report(&mut self, skill: Skill, word: &str, why: Why) {
         if self.told.iter().all(|named| named.skill != skill) && !self.asked.contains(&skill) {
             self.told.push(Named { skill, typed: word.to_owned(), why });
         }
@@ -213,42 +224,50 @@ impl Policy {
             return None;
         }
         let plain = plain.to_ascii_lowercase();
-        let letters = |word: &str| {
-            let mut letters: Vec<u8> = word.bytes().collect();
-            letters.sort_unstable();
-            letters
-        };
-        let is_near = |name: &&str| {
-            let is_turned = letters(name) == letters(&plain);
-            let distance = strsim::osa_distance(name, &plain);
-            // With another letter, a short word is another word.
-            let is_another = name.len() < 6 && name.len() == plain.len() && !is_turned;
-            let most = if name.len() < 8 { 1 } else { 2 };
-            (1..=most).contains(&distance)
-                && !is_another
-                && (is_turned || name.as_bytes().first() == plain.as_bytes().first())
-        };
-        let names = self
-            .modes()
-            .iter()
-            .flat_map(|mode| std::iter::once(mode.name.as_str()).chain(mode.aliases.iter().map(String::as_str)));
-        let names = names.chain(self.skills().iter().map(String::as_str)).chain([CANCEL]);
-        names.filter(is_near).min_by_key(|name| strsim::osa_distance(name, &plain))
+        let mut names: Vec<&str> = Vec::new();
+        for mode in self.modes() {
+            names.push(mode.name.as_str());
+            names.extend(mode.aliases.iter().map(String::as_str));
+        }
+        names.extend(self.skills().iter().map(String::as_str));
+        names.push(CANCEL);
+        names.retain(|name| is_near(name, &plain));
+        names.into_iter().min_by_key(|name| strsim::osa_distance(name, &plain))
     }
+}
+
+/// Whether `word` is `name`, misspelt.
+fn is_near(name: &str, word: &str) -> bool {
+    let has_same_letters = letters(name) == letters(word);
+    // With another letter, a short word is another word.
+    if name.len() < 6 && name.len() == word.len() && !has_same_letters {
+        return false;
+    }
+    let most = if name.len() < 8 { 1 } else { 2 };
+    let distance = strsim::osa_distance(name, word);
+    // The first letter is seldom mistyped; two letters that were exchanged may be the first ones.
+    (1..=most).contains(&distance) && (has_same_letters || name.as_bytes().first() == word.as_bytes().first())
+}
+
+/// The letters of a word, sorted.
+fn letters(word: &str) -> Vec<u8> {
+    let mut letters = word.as_bytes().to_vec();
+    letters.sort_unstable();
+    letters
 }
 
 /// Whether the author requests a skill, known or not.
 #[must_use]
 pub fn names_skills(text: &str, prose: &[Vec<Range<usize>>]) -> bool {
-    let lines = Lines::of(text);
-    let mut tokens = prose.iter().flat_map(|paragraph| Scan::new(text, &lines, paragraph));
-    tokens.any(|token| token.sense == Sense::Request)
+    let lines = PromptLines::of(text);
+    prose.iter().any(|paragraph| Scan::new(text, &lines, paragraph).any(|token| token.sense == Sense::Request))
 }
 
 fn skill(policy: &Policy, name: &str) -> Option<Skill> {
     let name = name.to_ascii_lowercase();
     let plain = match name.split_once(':') {
         Some((space, rest)) if policy.namespaces().iter().any(|known| known == space) => rest,
+        // Without a known namespace, a colon belongs to the name.
         _ => &name,
     };
     if plain == CANCEL {
@@ -259,7 +278,7 @@ fn skill(policy: &Policy, name: &str) -> Option<Skill> {
     }
     // A command of a skill is a skill of its own: `$forge:progression`.
     let joined = plain.replace(':', "-");
-    policy.skills().contains(&joined).then_some(Skill::Other(joined))
+    if policy.skills().contains(&joined) { Some(Skill::Other(joined)) } else { None }
 }
 
 #[cfg(test)]

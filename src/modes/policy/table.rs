@@ -1,76 +1,12 @@
 //! A valid policy: every pair of modes has exactly one rule.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::{Flaw, ModeName};
-use crate::modes::policy::document::ModeEntry;
-use crate::modes::policy::{PolicyDocument, read_outcome};
-
-/// The kind of a mode. Planning comes before execution; the way back is never automatic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// It investigates and plans.
-    Planning,
-    /// It changes things.
-    Execution,
-}
-
-/// A condition under which a hand-over is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Condition {
-    /// The review of the source had no findings, so there is nothing to plan again.
-    ReviewClean,
-}
-
-/// What happens when a mode is requested while another one is active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relation {
-    /// They may not be active together.
-    Apart,
-    /// They may be active together.
-    Beside,
-    /// The active mode hands over and is completed, unless the condition holds.
-    HandsOff(Option<Condition>),
-}
-
-/// A mode of a policy.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mode {
-    /// Its name.
-    pub name: ModeName,
-    /// Planning or execution.
-    pub kind: Kind,
-    /// Other names, in lower case.
-    pub aliases: Vec<String>,
-    /// Fields of its file when it begins.
-    pub start: Map<String, Value>,
-    /// The phases while it is active; if there are none, any text is valid.
-    pub phases: Vec<String>,
-    /// The phases in which it has ended.
-    pub terminal_phases: Vec<String>,
-    /// Other names for phases.
-    pub phase_aliases: BTreeMap<String, String>,
-}
-
-impl Mode {
-    fn unruled(name: ModeName) -> Self {
-        Self {
-            name,
-            kind: Kind::Execution,
-            aliases: Vec::new(),
-            start: Map::new(),
-            phases: Vec::new(),
-            terminal_phases: Vec::new(),
-            phase_aliases: BTreeMap::new(),
-        }
-    }
-}
+use crate::modes::policy::document::{HandoffEntry, ModeEntry};
+use crate::modes::policy::{Mode, ModeKind, PolicyDocument, Relation, read_outcome, text_of};
 
 /// The rules about which modes may be active together. The empty policy has no modes.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,54 +32,23 @@ impl Policy {
     pub fn build(document: PolicyDocument) -> Result<Self, Vec<Flaw>> {
         let mut flaws = Vec::new();
         let modes = modes(&document.modes, &mut flaws);
-        words(&document, &mut flaws);
-        let index: BTreeMap<&str, usize> =
-            document.modes.iter().enumerate().rev().map(|(at, mode)| (mode.name.as_str(), at)).collect();
+        check_words(&document, &mut flaws);
         let count = document.modes.len();
-        let mut relations = vec![vec![Relation::Apart; count]; count];
-        let find = |name: &str, pointer: String, flaws: &mut Vec<Flaw>| {
-            let found = index.get(name).copied();
-            if found.is_none() {
-                flaws.push(Flaw::at(pointer, format!("there is no mode `{name}`")));
-            }
-            found
-        };
-        for (nth, [one, other]) in document.overlaps.iter().enumerate() {
-            let place = |side: usize| format!("/overlaps/{nth}/{side}");
-            let all: Vec<usize> = (0..count).collect();
-            let mut side = |name: &str, at: usize| match name {
-                "*" => all.clone(),
-                name => find(name, place(at), &mut flaws).into_iter().collect(),
-            };
-            let (left, right) = (side(one, 0), side(other, 1));
-            if one == other {
-                flaws.push(Flaw::at(format!("/overlaps/{nth}"), format!("`{one}` overlaps with itself")));
-            }
-            for (&a, &b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                relations[a][b] = Relation::Beside;
-                relations[b][a] = Relation::Beside;
-            }
+        // What the document does not mention is denied.
+        let relations = vec![vec![Relation::Apart; count]; count];
+        let mut rules = Rules { entries: &document.modes, relations, flaws };
+        // Overlaps first: a hand-over of the same pair is the mistake to report.
+        for (nth, pair) in document.overlaps.iter().enumerate() {
+            rules.add_overlap(nth, pair);
         }
         for (nth, handoff) in document.handoffs.iter().enumerate() {
-            let pointer = format!("/handoffs/{nth}");
-            let from = find(&handoff.from, format!("{pointer}/from"), &mut flaws);
-            let to = find(&handoff.to, format!("{pointer}/to"), &mut flaws);
-            let (Some(from), Some(to)) = (from, to) else { continue };
-            let pair = format!("`{}` to `{}`", handoff.from, handoff.to);
-            match relations[from][to] {
-                _ if from == to => flaws.push(Flaw::at(pointer, format!("`{}` hands over to itself", handoff.from))),
-                Relation::Apart => relations[from][to] = Relation::HandsOff(handoff.unless),
-                Relation::Beside => {
-                    flaws.push(Flaw::at(pointer, format!("{pair} is an overlap as well; only one of them can hold")));
-                }
-                Relation::HandsOff(_) => flaws.push(Flaw::at(pointer, format!("{pair} is decided twice"))),
-            }
+            rules.add_handoff(nth, handoff);
         }
+        let Rules { relations, flaws, .. } = rules;
         if !flaws.is_empty() {
             return Err(flaws);
         }
-        let small = |words: Vec<String>| words.into_iter().map(|word| word.to_ascii_lowercase()).collect();
-        Ok(Self { modes, relations, namespaces: small(document.namespaces), skills: small(document.skills) })
+        Ok(Self { modes, relations, namespaces: lower(&document.namespaces), skills: lower(&document.skills) })
     }
 
     /// Adds modes without rules, so that they can be ended.
@@ -156,7 +61,9 @@ impl Policy {
         }
         let count = self.modes.len();
         self.relations.resize_with(count, Vec::new);
-        self.relations.iter_mut().for_each(|row| row.resize(count, Relation::Apart));
+        for row in &mut self.relations {
+            row.resize(count, Relation::Apart);
+        }
         self
     }
 
@@ -182,8 +89,17 @@ impl Policy {
     /// What happens when `requested` is requested while `active` is active; none if a name is unknown.
     #[must_use]
     pub fn relation(&self, active: &ModeName, requested: &ModeName) -> Option<Relation> {
-        let at = |name: &ModeName| self.modes.iter().position(|mode| mode.name == *name);
-        Some(self.relations[at(active)?][at(requested)?])
+        Some(self.relations[self.row_of(active)?][self.row_of(requested)?])
+    }
+
+    /// The row of a mode in the table, which is also its column.
+    fn row_of(&self, name: &ModeName) -> Option<usize> {
+        self.modes.iter().position(|mode| mode.name == *name)
+    }
+
+    /// Whether the policy has this mode, and it is of this kind.
+    pub(super) fn has_kind(&self, name: &ModeName, kind: ModeKind) -> bool {
+        matches!(self.mode(name), Some(mode) if mode.kind == kind)
     }
 
     /// Prefixes that a skill may have.
@@ -199,6 +115,67 @@ impl Policy {
     }
 }
 
+/// The table while it is filled from a document, and what is wrong with the document.
+struct Rules<'d> {
+    entries: &'d [ModeEntry],
+    relations: Vec<Vec<Relation>>,
+    flaws: Vec<Flaw>,
+}
+
+impl Rules<'_> {
+    fn row_of(&mut self, name: &str, pointer: String) -> Option<usize> {
+        // The first of two modes with one name counts; the other one is a flaw of its own.
+        let row = self.entries.iter().position(|entry| entry.name == name);
+        if row.is_none() {
+            self.flaws.push(Flaw::at(pointer, format!("there is no mode `{name}`")));
+        }
+        row
+    }
+
+    /// The rows that one side of an overlap means.
+    fn rows_of(&mut self, name: &str, pointer: String) -> Vec<usize> {
+        if name == "*" { (0..self.entries.len()).collect() } else { self.row_of(name, pointer).into_iter().collect() }
+    }
+
+    fn add_overlap(&mut self, nth: usize, [one, other]: &[String; 2]) {
+        let left = self.rows_of(one, format!("/overlaps/{nth}/0"));
+        let right = self.rows_of(other, format!("/overlaps/{nth}/1"));
+        if one == other {
+            self.flaws.push(Flaw::at(format!("/overlaps/{nth}"), format!("`{one}` overlaps with itself")));
+        }
+        for &a in &left {
+            // `*` means every other mode, not the mode itself.
+            for &b in right.iter().filter(|&&b| b != a) {
+                self.relations[a][b] = Relation::Beside;
+                self.relations[b][a] = Relation::Beside;
+            }
+        }
+    }
+
+    fn add_handoff(&mut self, nth: usize, HandoffEntry { from: source, to: target, unless }: &HandoffEntry) {
+        let pointer = format!("/handoffs/{nth}");
+        let from = self.row_of(source, format!("{pointer}/from"));
+        let to = self.row_of(target, format!("{pointer}/to"));
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let pair = format!("`{source}` to `{target}`");
+        let message = match self.relations[from][to] {
+            _ if from == to => format!("`{source}` hands over to itself"),
+            Relation::Beside => format!("{pair} is an overlap as well; only one of them can hold"),
+            Relation::HandsOff(_) => format!("{pair} is decided twice"),
+            Relation::Apart => {
+                self.relations[from][to] = Relation::HandsOff(*unless);
+                return;
+            }
+        };
+        self.flaws.push(Flaw::at(pointer, message));
+    }
+}
+
+/// Words of a policy, in lower case, as they are compared.
+fn lower(words: &[String]) -> Vec<String> {
+    words.iter().map(|word| word.to_ascii_lowercase()).collect()
+}
+
 fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
     let mut modes = Vec::new();
     for (nth, entry) in entries.iter().enumerate() {
@@ -212,21 +189,18 @@ fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
         };
         check_start(entry, &pointer, flaws);
         check_phases(entry, &pointer, flaws);
+        let aliases = entry.phase_aliases.iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase.clone()));
         modes.push(Mode {
             name,
             kind: entry.kind,
-            aliases: entry.aliases.iter().map(|alias| alias.to_ascii_lowercase()).collect(),
+            aliases: lower(&entry.aliases),
             start: entry.start.clone(),
             phases: entry.phases.clone(),
             terminal_phases: entry.terminal_phases.clone(),
-            phase_aliases: small_keys(&entry.phase_aliases),
+            phase_aliases: aliases.collect(),
         });
     }
     modes
-}
-
-fn small_keys(words: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    words.iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase.clone())).collect()
 }
 
 /// Fields that flow itself writes when a mode begins and ends.
@@ -251,20 +225,25 @@ fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
     for field in entry.start.keys().filter(|field| OWN_FIELDS.contains(&field.as_str())) {
         flaws.push(Flaw::at(format!("{pointer}/start/{field}"), format!("`{field}` is for flow to fill")));
     }
-    let tells_an_end = |phase: &str| {
-        let state = Map::from_iter([("current_phase".to_owned(), Value::from(phase))]);
-        read_outcome(&state).outcome.is_some()
-    };
-    let start = entry.start.get("current_phase").and_then(Value::as_str);
-    if let Some(start) = start.filter(|start| tells_an_end(start)) {
+    if let Some(start) = text_of(&entry.start, "current_phase")
+        && is_end(start)
+    {
         let message = format!("`{start}` means that `{}` has ended", entry.name);
         flaws.push(Flaw::at(format!("{pointer}/start/current_phase"), message));
     }
-    for (nth, phase) in entry.phases.iter().enumerate().filter(|(_, phase)| tells_an_end(phase)) {
-        let message =
-            format!("`{phase}` means that `{}` has ended, so it cannot be a phase of an active mode", entry.name);
-        flaws.push(Flaw::at(format!("{pointer}/phases/{nth}"), message));
+    for (nth, phase) in entry.phases.iter().enumerate() {
+        if is_end(phase) {
+            let message =
+                format!("`{phase}` means that `{}` has ended, so it cannot be a phase of an active mode", entry.name);
+            flaws.push(Flaw::at(format!("{pointer}/phases/{nth}"), message));
+        }
     }
+}
+
+/// Whether a phase alone says that its mode has ended.
+fn is_end(phase: &str) -> bool {
+    let state = Map::from_iter([("current_phase".to_owned(), Value::from(phase))]);
+    read_outcome(&state).outcome.is_some()
 }
 
 /// Checks that a mode with phases can begin in one of them and end in one of them.
@@ -280,51 +259,52 @@ fn check_phases(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {
         let message = format!("`{name}` can never be left: it has phases, and none of `terminal_phases`");
         flaws.push(Flaw::at(pointer, message));
     }
-    let start = entry.start.get("current_phase").and_then(Value::as_str);
-    if !start.is_some_and(|phase| entry.phases.iter().any(|known| known == phase)) {
+    let starts_in_phase = matches!(text_of(&entry.start, "current_phase"), Some(start) if entry.phases.iter().any(|phase| phase == start));
+    if !starts_in_phase {
         let message = format!("`{name}` has to begin in one of its phases: `start` needs such a `current_phase`");
         flaws.push(Flaw::at(pointer, message));
     }
     for phase in entry.phases.iter().filter(|phase| entry.terminal_phases.contains(phase)) {
         flaws.push(Flaw::at(format!("{pointer}/terminal_phases"), format!("`{phase}` is a phase at work as well")));
     }
-    let all = || entry.phases.iter().chain(&entry.terminal_phases);
     let mut words = BTreeSet::new();
     for (alias, phase) in &entry.phase_aliases {
+        let at = format!("{pointer}/phase_aliases/{alias}");
+        // Aliases are compared in lower case, so one of the two would never count.
         if !words.insert(alias.to_ascii_lowercase()) {
             let message = format!("`{alias}` is there twice, in large and small letters");
-            flaws.push(Flaw::at(format!("{pointer}/phase_aliases/{alias}"), message));
+            flaws.push(Flaw::at(&at, message));
         }
-        let at = format!("{pointer}/phase_aliases/{alias}");
-        let known = |phase: &String| entry.phases.contains(phase) || entry.terminal_phases.contains(phase);
-        if !known(phase) {
+        if !entry.phases.contains(phase) && !entry.terminal_phases.contains(phase) {
             flaws.push(Flaw::at(at, format!("`{name}` has no phase `{phase}`")));
-        } else if all().any(|phase| phase.eq_ignore_ascii_case(alias)) {
+        } else if entry.phases.iter().chain(&entry.terminal_phases).any(|phase| phase.eq_ignore_ascii_case(alias)) {
             flaws.push(Flaw::at(at, format!("`{alias}` is a phase itself")));
         }
     }
 }
 
 /// Checks that every word in a prompt has one meaning.
-fn words(document: &PolicyDocument, flaws: &mut Vec<Flaw>) {
+fn check_words(document: &PolicyDocument, flaws: &mut Vec<Flaw>) {
+    let mut words: Vec<(&str, String)> = Vec::new();
+    for (nth, mode) in document.modes.iter().enumerate() {
+        words.push((&mode.name, format!("/modes/{nth}/name")));
+    }
+    // Behind all names, so that a word which is a name and an alias is reported at the alias.
+    for (nth, mode) in document.modes.iter().enumerate() {
+        for (alias, word) in mode.aliases.iter().enumerate() {
+            words.push((word, format!("/modes/{nth}/aliases/{alias}")));
+        }
+    }
+    for (nth, skill) in document.skills.iter().enumerate() {
+        words.push((skill, format!("/skills/{nth}")));
+    }
     let mut seen = BTreeSet::new();
-    let mut take = |word: &str, pointer: String| {
+    for (word, pointer) in words {
         let word = word.to_ascii_lowercase();
         if RESERVED.contains(&word.as_str()) {
             flaws.push(Flaw::at(pointer, format!("`{word}` is reserved: what is active can always be ended")));
         } else if !seen.insert(word.clone()) {
             flaws.push(Flaw::at(pointer, format!("`{word}` is taken already")));
         }
-    };
-    for (nth, mode) in document.modes.iter().enumerate() {
-        take(&mode.name, format!("/modes/{nth}/name"));
-    }
-    for (nth, mode) in document.modes.iter().enumerate() {
-        for (alias, word) in mode.aliases.iter().enumerate() {
-            take(word, format!("/modes/{nth}/aliases/{alias}"));
-        }
-    }
-    for (nth, skill) in document.skills.iter().enumerate() {
-        take(skill, format!("/skills/{nth}"));
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::model::{ModeName, Scope, Timestamp};
-use crate::modes::policy::Policy;
-use crate::modes::state::ModeRefusal;
-use crate::modes::state::over::note_end;
+use crate::modes::policy::{Policy, says_active, text_of};
+use crate::modes::state::over::{IsDead, note_end, why_over};
+use crate::modes::state::refusal::ModeRefusal;
 
 /// The state in a mode's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +40,22 @@ impl Board {
         self.files.get(&(scope.clone(), mode.clone()))
     }
 
+    /// The fields in the file of `mode` in `scope` itself; none if there is no file, or it cannot be read.
+    #[must_use]
+    pub fn fields(&self, scope: &Scope, mode: &ModeName) -> Option<&Map<String, Value>> {
+        match self.file(scope, mode)? {
+            ModeState::Known(fields) => Some(fields),
+            ModeState::Broken(_) => None,
+        }
+    }
+
     /// The file that counts for `mode` in `scope`: the session's own, otherwise that of the root scope.
     #[must_use]
     pub fn seen(&self, scope: &Scope, mode: &ModeName) -> Option<(Scope, &ModeState)> {
-        let own = self.file(scope, mode).map(|file| (scope.clone(), file));
-        own.or_else(|| Some((Scope::Root, self.file(&Scope::Root, mode)?)))
+        if let Some(own) = self.file(scope, mode) {
+            return Some((scope.clone(), own));
+        }
+        Some((Scope::Root, self.file(&Scope::Root, mode)?))
     }
 
     /// Replaces a file, or removes it.
@@ -75,6 +86,7 @@ impl Board {
     #[must_use]
     pub fn scopes(&self) -> Vec<Scope> {
         let mut scopes: Vec<Scope> = self.files.keys().map(|(scope, _)| scope.clone()).collect();
+        // The files are sorted by their scopes.
         scopes.dedup();
         scopes
     }
@@ -86,16 +98,12 @@ impl Board {
     /// [`ModeRefusal::Unreadable`] when a file that counts cannot be read.
     pub fn active(&self, policy: &Policy, scope: &Scope) -> Result<Vec<Active>, ModeRefusal> {
         let (active, unknown) = self.known_active(policy, scope);
-        match unknown.into_iter().next() {
-            None => Ok(active),
-            Some(Active { mode, scope }) => {
-                let why = match self.file(&scope, &mode) {
-                    Some(ModeState::Broken(why)) => why.clone(),
-                    _ => String::new(),
-                };
-                Err(ModeRefusal::Unreadable { mode, scope, why })
-            }
-        }
+        let Some(Active { mode, scope }) = unknown.into_iter().next() else { return Ok(active) };
+        let why = match self.file(&scope, &mode) {
+            Some(ModeState::Broken(why)) => why.clone(),
+            _ => String::new(),
+        };
+        Err(ModeRefusal::Unreadable { mode, scope, why })
     }
 
     /// As [`Self::active`], without an error: gives the modes that are known to be active, and those whose file cannot
@@ -107,35 +115,44 @@ impl Board {
             let Some((owner, file)) = self.seen(scope, &mode.name) else { continue };
             let active = Active { mode: mode.name.clone(), scope: owner };
             match file {
-                ModeState::Known(state) if is_active(state) => known.push((began(state), active)),
+                ModeState::Known(state) if says_active(state) => known.push((began(state), active)),
                 ModeState::Known(_) => {}
                 ModeState::Broken(_) => unknown.push(active),
             }
         }
-        known.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // Stable: modes that began at the same time stay in the order of the policy.
+        known.sort_by_key(|(began, _)| *began);
         (known.into_iter().map(|(_, active)| active).collect(), unknown)
     }
 
     /// The modes that files in `scope` itself make active. Files that cannot be read are ignored.
     #[must_use]
     pub fn own_active(&self, policy: &Policy, scope: &Scope) -> Vec<(ModeName, Map<String, Value>)> {
-        let mut own: Vec<_> = policy
-            .modes()
-            .iter()
-            .filter_map(|mode| match self.file(scope, &mode.name) {
-                Some(ModeState::Known(state)) if is_active(state) => Some((mode.name.clone(), state.clone())),
-                _ => None,
-            })
-            .collect();
-        own.sort_by_key(|(_, state)| began(state));
+        let mut own = Vec::new();
+        for mode in policy.modes() {
+            if let Some(state) = self.fields(scope, &mode.name).filter(|state| says_active(state)) {
+                own.push((mode.name.clone(), state.clone()));
+            }
+        }
+        own.sort_by(|(_, a), (_, b)| began(a).cmp(began(b)));
         own
+    }
+
+    /// How it is known that the session of `scope` is over: all of its active modes must say so. A mode that began later
+    /// shows that the session came back.
+    pub(super) fn why_session_over(&self, policy: &Policy, scope: &Scope, is_dead: IsDead<'_>) -> Option<String> {
+        // Everyone shares the root scope, so it is never over.
+        if *scope == Scope::Root {
+            return None;
+        }
+        let mut newest = None;
+        for (_, state) in self.own_active(policy, scope) {
+            newest = Some(why_over(&state, is_dead)?);
+        }
+        newest
     }
 }
 
-fn is_active(state: &Map<String, Value>) -> bool {
-    state.get("active") == Some(&Value::Bool(true))
-}
-
-fn began(state: &Map<String, Value>) -> String {
-    state.get("started_at").and_then(Value::as_str).unwrap_or_default().to_owned()
+fn began(state: &Map<String, Value>) -> &str {
+    text_of(state, "started_at").unwrap_or_default()
 }

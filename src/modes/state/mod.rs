@@ -1,51 +1,15 @@
 //! Modes: which begin and end, decided as a whole before anything is written (RCS). Pure.
 
 mod board;
+mod change;
 mod draft;
 mod over;
+mod refusal;
 mod visible;
 
 pub use board::{Active, Board, ModeState};
-pub use draft::{Changed, Draft, Ended, Requested, Wanted};
+pub use change::{ChangedFile, Ended, RequestDetails, Requested};
+pub use draft::ModeDraft;
 pub use over::{IsDead, why_over};
+pub use refusal::ModeRefusal;
 pub use visible::Visible;
-
-use crate::model::{ModeName, Scope};
-use crate::modes::policy::{Denial, LifecycleFault, PhaseFault};
-
-/// Why a change is refused.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ModeRefusal {
-    /// The policy forbids it.
-    Denied {
-        /// The requested mode.
-        requested: ModeName,
-        /// The scope in which there is a conflict.
-        scope: Scope,
-        /// The reason.
-        denial: Denial,
-    },
-    /// The file of a mode cannot be read, so it is unknown whether the mode is active.
-    Unreadable {
-        /// The mode.
-        mode: ModeName,
-        /// The scope of the file.
-        scope: Scope,
-        /// The reason.
-        why: String,
-    },
-    /// The fields contradict each other.
-    Lifecycle {
-        /// The mode.
-        mode: ModeName,
-        /// The contradiction.
-        fault: LifecycleFault,
-    },
-    /// A field has an invalid value.
-    Field {
-        /// The mode.
-        mode: ModeName,
-        /// The field, and what it takes.
-        fault: PhaseFault,
-    },
-}

@@ -1,10 +1,9 @@
-//! Detects sessions that are over: their modes do not prevent modes in the root scope.
+//! The fields of a mode's file that say whether its session is over.
 
 use serde_json::{Map, Value};
 
-use crate::model::{Scope, Timestamp};
-use crate::modes::policy::Policy;
-use crate::modes::state::board::Board;
+use crate::model::Timestamp;
+use crate::modes::policy::text_of;
 
 /// The field with the time at which the session's end was recorded.
 const ENDED: &str = "session_ended_at";
@@ -17,27 +16,21 @@ pub type IsDead<'a> = &'a dyn Fn(&str) -> bool;
 /// How it is known that the session of a mode's file is over; none if it is not known.
 #[must_use]
 pub fn why_over(state: &Map<String, Value>, is_dead: IsDead<'_>) -> Option<String> {
-    let text = |field: &str| state.get(field).and_then(Value::as_str);
-    match (text(ENDED), text(HOLDER)) {
-        (Some(at), _) => Some(format!("ended at {at}")),
-        (None, Some(holder)) if is_dead(holder) => Some("lost its process".to_owned()),
-        _ => None,
+    if let Some(at) = text_of(state, ENDED) {
+        return Some(format!("ended at {at}"));
     }
-}
-
-/// How it is known that the session of `scope` is over: all of its active modes must say so. A mode that began later
-/// shows that the session came back.
-pub(super) fn session_over(board: &Board, policy: &Policy, scope: &Scope, is_dead: IsDead<'_>) -> Option<String> {
-    let own = board.own_active(policy, scope);
-    let told: Option<Vec<String>> = own.iter().map(|(_, state)| why_over(state, is_dead)).collect();
-    told?.pop().filter(|_| *scope != Scope::Root)
+    let holder = text_of(state, HOLDER)?;
+    if is_dead(holder) { Some("lost its process".to_owned()) } else { None }
 }
 
 /// Marks the session of this file as over. False if the file already had the mark.
 pub(super) fn note_end(state: &mut Map<String, Value>, now: Timestamp) -> bool {
-    let is_new = !state.contains_key(ENDED);
-    state.entry(ENDED).or_insert_with(|| now.to_string().into());
-    is_new
+    // The first end counts: a host may report it twice.
+    if state.contains_key(ENDED) {
+        return false;
+    }
+    state.insert(ENDED.into(), now.to_string().into());
+    true
 }
 
 /// Marks the session of this file as alive, in the process `holder`. False if nothing changed.
@@ -46,6 +39,7 @@ pub(super) fn note_life(state: &mut Map<String, Value>, holder: Option<&str>) ->
     state.shift_remove(ENDED);
     match holder {
         Some(holder) => drop(state.insert(HOLDER.into(), holder.into())),
+        // The process of an earlier time says nothing about the session that is at work now.
         None => drop(state.shift_remove(HOLDER)),
     }
     *state != before

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{Scope, SessionId, Timestamp, limits};
-use crate::modes::policy::Policy;
+use crate::modes::policy::{Policy, text_of};
 use crate::modes::state::board::Board;
 
 /// The content of a visible set that the next one needs.
@@ -20,12 +20,14 @@ impl Visible {
     /// Reads a visible set; ignores what is not valid.
     #[must_use]
     pub fn read(value: &Map<String, Value>) -> Self {
+        let primary = text_of(value, "skill").map(str::to_owned);
         let entries = value.get("active_skills").and_then(Value::as_array).into_iter().flatten();
-        let sessions = entries.filter_map(|entry| SessionId::new(entry.get("session_id")?.as_str()?).ok());
-        let mut sessions: Vec<_> = sessions.collect();
+        let ids = entries.filter_map(|entry| entry.get("session_id")?.as_str());
+        // Other programs write the file, too, so an id may be invalid.
+        let mut sessions: Vec<SessionId> = ids.filter_map(|id| SessionId::new(id).ok()).collect();
         sessions.dedup();
         sessions.truncate(limits::SHOWN_SESSIONS);
-        Self { primary: value.get("skill").and_then(Value::as_str).map(str::to_owned), sessions }
+        Self { primary, sessions }
     }
 }
 
@@ -39,26 +41,20 @@ pub(super) fn visible_set(
     now: Timestamp,
     message: Option<&String>,
 ) -> Map<String, Value> {
-    let entries: Vec<_> = match scope {
+    let entries = match scope {
         Scope::Session(_) => entries(board, policy, scope),
-        Scope::Root => {
-            let sessions = board.scopes().into_iter().filter(|scope| scope.session().is_some());
-            let mut sessions: Vec<_> = sessions.map(|scope| entries(board, policy, &scope)).collect();
-            sessions.retain(|entries| !entries.is_empty());
-            shorten(&mut sessions);
-            sessions.into_iter().flatten().chain(entries(board, policy, scope)).collect()
-        }
+        Scope::Root => entries_of_all(board, policy),
     };
-    let named = |entry: &&Map<String, Value>| entry.get("skill").and_then(Value::as_str) == before.primary.as_deref();
-    let first = entries.iter().find(named).or(entries.first());
-    let of = |field: &str| first.and_then(|entry| entry.get(field)).cloned().unwrap_or(Value::Null);
+    let primary = entries.iter().find(|entry| text_of(entry, "skill") == before.primary.as_deref());
+    let none = Map::new();
+    let first = primary.or(entries.first()).unwrap_or(&none);
     let document = json!({
         "version": 1,
         "active": !entries.is_empty(),
-        "skill": of("skill"),
-        "phase": of("phase"),
+        "skill": first.get("skill"),
+        "phase": first.get("phase"),
         "session_id": scope.session(),
-        "activated_at": of("activated_at"),
+        "activated_at": first.get("activated_at"),
         "updated_at": now.to_string(),
         "active_skills": entries,
         "transition_message": message,
@@ -68,10 +64,21 @@ pub(super) fn visible_set(
     document
 }
 
+/// The modes of all scopes: those of the sessions, then those of the root scope.
+fn entries_of_all(board: &Board, policy: &Policy) -> Vec<Map<String, Value>> {
+    let mut scopes = board.scopes();
+    scopes.retain(|scope| *scope != Scope::Root);
+    let mut sessions: Vec<_> = scopes.iter().map(|scope| entries(board, policy, scope)).collect();
+    sessions.retain(|entries| !entries.is_empty());
+    shorten(&mut sessions);
+    sessions.push(entries(board, policy, &Scope::Root));
+    sessions.concat()
+}
+
 /// The modes that files in `scope` itself make active.
 fn entries(board: &Board, policy: &Policy, scope: &Scope) -> Vec<Map<String, Value>> {
-    let own = board.own_active(policy, scope).into_iter();
-    own.map(|(mode, state)| {
+    let mut entries = Vec::new();
+    for (mode, state) in board.own_active(policy, scope) {
         let mut entry = Map::new();
         entry.insert("skill".into(), mode.as_str().into());
         let phase = state.get("current_phase").cloned().unwrap_or(Value::Null);
@@ -83,21 +90,22 @@ fn entries(board: &Board, policy: &Policy, scope: &Scope) -> Vec<Map<String, Val
         if let Some(session) = scope.session() {
             entry.insert("session_id".into(), session.as_str().into());
         }
-        entry
-    })
-    .collect()
+        entries.push(entry);
+    }
+    entries
 }
 
 /// Drops the sessions that have not changed for the longest time if there are too many to show.
 fn shorten(sessions: &mut Vec<Vec<Map<String, Value>>>) {
-    let latest = |entries: &Vec<Map<String, Value>>| {
-        let updated = entries.iter().filter_map(|entry| entry.get("updated_at")?.as_str());
-        updated.max().unwrap_or_default().to_owned()
-    };
-    let mut times: Vec<_> = sessions.iter().map(latest).collect();
+    let mut times: Vec<String> = sessions.iter().map(|entries| last_update(entries).to_owned()).collect();
     times.sort_unstable_by(|a, b| b.cmp(a));
     if let Some(oldest_shown) = times.get(limits::SHOWN_SESSIONS - 1) {
-        sessions.retain(|entries| latest(entries) >= *oldest_shown);
+        sessions.retain(|entries| last_update(entries) >= oldest_shown.as_str());
+        // Several may have changed at the same time as the last one that has room.
         sessions.truncate(limits::SHOWN_SESSIONS);
     }
+}
+
+fn last_update(entries: &[Map<String, Value>]) -> &str {
+    entries.iter().filter_map(|entry| text_of(entry, "updated_at")).max().unwrap_or_default()
 }

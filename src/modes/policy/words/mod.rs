@@ -6,6 +6,6 @@ mod quoted;
 mod scan;
 mod sentence;
 
-pub(super) use pasted::Lines;
-pub(super) use scan::{Scan, Token};
+pub(super) use pasted::PromptLines;
+pub(super) use scan::{Scan, SkillToken};
 pub(super) use sentence::Sense;

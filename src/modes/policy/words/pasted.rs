@@ -1,18 +1,18 @@
-//! Lines of code in a prompt that nobody fenced.
+//! Lines of code in a prompt that are not fenced.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::lists::{ALONE, INSTRUCTIONS, PROGRAMS, STATEMENTS};
 
 /// The lines of a prompt.
 #[derive(Debug)]
-pub(in crate::modes::policy) struct Lines {
-    lines: Vec<Line>,
+pub(in crate::modes::policy) struct PromptLines {
+    lines: Vec<PromptLine>,
 }
 
 /// A line of a prompt.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct PromptLine {
     pub(super) range: Range<usize>,
     /// Where the first sign stands that makes code of it.
     sign: Option<usize>,
@@ -26,18 +26,19 @@ pub(super) struct Line {
     pub(super) is_first: bool,
 }
 
-impl Line {
+impl PromptLine {
     pub(super) fn is_code(&self) -> bool {
         self.has_signs || self.sign.is_some() || self.ends_as_code
     }
 
     /// Whether code begins before `at`.
     pub(super) fn is_code_at(&self, at: usize) -> bool {
-        self.ends_as_code || self.sign.is_some_and(|sign| sign < at)
+        self.ends_as_code || matches!(self.sign, Some(sign) if sign < at)
     }
 }
 
-/// The beginnings of a file that was pasted, and how its last line ends. A file without an end goes on to that of the prompt.
+/// The beginnings of a file that was pasted, in any case, and how its last line ends.
+// A script's last line can look like a request, so a file without a mark at its end goes on to that of the prompt.
 const FILES: &[(&str, Option<&str>)] = &[
     ("#!", None),
     ("use strict;", None),
@@ -51,13 +52,13 @@ const FILES: &[(&str, Option<&str>)] = &[
 /// The highest number of lines without a sign of code between two with one.
 const GAP: usize = 4;
 
-impl Lines {
+impl PromptLines {
     pub(in crate::modes::policy) fn of(text: &str) -> Self {
         let mut lines = Vec::new();
         let (mut at, mut is_first) = (0, true);
         for line in text.split_inclusive('\n') {
             let body = line.trim_end();
-            lines.push(Line {
+            lines.push(PromptLine {
                 range: at..at + body.len(),
                 sign: first_sign(body).map(|sign| at + sign),
                 has_signs: has_signs(body),
@@ -77,7 +78,7 @@ impl Lines {
     }
 
     /// The line of a byte.
-    pub(super) fn at(&self, at: usize) -> &Line {
+    pub(super) fn line_at(&self, at: usize) -> &PromptLine {
         let next = self.lines.partition_point(|line| line.range.start <= at);
         &self.lines[next.saturating_sub(1)]
     }
@@ -89,8 +90,9 @@ impl Lines {
         for at in 0..self.lines.len() {
             let line = &self.lines[at];
             if line.is_code() {
+                // One line alone may be prose with a sign of code in it.
                 if let Some(last) = last.filter(|last| at - last <= GAP + 1) {
-                    self.lines[last..=at].iter_mut().for_each(|line| line.is_pasted = true);
+                    self.mark(last..=at);
                     is_open = true;
                 }
                 last = Some(at);
@@ -102,14 +104,25 @@ impl Lines {
         }
     }
 
+    fn mark(&mut self, lines: RangeInclusive<usize>) {
+        for line in &mut self.lines[lines] {
+            line.is_pasted = true;
+        }
+    }
+
     fn mark_files(&mut self, text: &str) {
         let mut open = None;
         for line in &mut self.lines {
             let body = text[line.range.clone()].trim_start();
-            let begins = |mark: &str| body.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark));
-            open = open.or_else(|| FILES.iter().find(|(mark, _)| begins(mark)));
-            line.is_pasted |= open.is_some();
-            open = open.filter(|(_, end)| !end.is_some_and(|end| body.ends_with(end)));
+            if open.is_none() {
+                open = FILES.iter().find(|(first, _)| begins_with(body, first));
+            }
+            let Some((_, last)) = open else { continue };
+            line.is_pasted = true;
+            // One line may be the whole file.
+            if last.is_some_and(|last| body.ends_with(last)) {
+                open = None;
+            }
         }
     }
 
@@ -120,7 +133,7 @@ impl Lines {
             let line = text[self.lines[at].range.clone()].trim();
             match &open {
                 Some((from, close)) if line.starts_with(close.as_str()) => {
-                    self.lines[*from..=at].iter_mut().for_each(|line| line.is_pasted = true);
+                    self.mark(*from..=at);
                     open = None;
                 }
                 Some(_) => {}
@@ -133,12 +146,12 @@ impl Lines {
         let mut is_open = false;
         for line in &mut self.lines {
             let line_text = &text[line.range.clone()];
-            is_open = match line_text.as_bytes().first() {
-                _ if line_text.starts_with("diff --git ") || line_text.starts_with("@@ ") => true,
-                _ if line_text.starts_with("--- a/") || line_text.starts_with("+++ b/") => true,
-                None | Some(b'+' | b'-' | b' ' | b'\\' | b'@') => is_open,
-                Some(_) => is_open && (line_text.starts_with("index ") || line_text.starts_with("new file ")),
-            };
+            if ["diff --git ", "@@ ", "--- a/", "+++ b/"].iter().any(|mark| line_text.starts_with(mark)) {
+                is_open = true;
+            } else if !matches!(line_text.as_bytes().first(), None | Some(b'+' | b'-' | b' ' | b'\\' | b'@')) {
+                // Prose ends the diff, the head of the next file does not.
+                is_open &= line_text.starts_with("index ") || line_text.starts_with("new file ");
+            }
             line.is_pasted |= is_open;
         }
     }
@@ -150,9 +163,17 @@ fn closing(line: &str) -> Option<String> {
         return Some(line.to_owned());
     }
     let tag = line.strip_prefix('<')?.strip_suffix('>')?;
-    let name: String = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
-    let is_tag = !name.is_empty() && !tag.ends_with('/') && !tag.contains('<');
-    is_tag.then(|| format!("</{name}>"))
+    let name = tag.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')).next()?;
+    // `<br/>` opens nothing.
+    if name.is_empty() || tag.ends_with('/') || tag.contains('<') {
+        return None;
+    }
+    Some(format!("</{name}>"))
+}
+
+/// Whether `line` begins with `mark`, in any case.
+fn begins_with(line: &str, mark: &str) -> bool {
+    matches!(line.get(..mark.len()), Some(start) if start.eq_ignore_ascii_case(mark))
 }
 
 fn ends_as_code(line: &str) -> bool {
@@ -196,13 +217,15 @@ fn first_sign(line: &str) -> Option<usize> {
         || !second.is_empty() && PROGRAMS.contains(&first)
         || is_cmdlet(first)
         || is_rule(body);
-    if is_code { Some(start) } else { assignment(body).map(|at| start + at) }
+    if is_code {
+        return Some(start);
+    }
+    Some(start + assignment(body)?)
 }
 
 /// Whether something in the line is code. Prose has such signs too, and more words.
 fn has_signs(line: &str) -> bool {
-    let is_word = |word: &&str| word.len() > 1 && word.trim_end_matches([',', '.']).chars().all(char::is_alphabetic);
-    if line.split_whitespace().filter(is_word).count() > 3 {
+    if line.split_whitespace().filter(|word| is_plain(word)).count() > 3 {
         return false;
     }
     let signs = [
@@ -213,17 +236,21 @@ fn has_signs(line: &str) -> bool {
     signs.iter().any(|sign| line.contains(sign)) || INSTRUCTIONS.contains(&first) || has_call(line)
 }
 
+/// Whether a word of prose has letters only.
+fn is_plain(word: &str) -> bool {
+    word.len() > 1 && word.trim_end_matches([',', '.']).chars().all(char::is_alphabetic)
+}
+
 /// `Write-Host`, `Get-Team`
 fn is_cmdlet(word: &str) -> bool {
-    let capital = |word: &str| {
-        word.starts_with(|c: char| c.is_ascii_uppercase()) && word.contains(|c: char| c.is_ascii_lowercase())
-    };
     let verbs = [
         "Add", "Get", "Set", "New", "Remove", "Write", "Start", "Stop", "Invoke", "Import", "Export", "Out", "Test",
         "Select", "Where", "Sort", "Read", "Join",
     ];
-    word.split_once('-')
-        .is_some_and(|(verb, noun)| verbs.contains(&verb) && capital(noun) && noun.chars().all(char::is_alphanumeric))
+    let Some((verb, noun)) = word.split_once('-') else { return false };
+    let is_capital =
+        noun.starts_with(|c: char| c.is_ascii_uppercase()) && noun.contains(|c: char| c.is_ascii_lowercase());
+    verbs.contains(&verb) && is_capital && noun.chars().all(char::is_alphanumeric)
 }
 
 /// The line below the head of a table.
@@ -237,14 +264,17 @@ fn assignment(line: &str) -> Option<usize> {
     let words = line[..at].split_whitespace().count();
     let before = line[..at].trim_end_matches(['+', '-', '.', '*', '/', '|', '?', ' ']);
     let is_name = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ']' | '}' | ')'));
-    (words <= 2 && is_name).then_some(at)
+    // "x =" and "let x =". With more words before it, it is a sentence.
+    if words <= 2 && is_name { Some(at) } else { None }
 }
 
 /// Whether there is a call: `name(` with a variable or a quotation mark in the parentheses, or nothing.
 fn has_call(line: &str) -> bool {
-    let is_call = |at: usize| {
-        let name = line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        name && line[at + 1..].starts_with(['$', '"', '\'', ')', '@', '['])
-    };
-    line.match_indices('(').any(|(at, _)| is_call(at))
+    for (at, _) in line.match_indices('(') {
+        let is_name = line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if is_name && line[at + 1..].starts_with(['$', '"', '\'', ')', '@', '[']) {
+            return true;
+        }
+    }
+    false
 }

@@ -22,9 +22,8 @@ impl<'a> Quotations<'a> {
         let close = match open {
             '"' => return self.close(at, '"', true).or_else(|| self.long(at)),
             // An apostrophe inside a word is not a quotation mark.
-            '\'' if !self.text[..at].chars().next_back().is_some_and(char::is_alphanumeric) => {
-                return self.close(at, '\'', true);
-            }
+            '\'' if self.text[..at].ends_with(char::is_alphanumeric) => return None,
+            '\'' => return self.close(at, '\'', true),
             '‘' => return self.close(at, '’', true),
             '“' => '”',
             '„' => '“',
@@ -37,8 +36,11 @@ impl<'a> Quotations<'a> {
             _ => return None,
         };
         // The typographic end of an opening mark below the line is written in two ways.
-        let other = (open == '„').then(|| self.close(at, '”', false)).flatten();
-        self.close(at, close, false).into_iter().chain(other).min()
+        let other = if open == '„' { self.close(at, '”', false) } else { None };
+        match (self.close(at, close, false), other) {
+            (Some(end), Some(other)) => Some(end.min(other)),
+            (end, other) => end.or(other),
+        }
     }
 
     fn close(&mut self, at: usize, close: char, on_line: bool) -> Option<usize> {
@@ -51,15 +53,17 @@ impl<'a> Quotations<'a> {
             return None;
         }
         let body = at + self.text[at..].chars().next().map_or(1, char::len_utf8);
-        // Inside a word it is an apostrophe.
-        let ends =
-            |end: &usize| close != '\'' || !self.text[end + 1..].chars().next().is_some_and(char::is_alphanumeric);
         let rest = self.text.get(body..limit).unwrap_or_default();
-        let found = rest.match_indices(close).map(|(end, _)| body + end).find(ends);
-        if found.is_none() {
-            self.missing.push((close, limit));
+        for (offset, mark) in rest.match_indices(close) {
+            let end = body + offset + mark.len();
+            // Inside a word it is an apostrophe.
+            if close != '\'' || !self.text[end..].starts_with(char::is_alphanumeric) {
+                return Some(end);
+            }
         }
-        found.map(|end| end + close.len_utf8())
+        // Each mark is looked for once, or a text full of opening marks would take quadratic time.
+        self.missing.push((close, limit));
+        None
     }
 
     /// The end of a quotation of several lines between straight marks. Its marks stand at the outsides of words.
@@ -72,6 +76,6 @@ impl<'a> Quotations<'a> {
         }
         let end = self.close(at, '"', false)?;
         let closes = !text[..end - 1].ends_with(char::is_whitespace) && !text[end..].starts_with(char::is_alphanumeric);
-        closes.then_some(end)
+        if closes { Some(end) } else { None }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::pasted::{Line, Lines};
+use super::pasted::{PromptLine, PromptLines};
 use super::quoted::Quotations;
 use super::sentence::{Sense, Sentence};
 
 /// A `$word` in the author's own words.
 #[derive(Debug)]
-pub(in crate::modes::policy) struct Token<'a> {
+pub(in crate::modes::policy) struct SkillToken<'a> {
     /// Its range, with the `$`.
     pub(in crate::modes::policy) at: Range<usize>,
     /// How it is meant if it does not follow another one.
@@ -18,7 +18,7 @@ pub(in crate::modes::policy) struct Token<'a> {
 /// Finds the tokens of one paragraph.
 pub(in crate::modes::policy) struct Scan<'a> {
     text: &'a str,
-    lines: &'a Lines,
+    lines: &'a PromptLines,
     pieces: &'a [Range<usize>],
     /// The next byte to read, in the first of `pieces`.
     at: usize,
@@ -31,7 +31,7 @@ pub(in crate::modes::policy) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(in crate::modes::policy) fn new(text: &'a str, lines: &'a Lines, pieces: &'a [Range<usize>]) -> Self {
+    pub(in crate::modes::policy) fn new(text: &'a str, lines: &'a PromptLines, pieces: &'a [Range<usize>]) -> Self {
         let at = pieces.first().map_or(0, |piece| piece.start);
         let end = pieces.last().map_or(at, |piece| piece.end);
         let quotations = Quotations::new(text, at, end);
@@ -42,7 +42,9 @@ impl<'a> Scan<'a> {
     fn next_char(&mut self) -> Option<char> {
         loop {
             let piece = self.pieces.first()?;
-            if let Some(c) = self.text.get(self.at..piece.end).and_then(|rest| rest.chars().next()) {
+            if let Some(rest) = self.text.get(self.at..piece.end)
+                && let Some(c) = rest.chars().next()
+            {
                 return Some(c);
             }
             self.pieces = &self.pieces[1..];
@@ -60,8 +62,13 @@ impl<'a> Scan<'a> {
         let mut chars = rest.char_indices().peekable();
         let mut end = rest.len();
         while let Some((offset, c)) = chars.next() {
-            let goes_on = |next: Option<&(usize, char)>| next.is_some_and(|(_, next)| next.is_alphanumeric());
-            if !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '_') || c == '-' && goes_on(chars.peek())) {
+            // A hyphen is in a word if the word goes on after it.
+            let is_inside = match c {
+                '\'' | '’' | '_' => true,
+                '-' => matches!(chars.peek(), Some((_, next)) if next.is_alphanumeric()),
+                c => c.is_alphanumeric(),
+            };
+            if !is_inside {
                 end = offset;
                 break;
             }
@@ -76,9 +83,11 @@ impl<'a> Scan<'a> {
 
     /// The end of the token whose `$` is at `at`; none if it is not a token.
     fn token(&self, at: usize) -> Option<usize> {
-        let before = self.text[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '_' | '\\' | '$')) {
-            return None;
+        match self.text[..at].chars().next_back() {
+            Some('_' | '\\' | '$') => return None,
+            // `US$team` is one word; scripts without blanks put a token directly after a letter.
+            Some(c) if c.is_alphanumeric() && !is_unspaced(c) => return None,
+            _ => {}
         }
         let bytes = self.text.as_bytes();
         let mut end = at + 1;
@@ -92,12 +101,13 @@ impl<'a> Scan<'a> {
             }
             end += 1;
         }
-        (bytes.get(end) != Some(&b'_')).then_some(end)
+        // `$team_x` is a variable.
+        if bytes.get(end) == Some(&b'_') { None } else { Some(end) }
     }
 
     /// How the token at `at` is meant.
     fn sense(&mut self, at: &Range<usize>) -> Sense<'a> {
-        let line = self.lines.at(at.start);
+        let line = self.lines.line_at(at.start);
         let before = &self.text[line.range.start..at.start];
         if is_glued(before) || is_code_after(&self.text[at.end..]) {
             return Sense::Code;
@@ -108,7 +118,7 @@ impl<'a> Scan<'a> {
             let sense = lead(line, before);
             return if sense == Sense::Request && has_suffix(&self.text[at.end..]) { Sense::Mention } else { sense };
         }
-        let sense = self.follows(line, at.start).unwrap_or_else(|| self.sentence.sense());
+        let sense = self.sense_in_sentence(line, at.start);
         match sense {
             // It may be meant, so it is told.
             Sense::Request if line.is_pasted || line.is_code_at(at.start) || has_suffix(&self.text[at.end..]) => {
@@ -120,21 +130,21 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// How a token is meant that does not stand directly after a word of prose.
-    fn follows(&self, line: &Line, at: usize) -> Option<Sense<'a>> {
+    /// How a token is meant by what stands before it in its line and its sentence.
+    fn sense_in_sentence(&self, line: &PromptLine, at: usize) -> Sense<'a> {
         let gap = self.text[self.last.end.max(line.range.start)..at].trim().trim_end_matches('*').trim_end();
         if gap.ends_with(|c| "=([{|<>&+/\\@#%^~".contains(c)) {
-            return Some(Sense::Code);
+            return Sense::Code;
         }
         let head = self.text.get(line.range.start..self.last.start).unwrap_or_default();
         if self.sentence.begins() && is_code_before(head) {
-            return Some(Sense::Code);
+            return Sense::Code;
         }
         // A heading, or a comment.
         let is_apart = !matches!(gap, "" | ",") || self.last.start < line.range.start || head.trim_end().ends_with('#');
         match self.sentence.sense() {
-            Sense::Request if is_apart => Some(Sense::Mention),
-            _ => None,
+            Sense::Request if is_apart => Sense::Mention,
+            sense => sense,
         }
     }
 }
@@ -162,11 +172,11 @@ fn list_sign(text: &str) -> Option<&str> {
         1..=9 => text[digits..].strip_prefix(['.', ')'])?,
         _ => return None,
     };
-    rest.starts_with(char::is_whitespace).then_some(rest)
+    if rest.starts_with(char::is_whitespace) { Some(rest) } else { None }
 }
 
 /// How a token at the beginning of a line is meant.
-fn lead<'a>(line: &Line, before: &str) -> Sense<'a> {
+fn lead<'a>(line: &PromptLine, before: &str) -> Sense<'a> {
     if line.ends_as_code || line.is_pasted && !line.is_first && line.is_code() {
         return Sense::Code;
     }
@@ -176,7 +186,7 @@ fn lead<'a>(line: &Line, before: &str) -> Sense<'a> {
 
 /// Whether the token is a noun: "$team's plan".
 fn has_suffix(rest: &str) -> bool {
-    rest.strip_prefix(['\'', '’']).is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+    matches!(rest.strip_prefix(['\'', '’']), Some(rest) if rest.starts_with(char::is_alphabetic))
 }
 
 /// Whether something sticks to the token from the left.
@@ -193,43 +203,26 @@ fn is_code_before(head: &str) -> bool {
         || head.trim_end().ends_with(|c| "&|=<>{[/\\@%^~$".contains(c))
 }
 
+/// Operators of shells and of PowerShell, behind a hyphen.
 const COMPARISONS: &[&str] = &[
-    "-eq",
-    "-ne",
-    "-gt",
-    "-ge",
-    "-lt",
-    "-le",
-    "-join",
-    "-split",
-    "-replace",
-    "-match",
-    "-like",
-    "-contains",
-    "-is",
-    "-in",
-    "-notin",
-    "-notlike",
-    "-notmatch",
-    "-and",
-    "-or",
-    "-as",
-    "-f",
+    "eq", "ne", "gt", "ge", "lt", "le", "join", "split", "replace", "match", "like", "contains", "is", "in", "notin",
+    "notlike", "notmatch", "and", "or", "as", "f",
 ];
 
 /// Whether what follows the token makes code of it.
 fn is_code_after(rest: &str) -> bool {
     let mut chars = rest.chars();
-    let (first, second) = (chars.next(), chars.next());
+    let Some(first) = chars.next() else { return false };
+    // The end of the text counts as a blank.
+    let second = chars.next().unwrap_or(' ');
     let glued = match first {
-        None => return false,
-        Some('.' | ':') => second.is_some_and(|c| c.is_ascii_alphanumeric() || c == ':'),
-        Some('?') => second.is_some_and(|c| matches!(c, '-' | '.' | ':' | '[')),
-        Some('!') => second == Some('='),
-        Some('*') => second.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '$' | '=')),
-        Some(',' | ')') => second.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '$' | '{' | ';')),
-        Some('\'') => !has_suffix(rest),
-        Some(c) => c.is_ascii_punctuation(),
+        '.' | ':' => second.is_ascii_alphanumeric() || second == ':',
+        '?' => matches!(second, '-' | '.' | ':' | '['),
+        '!' => second == '=',
+        '*' => second.is_ascii_alphanumeric() || matches!(second, '$' | '='),
+        ',' | ')' => second.is_ascii_alphanumeric() || matches!(second, '$' | '{' | ';'),
+        '\'' => !has_suffix(rest),
+        first => first.is_ascii_punctuation(),
     };
     if glued {
         return true;
@@ -237,7 +230,7 @@ fn is_code_after(rest: &str) -> bool {
     let next = rest.trim_start();
     let blanks = &rest[..rest.len() - next.len()];
     // With blanks around it, an arrow is prose.
-    let is_arrow = next.strip_prefix("->").is_some_and(|rest| !rest.starts_with(char::is_whitespace));
+    let is_arrow = matches!(next.strip_prefix("->"), Some(rest) if !rest.starts_with(char::is_whitespace));
     let is_operator = is_arrow || ["?->", "|", "=", "&&"].iter().any(|mark| next.starts_with(mark));
     let is_member = next.starts_with('.') && next[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '=');
     if blanks.is_empty() || blanks.contains('\n') {
@@ -254,13 +247,13 @@ fn is_code_after(rest: &str) -> bool {
         || is_ternary
         || next.starts_with(['{', ';'])
         || operators.contains(&word)
-        || COMPARISONS.contains(&word)
+        || word.strip_prefix('-').is_some_and(|name| COMPARISONS.contains(&name))
 }
 
 impl<'a> Iterator for Scan<'a> {
-    type Item = Token<'a>;
+    type Item = SkillToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<SkillToken<'a>> {
         while let Some(c) = self.next_char() {
             if c.is_alphabetic() {
                 self.word();
@@ -282,7 +275,7 @@ impl<'a> Iterator for Scan<'a> {
                         let sense = self.sense(&(at..end));
                         self.sentence.name(sense);
                         self.last = at..end;
-                        return Some(Token { at: at..end, sense });
+                        return Some(SkillToken { at: at..end, sense });
                     }
                 }
                 open => {

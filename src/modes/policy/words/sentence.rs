@@ -25,7 +25,7 @@ pub enum Sense<'a> {
 
 /// Which words of ending count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Ending {
+enum EndingWord {
     #[default]
     None,
     /// "turn", which waits for its "off".
@@ -38,7 +38,7 @@ enum Ending {
 
 /// Which question a sentence asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Question {
+enum QuestionWord {
     #[default]
     None,
     /// One that begins with an auxiliary. A "please" makes a request of it.
@@ -52,8 +52,8 @@ pub(super) struct Sentence<'a> {
     denied: Option<&'a str>,
     /// Whether the denial stands before a comma, and goes on after it: "do not, please, run".
     is_parted: bool,
-    ending: Ending,
-    question: Question,
+    ending: EndingWord,
+    question: QuestionWord,
     is_foreign: bool,
     /// Whether the sentence names a skill without requesting it.
     names_skill: bool,
@@ -94,11 +94,11 @@ impl<'a> Sentence<'a> {
         let requests = REQUESTING.contains(&self.word());
         if self.after_comma && requests && !self.is_parted {
             self.denied = None;
-            self.question = Question::None;
+            self.question = QuestionWord::None;
         }
         let joins = self.after_comma || self.after_skill || ["and", "then", "but"].contains(&self.before());
         if requests && joins || self.word() == "but" {
-            self.ending = Ending::None;
+            self.ending = EndingWord::None;
             self.names_skill = false;
         }
         if ["but", "instead"].contains(&self.word()) {
@@ -124,18 +124,18 @@ impl<'a> Sentence<'a> {
         let pair = (self.before(), self.word());
         // After an article it is a noun: "the stop button".
         let is_noun = ["a", "an", "the", "this", "each", "every"].contains(&self.before());
-        let is_turned = self.ending == Ending::Turning && ["off", "down", "out"].contains(&self.word());
+        let is_turned = self.ending == EndingWord::Turning && ["off", "down", "out"].contains(&self.word());
         let is_done = self.word() == "with"
             && DONE.contains(&self.before())
             && (self.words[0].is_empty() || BEFORE_DONE.contains(&self.words[0].as_str()));
         self.ending = match self.ending {
-            Ending::Clause => Ending::Clause,
-            _ if ENDING_CLAUSE.contains(&pair) => Ending::Clause,
-            _ if is_turned || is_done || ENDING_PAIRS.contains(&pair) => Ending::Near,
-            _ if ENDING.contains(&self.word()) && !is_noun => Ending::Near,
-            _ if TURNING.contains(&self.word()) && !is_noun => Ending::Turning,
-            Ending::Near if FILLERS.contains(&self.word()) => Ending::Near,
-            _ => Ending::None,
+            EndingWord::Clause => EndingWord::Clause,
+            _ if ENDING_CLAUSE.contains(&pair) => EndingWord::Clause,
+            _ if is_turned || is_done || ENDING_PAIRS.contains(&pair) => EndingWord::Near,
+            _ if ENDING.contains(&self.word()) && !is_noun => EndingWord::Near,
+            _ if TURNING.contains(&self.word()) && !is_noun => EndingWord::Turning,
+            EndingWord::Near if FILLERS.contains(&self.word()) => EndingWord::Near,
+            _ => EndingWord::None,
         };
     }
 
@@ -146,18 +146,20 @@ impl<'a> Sentence<'a> {
         let asks_when = self.heard == 2 && before == "when" && (word == "to" || AUXILIARIES.contains(&word));
         let opens = self.heard == 1 && OPENING_QUESTIONS.contains(&word);
         if asks_when || opens || QUESTIONS.contains(&word) {
-            self.question = Question::Word;
+            self.question = QuestionWord::Word;
             return;
         }
         // "do" and "have" ask with a pronoun only, and request without one.
-        let requests = |word: &str| matches!(word, "do" | "have");
-        let asks = self.in_clause == 1 && !requests(word) && AUXILIARIES.contains(&word)
-            || self.in_clause == 2 && requests(before) && PRONOUNS.contains(&word);
+        let asks = match self.in_clause {
+            1 => AUXILIARIES.contains(&word) && !matches!(word, "do" | "have"),
+            2 => PRONOUNS.contains(&word) && matches!(before, "do" | "have"),
+            _ => false,
+        };
         if asks {
-            self.question = Question::Auxiliary;
+            self.question = QuestionWord::Auxiliary;
         }
-        if is_polite && self.question == Question::Auxiliary {
-            self.question = Question::None;
+        if is_polite && self.question == QuestionWord::Auxiliary {
+            self.question = QuestionWord::None;
         }
     }
 
@@ -198,15 +200,15 @@ impl<'a> Sentence<'a> {
         self.heard += 1;
         self.in_clause += 1;
         self.after_skill = false;
-        if self.ending != Ending::Clause {
-            self.ending = Ending::None;
+        if self.ending != EndingWord::Clause {
+            self.ending = EndingWord::None;
         }
     }
 
     /// Notes a skill that was named.
     pub(super) fn name(&mut self, sense: Sense) {
         // "turn $team off, and $forge"
-        let ending = if self.ending == Ending::Turning { Ending::Near } else { self.ending };
+        let ending = if self.ending == EndingWord::Turning { EndingWord::Near } else { self.ending };
         self.skip();
         self.names_skill |= sense != Sense::Request;
         self.after_skill = true;
@@ -215,10 +217,10 @@ impl<'a> Sentence<'a> {
 
     /// How a skill directly after the last word is meant.
     pub(super) fn sense(&self) -> Sense<'a> {
-        if self.ending != Ending::None && self.denied.is_none() {
+        if self.ending != EndingWord::None && self.denied.is_none() {
             return Sense::Ending;
         }
-        if self.question != Question::None {
+        if self.question != QuestionWord::None {
             return Sense::Question;
         }
         if let Some(word) = self.denied {
