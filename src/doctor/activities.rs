@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::codec::parse_value;
 use crate::disk::Links;
-use crate::disk::inspect::{Entry, FileKind};
-use crate::doctor::facts::{Content, RunFacts};
-use crate::doctor::finding::{Action, Findings};
+use crate::disk::inspect::FileKind;
+use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::finding::{Findings, RepairStep};
+use crate::doctor::lines::is_same_text;
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
 use crate::model::{EventKind, Number, Seq};
 use crate::store::ActivityFile;
@@ -16,40 +17,53 @@ use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 /// Checks the files against the log. `rewrite` is the repair of the log, if one is due; it salvages records that the
 /// log lost, so their files are not findings.
 pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Findings) {
-    let known: BTreeMap<String, String> =
-        ActivityFile::of_all(facts.scan.events()).into_iter().map(|file| (file.name, file.text)).collect();
+    let files = ActivityFile::of_all(facts.scan.events()).into_iter();
+    let known: BTreeMap<String, String> = files.map(|file| (file.name, file.text)).collect();
+    let numbers: Vec<Number> = known.keys().filter_map(|name| file_number(name)).collect();
     // While a writer holds the lock, the newest file may not be written yet.
-    let newest = known.keys().filter_map(|name| file_number(name)).max().filter(|_| facts.writer.is_some());
+    let unfinished = if facts.writer.is_some() { numbers.iter().max().copied() } else { None };
     for (name, wanted) in &known {
-        if newest.is_none() || file_number(name) != newest {
+        if unfinished.is_none() || file_number(name) != unfinished {
             recorded(facts, name, wanted, found);
         }
     }
-    let numbers: Vec<Number> = known.keys().filter_map(|name| file_number(name)).collect();
     let earlier = earlier(facts);
-    let plain = facts.activities.iter().filter(|entry| entry.kind == FileKind::File);
-    for name in plain.filter_map(Entry::text).filter(|name| !known.contains_key(*name) && *name != ACTIVITY_TMP) {
+    for entry in &facts.activities {
+        let Some(name) = entry.text() else { continue };
+        if entry.kind != FileKind::File || known.contains_key(name) || name == ACTIVITY_TMP {
+            continue;
+        }
         let number = file_number(name);
         let path = facts.path(ACTIVITIES).join(name);
         if number.is_some() && number <= earlier {
-            let readable = facts.files.get(name).and_then(Content::here).is_some_and(|bytes| activity(bytes).is_some());
-            if !readable {
-                found.add(
-                    "activity_unreadable",
-                    &path,
-                    "the file is not a valid activity, and the log does not have its record",
-                );
+            // Another program wrote it, so there is no record to compare with.
+            if !matches!(facts.files.get(name), Some(FileState::Here(bytes)) if activity(bytes).is_some()) {
+                let message = "the file is not a valid activity, and the log does not have its record";
+                found.add("activity_unreadable", &path, message);
             }
-        } else if name.starts_with('.') {
+            continue;
+        }
+        if name.starts_with('.') {
             found.add("unknown_file", &path, "flow does not put this file here");
-        } else if number.is_some_and(|number| rewrite.is_some_and(|rewrite| rewrite.salvages(number))) {
+            continue;
+        }
+        if let (Some(number), Some(rewrite)) = (number, rewrite)
+            && rewrite.salvages(number)
+        {
             // The log lost this record, and the repair of the log takes it from this file.
-        } else if number.is_some_and(|number| numbers.contains(&number)) && facts.writer.is_none() {
-            let message = format!("number {} belongs to another activity", number.unwrap_or_default());
-            found.add("activity_number_twice", &path, message).mend(Action::ShelveActivity(name.to_owned()));
-        } else if facts.writer.is_none() {
-            let message = "the log has no such activity";
-            found.add("activity_unknown", &path, message).mend(Action::ShelveActivity(name.to_owned()));
+            continue;
+        }
+        // A writer may be about to put the record into the log.
+        if facts.writer.is_some() {
+            continue;
+        }
+        let step = RepairStep::ShelveActivity(name.to_owned());
+        match number {
+            Some(number) if numbers.contains(&number) => {
+                let message = format!("number {number} belongs to another activity");
+                found.add("activity_number_twice", &path, message).mend(step);
+            }
+            _ => found.add("activity_unknown", &path, "the log has no such activity").mend(step),
         }
     }
     evidence(facts, found);
@@ -72,33 +86,32 @@ fn earlier(facts: &RunFacts) -> Option<Number> {
 fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
     let path = facts.path(ACTIVITIES).join(name);
     let content = match facts.files.get(name) {
-        Some(Content::Here(bytes)) => bytes,
-        Some(Content::Unusable(why)) => {
-            found.add("activity_unreadable", &path, why.clone()).mend(Action::ReplaceActivity(name.to_owned()));
+        Some(FileState::Here(bytes)) => bytes,
+        Some(FileState::Unusable(why)) => {
+            found.add("activity_unreadable", &path, why.clone()).mend(RepairStep::ReplaceActivity(name.to_owned()));
             return;
         }
-        Some(Content::Unread(why)) => {
+        Some(FileState::Unread(why)) => {
             found.add("unreadable", &path, why.clone());
             return;
         }
-        Some(Content::Missing) | None => {
+        Some(FileState::Missing) | None => {
             if facts.activities.iter().all(|entry| entry.text() != Some(name)) {
                 let message = "the file of a recorded activity is missing; the log has its record";
-                found.add("activity_missing", &path, message).mend(Action::RestoreActivity(name.to_owned()));
+                found.add("activity_missing", &path, message).mend(RepairStep::RestoreActivity(name.to_owned()));
             }
             return;
         }
     };
-    // git may have given the file other line ends.
-    if content == wanted.as_bytes() || String::from_utf8_lossy(content).replace("\r\n", "\n") == wanted {
+    if content == wanted.as_bytes() || is_same_text(&String::from_utf8_lossy(content), wanted) {
         return;
     }
     if is_cut_off(content, wanted.as_bytes()) {
         let message = "the file is empty, cut off, or ends in zeros; the log has its record";
-        found.add("activity_cut_off", &path, message).mend(Action::RestoreActivity(name.to_owned()));
+        found.add("activity_cut_off", &path, message).mend(RepairStep::RestoreActivity(name.to_owned()));
     } else if let Err(why) = readable(content) {
         let message = format!("the file can no longer be read as an activity: {why}");
-        found.add("activity_unreadable", &path, message).mend(Action::ReplaceActivity(name.to_owned()));
+        found.add("activity_unreadable", &path, message).mend(RepairStep::ReplaceActivity(name.to_owned()));
     } else {
         found.add("activity_edited", &path, "a person edited the file; what counts is the record in the log");
     }
@@ -107,7 +120,10 @@ fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
 fn readable(content: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(content).map_err(|_| "it is not UTF-8 text".to_owned())?;
     parse_value(text).map_err(|error| error.to_string())?;
-    activity(content).map(|_| ()).ok_or_else(|| "it has no usable id, phase or status".to_owned())
+    if activity(content).is_none() {
+        return Err("it has no usable id, phase or status".to_owned());
+    }
+    Ok(())
 }
 
 /// Checks references that name a file of the run. Other references are text, such as an address, a job or a commit.
@@ -120,18 +136,7 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
         for record in records {
             for named in record.activity.evidence() {
                 let Some(inside) = named.trim_start_matches("./").strip_prefix("evidence/") else { continue };
-                let steps: Vec<_> = inside.split('/').collect();
-                let first = facts.evidence.iter().find(|entry| entry.text() == steps.first().copied());
-                let there = match (first, steps.len()) {
-                    (Some(_), 1) => true,
-                    (Some(entry), _) => {
-                        let below = steps[1..].iter().all(|step| !["", ".", ".."].contains(step));
-                        let path = entry.path.join(steps[1..].join("/"));
-                        below && entry.kind == FileKind::Directory && facts.disk.look(&path, Links::Follow).is_ok()
-                    }
-                    (None, _) => false,
-                };
-                if !there {
+                if !is_there(facts, inside) {
                     let path = facts.path(EVIDENCE).join(inside);
                     let message = format!("{} {} refers to it, and it is not there", record.number, record.id());
                     found.add("evidence_missing", &path, message);
@@ -139,4 +144,17 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
             }
         }
     }
+}
+
+/// Whether `evidence/` has the name `inside`, which a record gives.
+fn is_there(facts: &RunFacts, inside: &str) -> bool {
+    let (first, below) = match inside.split_once('/') {
+        Some((first, below)) => (first, Some(below)),
+        None => (inside, None),
+    };
+    let Some(entry) = facts.evidence.iter().find(|entry| entry.text() == Some(first)) else { return false };
+    let Some(below) = below else { return true };
+    // A record must not make the doctor look outside of the run.
+    let leads_out = below.split('/').any(|step| ["", ".", ".."].contains(&step));
+    !leads_out && entry.kind == FileKind::Directory && facts.disk.look(&entry.path.join(below), Links::Follow).is_ok()
 }

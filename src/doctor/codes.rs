@@ -89,6 +89,8 @@ pub(super) const CODES: &[(&str, Severity)] = &[
 /// # Panics
 /// If [`CODES`] has no row for the code.
 pub(super) fn severity(code: &str) -> Severity {
-    let row = CODES.iter().find(|(known, _)| *known == code);
-    row.unwrap_or_else(|| panic!("BUG: {code} is not among the codes")).1
+    match CODES.iter().find(|(known, _)| *known == code) {
+        Some((_, severity)) => *severity,
+        None => panic!("BUG: {code} is not among the codes"),
+    }
 }

@@ -1,8 +1,8 @@
 //! The findings of one run, and the log that a repair would put in place of its log.
 
 use crate::codec::RunText;
-use crate::doctor::facts::{Content, RunFacts};
-use crate::doctor::finding::{Action, Findings};
+use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
 use crate::engine::{RunState, pinned};
@@ -33,7 +33,7 @@ pub(super) fn diagnose(
     let mut findings = Findings::of_run(run.id());
     if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         // What git has is not lost, and nothing may take its place.
-        let help = left_out.problem().help.map(|help| help.to_string()).unwrap_or_default();
+        let help = left_out.problem().help.unwrap_or_default();
         findings.add("left_out", run.path(), format!("{left_out}; {help}"));
         return Diagnosis { findings, rewrite: None };
     }
@@ -43,24 +43,26 @@ pub(super) fn diagnose(
     let shown = document::check(&facts, &reconciled, read, &mut findings);
     let rewrite = rewrite(cx, project, &facts, shown.as_ref(), noted, now);
     let is_away = match (&facts.log, &shown) {
-        (Content::Missing, Some(text)) => !places_of_log(cx, project, run, text.document().state.last_seq).is_empty(),
+        (FileState::Missing, Some(text)) => !places_of_log(cx, project, run, text.document().state.last_seq).is_empty(),
         _ => false,
     };
     log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
     // Only the repair of a log salvages records from activity files; an activity that a sound log does not have is a
     // stray file.
-    let due = findings.list.iter().any(|finding| finding.repair == Some(Action::RewriteLog));
-    let rewrite = rewrite.filter(|_| due);
+    let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));
+    let rewrite = if is_due { rewrite } else { None };
     activities::check(&facts, rewrite.as_ref(), &mut findings);
     if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
         // `run.yaml` cannot be rebuilt without a log that begins the run.
-        findings.list.iter_mut().for_each(|finding| {
-            finding.repair.take_if(|repair| matches!(repair, Action::Rebuild | Action::Recover));
-        });
+        for finding in &mut findings.list {
+            finding.repair.take_if(|repair| matches!(repair, RepairStep::Rebuild | RepairStep::Recover));
+        }
     }
     if facts.is_partial() {
         // A file that could not be read may be sound: a repair must neither replace nor move it.
-        findings.list.iter_mut().for_each(|finding| finding.repair = None);
+        for finding in &mut findings.list {
+            finding.repair = None;
+        }
         findings.unread.push(facts.dir.clone());
     }
     Diagnosis { findings, rewrite }

@@ -1,8 +1,8 @@
 //! Checks a `run.yaml`.
 
 use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, validate};
-use crate::doctor::facts::{Content, RunFacts};
-use crate::doctor::finding::{Action, Findings};
+use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::finding::{Findings, RepairStep};
 use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends};
 use crate::store::local::layout::RUN_FILE;
 
@@ -15,25 +15,27 @@ pub(super) fn check(
 ) -> Option<RunText> {
     let path = facts.path(RUN_FILE);
     match &facts.text {
-        Content::Here(_) => {}
-        Content::Missing => {
+        FileState::Here(_) => {}
+        FileState::Missing => {
             missing(facts, run, found);
             return None;
         }
-        Content::Unread(why) => {
+        FileState::Unread(why) => {
             found.add("unreadable", &path, why.clone());
             return None;
         }
         // The check of the directory reports a name that is not a regular file.
-        Content::Unusable(why) => {
-            if facts.entry(RUN_FILE).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
-                found.add("run_yaml_unreadable", &path, why.clone()).mend(Action::Rebuild);
+        FileState::Unusable(why) => {
+            if facts.has_file(RUN_FILE) {
+                found.add("run_yaml_unreadable", &path, why.clone()).mend(RepairStep::Rebuild);
             }
             return None;
         }
     }
     let before = found.list.len();
-    run.faults.iter().for_each(|fault| faulty(fault, facts, found));
+    for fault in &run.faults {
+        faulty(fault, facts, found);
+    }
     if found.list.len() > before {
         return None;
     }
@@ -53,11 +55,11 @@ fn faulty(fault: &Fault, facts: &RunFacts, found: &mut Findings) {
     match fault {
         Fault::ConflictMarkers { line } => {
             let message = "run.yaml has the conflict markers of a merge";
-            found.add("run_yaml_conflict", &path, message).on_line(*line).mend(Action::Rebuild);
+            found.add("run_yaml_conflict", &path, message).on_line(*line).mend(RepairStep::Rebuild);
         }
         Fault::Unreadable(error) => unusable(error, facts, found),
         Fault::Edit { fault, place } => {
-            found.add("run_yaml_refused", &path, fault.to_string()).at(*place).mend(Action::Rebuild);
+            found.add("run_yaml_refused", &path, fault.to_string()).at_place(*place).mend(RepairStep::Rebuild);
         }
         Fault::Schema(violations) => schema(violations.clone(), facts, found),
         _ => {}
@@ -68,7 +70,7 @@ fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
     if !run.faults.contains(&Fault::Empty) {
         let message = "run.yaml is missing; the log rebuilds it";
-        found.add("run_yaml_missing", &path, message).mend(Action::Recover);
+        found.add("run_yaml_missing", &path, message).mend(RepairStep::Recover);
         return;
     }
     if facts.leftover {
@@ -95,18 +97,18 @@ fn unusable(error: &RunTextError, facts: &RunFacts, found: &mut Findings) {
         }
         error => format!("run.yaml {error}"),
     };
-    found.add("run_yaml_invalid", &facts.path(RUN_FILE), message).at(error.place()).mend(Action::Rebuild);
+    found.add("run_yaml_invalid", &facts.path(RUN_FILE), message).at_place(error.place()).mend(RepairStep::Rebuild);
 }
 
 fn violations(facts: &RunFacts) -> Vec<Violation> {
-    let root = facts.text.here().and_then(|text| parse(text).ok());
-    root.map(|root| validate(DocumentKind::Run, &root.to_value(), Some(&root))).unwrap_or_default()
+    let Some(Ok(root)) = facts.text.here().map(|text| parse(text)) else { return Vec::new() };
+    validate(DocumentKind::Run, &root.to_value(), Some(&root))
 }
 
 fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
     for violation in violations {
         let finding = found.add("run_yaml_schema", &facts.path(RUN_FILE), violation.message);
-        finding.at(violation.place).mend(Action::Rebuild);
+        finding.at_place(violation.place).mend(RepairStep::Rebuild);
     }
 }
 
@@ -145,7 +147,7 @@ fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Find
         let is_behind = code == "run_yaml_behind";
         let finding = found.add(code, &path, message);
         if is_behind {
-            finding.mend(Action::Recover);
+            finding.mend(RepairStep::Recover);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The files of one run, read without a lock and without judging them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
-use crate::store::{LogScan, Presence, Skipped, StoreError, StoredRun as _};
+use crate::store::{LogScan, Presence, StoreError, StoredRun as _};
 
 /// The content of a file, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Content<T> {
+pub(super) enum FileState<T> {
     Missing,
     Here(T),
     /// The file can be read, but not used: it is not UTF-8 text, for instance. Holds the reason.
@@ -27,7 +27,7 @@ pub(super) enum Content<T> {
     Unread(String),
 }
 
-impl<T> Content<T> {
+impl<T> FileState<T> {
     fn of(read: Result<Option<T>, StoreError>) -> Self {
         match read {
             Ok(Some(content)) => Self::Here(content),
@@ -60,11 +60,11 @@ pub(super) struct RunFacts {
     pub(super) activities: Vec<Entry>,
     pub(super) evidence: Vec<Entry>,
     pub(super) quarantined: Vec<Entry>,
-    pub(super) text: Content<String>,
-    pub(super) log: Content<Vec<u8>>,
+    pub(super) text: FileState<String>,
+    pub(super) log: FileState<Vec<u8>>,
     pub(super) scan: LogScan,
     /// Regular files in `activities/`.
-    pub(super) files: BTreeMap<String, Content<Vec<u8>>>,
+    pub(super) files: BTreeMap<String, FileState<Vec<u8>>>,
     pub(super) note: Option<WriterNote>,
     /// The process that holds the run's lock. It is alive, and may be in the middle of a commit.
     pub(super) writer: Option<u32>,
@@ -84,19 +84,19 @@ impl RunFacts {
     /// Reconciles the files with each other; also gives `run.yaml` as it was read.
     pub(super) fn reconcile(&self) -> (Reconciled, Option<RunText>) {
         let file = match &self.text {
-            Content::Here(text) => read_run(&self.id, Some(text.clone())),
-            Content::Missing => Ok(None),
-            Content::Unusable(_) | Content::Unread(_) => Err(Fault::Unread),
+            FileState::Here(text) => read_run(&self.id, Some(text.clone())),
+            FileState::Missing => Ok(None),
+            FileState::Unusable(_) | FileState::Unread(_) => Err(Fault::Unread),
         };
-        let read = file.clone().ok().flatten();
+        let read = file.clone().unwrap_or_default();
         let noted = self.note.as_ref().map(|note| note.seq).unwrap_or_default();
         (reconcile(file, &self.scan, noted), read)
     }
 
     /// Whether another program made the run, and flow has not written to it.
     pub(super) fn is_not_adopted(&self, found: &Reconciled) -> bool {
-        let of_others = |line: &Skipped| line.fault == LineFault::Unsealed;
-        found.repairs.contains(&Repair::AdoptRun) && self.scan.skipped.iter().all(of_others)
+        found.repairs.contains(&Repair::AdoptRun)
+            && self.scan.skipped.iter().all(|line| line.fault == LineFault::Unsealed)
     }
 
     /// Reads a run without asking who is writing to it; `None` if it changes meanwhile. A writer may have stopped between
@@ -104,7 +104,8 @@ impl RunFacts {
     ///
     /// To ask is slow: the kernel waits for a quiet moment before it lists the locks, as long as reading 200 files takes.
     pub(super) fn glance(disk: &Arc<dyn Disk>, run: &RunDir) -> Option<Self> {
-        Some(Self::read(disk, run, |_| None)).filter(|facts| facts.is_picture(&**disk, run))
+        let facts = Self::read(disk, run, |_| None);
+        if facts.is_picture(&**disk, run) { Some(facts) } else { None }
     }
 
     /// Reads a run. If the run changes meanwhile, reads it again.
@@ -121,41 +122,39 @@ impl RunFacts {
         }
         let mut facts = Self::read(disk, run, lock_holder);
         // The run changed during every read, so there is a writer, even if none holds the lock just now.
-        facts.writer = facts.writer.or(facts.note.as_ref().map(|note| note.writer.pid));
+        if let (None, Some(note)) = (facts.writer, &facts.note) {
+            facts.writer = Some(note.writer.pid);
+        }
         facts
     }
 
     /// Whether the run's directories have not changed since they were read: every commit changes a name, a length or an
     /// inode.
     fn is_picture(&self, disk: &dyn Disk, run: &RunDir) -> bool {
-        let now = |path: &Path| entries(disk, path).unwrap_or_default();
         // `read` lists the directories before it reads any file.
-        now(run.path()) == self.entries && now(&run.path().join(ACTIVITIES)) == self.activities
+        entries(disk, run.path()).unwrap_or_default() == self.entries
+            && entries(disk, &run.path().join(ACTIVITIES)).unwrap_or_default() == self.activities
     }
 
     fn read(disk: &Arc<dyn Disk>, run: &RunDir, holder: impl Fn(u64) -> Option<u32>) -> Self {
         let mut unreadable = Vec::new();
-        let mut list = |path: PathBuf| {
-            entries(&**disk, &path).unwrap_or_else(|error| {
-                unreadable.push((path, error.to_string()));
-                Vec::new()
-            })
-        };
         let dir = run.path().to_owned();
-        let top = list(dir.clone());
-        let activities = list(dir.join(ACTIVITIES));
-        let evidence = list(dir.join(EVIDENCE));
-        let quarantined = list(dir.join(QUARANTINE));
+        let top = list(&**disk, dir.clone(), &mut unreadable);
+        let activities = list(&**disk, dir.join(ACTIVITIES), &mut unreadable);
+        let evidence = list(&**disk, dir.join(EVIDENCE), &mut unreadable);
+        let quarantined = list(&**disk, dir.join(QUARANTINE), &mut unreadable);
         // A writer that has released the lock during its flush shares the log.
         let locks = top.iter().filter(|entry| [Some(LOCK), Some(LOG)].contains(&entry.text()));
+        // The lock of a repair is the doctor's own.
         let writer = locks.filter_map(|lock| holder(lock.id.1)).find(|&pid| pid != std::process::id());
         // Every reader reads run.yaml before the log.
-        let text = Content::of(run.text());
-        let log = Content::of(run.log_bytes());
-        let scan = log.here().map_or_else(LogScan::default, |bytes| LogScan::parse(bytes));
+        let text = FileState::of(run.text());
+        let log = FileState::of(run.log_bytes());
+        let scan = log.here().map(|bytes| LogScan::parse(bytes)).unwrap_or_default();
+        // Anything else under a name may block its reader, as a FIFO does.
         let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
         let files = run.activity_bytes(plain).into_iter();
-        let files = files.map(|(name, bytes)| (name.to_owned(), Content::of(bytes))).collect();
+        let files = files.map(|(name, bytes)| (name.to_owned(), FileState::of(bytes))).collect();
         Self {
             disk: Arc::clone(disk),
             id: run.id().clone(),
@@ -178,7 +177,7 @@ impl RunFacts {
 
     /// Whether something could not be read, so that what seems missing or damaged may be sound.
     pub(super) fn is_partial(&self) -> bool {
-        let unread = self.text.is_unread() || self.log.is_unread() || self.files.values().any(Content::is_unread);
+        let unread = self.text.is_unread() || self.log.is_unread() || self.files.values().any(FileState::is_unread);
         unread || !self.unreadable.is_empty()
     }
 
@@ -190,5 +189,21 @@ impl RunFacts {
     /// The entry called `name` in the run's directory.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.text() == Some(name))
+    }
+
+    /// Whether the run's directory has a plain file called `name`.
+    pub(super) fn has_file(&self, name: &str) -> bool {
+        matches!(self.entry(name), Some(entry) if entry.kind == FileKind::File)
+    }
+}
+
+/// The entries of a directory. If it cannot be read, it is noted as unreadable.
+fn list(disk: &dyn Disk, path: PathBuf, unreadable: &mut Vec<(PathBuf, String)>) -> Vec<Entry> {
+    match entries(disk, &path) {
+        Ok(entries) => entries,
+        Err(error) => {
+            unreadable.push((path, error.to_string()));
+            Vec::new()
+        }
     }
 }

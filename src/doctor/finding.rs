@@ -16,23 +16,23 @@ pub(super) struct Finding {
     pub(super) path: PathBuf,
     pub(super) place: Option<Place>,
     pub(super) message: Help,
-    pub(super) repair: Option<Action>,
+    pub(super) repair: Option<RepairStep>,
 }
 
 impl Finding {
     /// Sets the place in the file.
-    pub(super) fn at(&mut self, place: Option<Place>) -> &mut Self {
+    pub(super) fn at_place(&mut self, place: Option<Place>) -> &mut Self {
         self.place = place;
         self
     }
 
     /// Sets the line of the file.
     pub(super) fn on_line(&mut self, line: usize) -> &mut Self {
-        self.at(Some(Place { line, column: 1 }))
+        self.at_place(Some(Place { line, column: 1 }))
     }
 
     /// Sets the step that repairs it.
-    pub(super) fn mend(&mut self, action: impl Into<Option<Action>>) {
+    pub(super) fn mend(&mut self, action: impl Into<Option<RepairStep>>) {
         self.repair = action.into();
     }
 
@@ -47,7 +47,7 @@ impl Finding {
     }
 
     /// The finding as the report shows it.
-    pub(super) fn report(&self, by: &Caller<'_>, state: FindingState, why: Option<String>) -> FindingReport {
+    pub(super) fn report(&self, by: &ReportView<'_>, state: FindingState, why: Option<String>) -> FindingReport {
         FindingReport {
             code: self.code,
             severity: self.severity(),
@@ -56,16 +56,16 @@ impl Finding {
             column: self.place.map(|place| place.column),
             run_id: self.run.clone(),
             message: self.message.clone().in_project(by.place).to_string(),
-            repair: self.repair.as_ref().map(Action::in_words),
+            repair: self.repair.as_ref().map(RepairStep::sentence),
             state,
             why,
         }
     }
 }
 
-/// The caller to whom findings are reported.
+/// From where findings are reported.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Caller<'a> {
+pub(super) struct ReportView<'a> {
     /// The directory to which paths in the report are relative.
     pub(super) root: &'a Path,
     /// How the caller has to name the project in a command; none if `flow` finds it by itself.
@@ -86,6 +86,11 @@ impl Findings {
         Self { run: Some(run.clone()), ..Self::default() }
     }
 
+    /// The run that they belong to; none for the project.
+    pub(super) fn run(&self) -> Option<&RunId> {
+        self.run.as_ref()
+    }
+
     pub(super) fn add(&mut self, code: &'static str, path: &Path, message: impl Into<Help>) -> &mut Finding {
         let (run, path, message) = (self.run.clone(), path.to_owned(), message.into());
         // Look the code up here, so that the first test that meets a code without a row in the table fails.
@@ -101,13 +106,16 @@ impl Findings {
     }
 
     /// The steps that would repair the findings, each once, in order.
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let mut actions: Vec<Action> = Vec::new();
-        for action in self.list.iter().filter_map(|finding| finding.repair.clone()) {
-            if !actions.contains(&action) {
-                actions.push(action);
+    pub(super) fn actions(&self) -> Vec<RepairStep> {
+        let mut actions: Vec<RepairStep> = Vec::new();
+        for finding in &self.list {
+            if let Some(action) = &finding.repair
+                && !actions.contains(action)
+            {
+                actions.push(action.clone());
             }
         }
+        // `RepairStep` has the order in which they must be taken.
         actions.sort();
         actions
     }
@@ -115,7 +123,7 @@ impl Findings {
 
 /// A step of a repair, in the order in which steps are taken.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Action {
+pub(super) enum RepairStep {
     /// Completes `.flow` as `flow init` does.
     Complete,
     /// Adds lines to a file of `.flow`.
@@ -156,9 +164,9 @@ impl From<FlowShelf> for Shelf {
     }
 }
 
-impl Action {
+impl RepairStep {
     /// A sentence for people that says what the step does.
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         match self {
             Self::Complete => "complete .flow as `flow init` does".to_owned(),
             Self::AddLines(file, lines) => format!("add to .flow/{file}: {}", lines.join(", ")),
@@ -184,4 +192,9 @@ impl Action {
     pub(super) fn is_mending(&self) -> bool {
         matches!(self, Self::Shelve(_) | Self::Rebuild | Self::OwnLog | Self::RewriteLog)
     }
+}
+
+/// A number with its noun: `1 line`, `2 lines`.
+pub(super) fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

@@ -1,9 +1,9 @@
 //! Checks a log.
 
 use crate::codec::{LineFault, unseal};
-use crate::doctor::facts::{Content, RunFacts};
-use crate::doctor::finding::{Action, Findings};
-use crate::doctor::rewrite::numbers_of;
+use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::finding::{Findings, RepairStep, counted};
+use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end};
 use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{Event, EventKind, Help, LostRange, Seq, Suggestion, limits};
 use crate::store::local::layout::LOG;
@@ -24,34 +24,36 @@ pub(super) fn check(
     found: &mut Findings,
 ) {
     let path = facts.path(LOG);
-    let mend = rewrite.then_some(Action::RewriteLog);
+    let mend = if rewrite { Some(RepairStep::RewriteLog) } else { None };
     match &facts.log {
-        Content::Here(bytes) => {
+        FileState::Here(bytes) => {
             lines(facts, mend.as_ref(), found);
             tail(facts, bytes, found);
         }
-        Content::Missing if is_away => {
+        FileState::Missing if is_away => {
             let message = Help::from(
                 "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with ",
             ) + repair(facts)
                 + "; "
                 + Suggestion::flow("resume").value(&facts.id)
                 + " names the branches";
-            found.add("log_put_back", &path, message).mend(mend.filter(|_| named));
+            // What git keeps is not lost, so only a request that names the run goes on without it.
+            found.add("log_put_back", &path, message).mend(if named { mend } else { None });
             return;
         }
-        Content::Missing if run.faults.iter().any(|fault| matches!(fault, Fault::EndLost(_))) => {
+        FileState::Missing if run.faults.iter().any(|fault| matches!(fault, Fault::EndLost(_))) => {
             let message = "the log is missing, and with it the workflow that the run pins";
             found.add("log_missing", &path, message).mend(mend.clone());
             return;
         }
-        Content::Missing => return,
-        Content::Unread(why) => {
+        FileState::Missing => return,
+        FileState::Unread(why) => {
             found.add("unreadable", &path, why.clone());
             return;
         }
-        Content::Unusable(why) => {
-            if facts.entry(LOG).is_some_and(|entry| entry.kind == crate::disk::inspect::FileKind::File) {
+        FileState::Unusable(why) => {
+            // The check of the directory reports what is no plain file.
+            if facts.has_file(LOG) {
                 let way_out =
                     "bring an earlier version of it back, with git for instance, or cut off what flow did not write";
                 found.add("unreadable", &path, format!("{why}; {way_out}"));
@@ -63,20 +65,22 @@ pub(super) fn check(
     if facts.scan.lines.is_empty() {
         return;
     }
-    if !facts.scan.events().any(begins) {
-        let message = "no line of the log begins the run";
-        found.add("log_no_start", &path, message).mend(mend);
-    } else if let Some(event) = facts.scan.events().find(|event| begins(event)) {
-        let mut why = Vec::new();
-        machine_of(event, &mut why);
-        if let Some(why) = why.first() {
-            found.add("pinned_workflow_unreadable", &path, why.clone());
+    match facts.scan.events().find(|event| begins(event)) {
+        None => found.add("log_no_start", &path, "no line of the log begins the run").mend(mend),
+        Some(event) => {
+            let mut why = Vec::new();
+            machine_of(event, &mut why);
+            if let Some(why) = why.first() {
+                found.add("pinned_workflow_unreadable", &path, why.clone());
+            }
         }
     }
     for event in facts.scan.events() {
         if let EventKind::LogRepaired(repair) = &event.kind {
-            let lost: Vec<_> = repair.lost.iter().map(|range| range.in_words()).collect();
-            let lost = if lost.is_empty() { "nothing".to_owned() } else { lost.join(", ") };
+            let mut lost = repair.lost.iter().map(|range| range.in_words()).collect::<Vec<_>>().join(", ");
+            if lost.is_empty() {
+                lost = "nothing".to_owned();
+            }
             let message = format!("event {} repaired the log; lost: {lost}; why: {}", event.seq, repair.reason);
             found.add("log_repaired", &path, message);
         }
@@ -88,15 +92,15 @@ fn begins(event: &Event) -> bool {
 }
 
 /// Reports lines that are not sealed events.
-fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
+fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
     let path = facts.path(LOG);
-    let unsealed: Vec<_> = facts.scan.skipped.iter().filter(|line| line.fault == LineFault::Unsealed).collect();
+    let (unsealed, bad): (Vec<_>, Vec<_>) =
+        facts.scan.skipped.iter().partition(|line| line.fault == LineFault::Unsealed);
     if let Some(first) = unsealed.first() {
         let message = format!("{} written by other programs; shown, but not state", counted(unsealed.len(), "line"));
         found.add("log_line_unsealed", &path, message).on_line(first.line);
     }
-    let bad = facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
-    for line in bad.take(limits::VIOLATIONS) {
+    for line in bad.into_iter().take(limits::VIOLATIONS) {
         let (code, message) = match line.fault {
             LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match"),
             _ if is_marker(&line.text) => ("log_merge_markers", "the line is a conflict marker of a merge"),
@@ -108,57 +112,52 @@ fn lines(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
         let finding = found.add("log_line_unreadable", &path, "the line has position 0, before the first");
         finding.on_line(line.number).mend(mend.cloned());
     }
+    // The scan sorts events by their positions, and each keeps the number of its line.
     if let Some(two) = facts.scan.lines.windows(2).find(|two| two[0].number > two[1].number) {
         let message = format!("event {} stands before event {}", two[1].event.seq, two[0].event.seq);
         found.add("log_unordered", &path, message).on_line(two[1].number).mend(mend.cloned());
     }
 }
 
-/// Whether a line is a conflict marker of git.
-pub(super) fn is_marker(line: &str) -> bool {
-    ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark))
-}
-
 /// Reports bytes after the last line break, which the next writer moves away.
 fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
-    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let torn = &bytes[whole..];
-    if torn.is_empty() || facts.writer.is_some() || unseal(torn).is_ok() || unseal(torn) == Err(LineFault::Unsealed) {
+    let Some((line, torn)) = open_end(bytes) else { return };
+    // A whole line without its break is an event, or a line of another program.
+    if facts.writer.is_some() || matches!(unseal(torn), Ok(_) | Err(LineFault::Unsealed)) {
         return;
     }
-    let line = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let (code, what) = match torn.ends_with(&[0]) {
-        true => ("log_nul_tail", "zeros"),
-        false => ("log_torn_tail", "a part of a line"),
-    };
+    let (code, what) =
+        if torn.ends_with(&[0]) { ("log_nul_tail", "zeros") } else { ("log_torn_tail", "a part of a line") };
     let message = format!("the log ends in {what} ({}); nothing of it was acknowledged", counted(torn.len(), "byte"));
-    found.add(code, &facts.path(LOG), message).on_line(line).mend(Action::Recover);
+    found.add(code, &facts.path(LOG), message).on_line(line).mend(RepairStep::Recover);
 }
 
 /// Reports missing events, and positions and numbers that occur twice.
-fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&Action>, found: &mut Findings) {
-    let of = |is: fn(&Fault) -> bool| run.faults.iter().filter(move |fault| is(fault));
-    let gaps = of(|fault| matches!(fault, Fault::Gap(_)));
-    let doubles = of(|fault| matches!(fault, Fault::Double(_))).take(limits::VIOLATIONS);
-    let joined = of(|fault| matches!(fault, Fault::Joined(_)));
-    gaps.chain(doubles).chain(joined).for_each(|fault| position(fault, facts, named, mend, found));
+fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&RepairStep>, found: &mut Findings) {
+    let gaps = run.faults.iter().filter(|fault| matches!(fault, Fault::Gap(_)));
+    let doubles = run.faults.iter().filter(|fault| matches!(fault, Fault::Double(_))).take(limits::VIOLATIONS);
+    let joined = run.faults.iter().filter(|fault| matches!(fault, Fault::Joined(_)));
+    for fault in gaps.chain(doubles).chain(joined) {
+        position(fault, facts, named, mend, found);
+    }
     numbers(facts, mend, found);
-    let ends = of(|fault| matches!(fault, Fault::EndLost(_) | Fault::Rewound { .. }));
-    ends.for_each(|fault| position(fault, facts, named, mend, found));
+    for fault in run.faults.iter().filter(|fault| matches!(fault, Fault::EndLost(_) | Fault::Rewound { .. })) {
+        position(fault, facts, named, mend, found);
+    }
 }
 
 /// Reports what is wrong with the positions of events.
-fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>, found: &mut Findings) {
+fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&RepairStep>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
     match fault {
         Fault::Gap(lost) => {
-            let next = scan.lines.iter().find(|line| line.event.seq > lost.to).map_or(1, |line| line.number);
+            let next = line_after(scan, lost.to).unwrap_or(1);
             let message = format!("{} missing before this line", is(*lost));
             found.add("log_gap", &path, message).on_line(next).mend(mend.cloned());
         }
         Fault::Double(seq) => {
-            let line = scan.lines.iter().rfind(|line| line.event.seq == *seq).map_or(1, |line| line.number);
+            let line = last_line_with(scan, *seq).unwrap_or(1);
             let message = format!("event {seq} is here twice with different content, as after a merge of two branches");
             found.add("log_double", &path, message).on_line(line).mend(mend.cloned());
         }
@@ -177,19 +176,22 @@ fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&Action>,
             );
             let message = Help::from(message) + repair(facts);
             // Only the owner of this run can decide to go on without the rest, so the request has to name the run.
-            found.add("log_put_back", &path, message).mend(mend.filter(|_| named).cloned());
+            found.add("log_put_back", &path, message).mend(if named { mend.cloned() } else { None });
         }
         _ => {}
     }
 }
 
 /// Reports numbers that were given to two activities.
-fn numbers(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
-    let is_double = !facts.scan.doubles().is_empty();
+fn numbers(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
+    // Events that are here twice have been reported, with their numbers.
+    if !facts.scan.doubles().is_empty() {
+        return;
+    }
     let mut highest = None;
     for line in &facts.scan.lines {
         for number in numbers_of(&line.event) {
-            if Some(number) <= highest && !is_double {
+            if Some(number) <= highest {
                 let message = format!("activity number {number} was given twice");
                 found.add("log_double", &facts.path(LOG), message).on_line(line.number).mend(mend.cloned());
             }
@@ -200,8 +202,4 @@ fn numbers(facts: &RunFacts, mend: Option<&Action>, found: &mut Findings) {
 
 fn is(range: LostRange) -> String {
     format!("{} {}", range.in_words(), if range.from == range.to { "is" } else { "are" })
-}
-
-pub(super) fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

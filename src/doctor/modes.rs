@@ -3,16 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::catalog::Catalog;
 use crate::codec::LineFault;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, read_plain};
-use crate::doctor::finding::Findings;
-use crate::doctor::log::counted;
+use crate::doctor::finding::{Findings, counted};
+use crate::doctor::tree::quarantine;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
-use crate::modes::policy::Policy;
+use crate::modes::policy::{Policy, says_active};
 use crate::modes::state::ModeState;
 use crate::modes::{Error, clear_command, policy_of, read_state};
 use crate::store::LogScan;
@@ -24,37 +22,36 @@ pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     let policy = policy_of(&Catalog::new(Arc::clone(disk), Some(root.to_owned())));
     if let Err(Error::Policy { path, violations }) = &policy {
         for violation in violations {
-            found.add("policy_invalid", path, violation.message.as_str()).at(violation.place);
+            found.add("policy_invalid", path, violation.message.as_str()).at_place(violation.place);
         }
     }
     let policy = policy.ok().map(|(policy, _)| policy);
     let state = root.join(STATE);
     let disk = &**disk;
-    look(disk, &state, &Scope::Root, policy.as_ref(), found);
+    mode_files(disk, &state, &Scope::Root, policy.as_ref(), found);
     log(disk, &state.join(LOG), found);
     for session in entries(disk, &state.join(SESSIONS)).unwrap_or_default() {
         // Other names are not session ids; no command reads them.
-        let Some(id) = session.text().and_then(|name| SessionId::new(name).ok()) else { continue };
+        let Some(Ok(id)) = session.text().map(SessionId::new) else { continue };
         if session.kind == FileKind::Directory {
-            look(disk, &session.path, &Scope::Session(id), policy.as_ref(), found);
+            mode_files(disk, &session.path, &Scope::Session(id), policy.as_ref(), found);
         }
     }
 }
 
-fn look(disk: &dyn Disk, dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
+fn mode_files(disk: &dyn Disk, dir: &Path, scope: &Scope, policy: Option<&Policy>, found: &mut Findings) {
     for entry in entries(disk, dir).unwrap_or_default() {
         let Some(name) = entry.text() else { continue };
-        let mode = name.strip_suffix(MODE_FILE).filter(|_| name != VISIBLE).and_then(|mode| ModeName::new(mode).ok());
-        match (entry.kind, mode) {
-            (FileKind::File, Some(mode)) => file(disk, &entry, &mode, scope, policy, found),
-            (FileKind::Directory, _) if name == QUARANTINE => {
-                let kept = entries(disk, &entry.path).unwrap_or_default().len();
-                if kept > 0 {
-                    let message = format!("{} put aside for a person to look at", counted(kept, "name"));
-                    found.add("quarantine", &entry.path, message);
-                }
-            }
-            _ => {}
+        if entry.kind == FileKind::Directory && name == QUARANTINE {
+            quarantine(disk, &entry, found);
+        }
+        if entry.kind != FileKind::File || name == VISIBLE {
+            continue;
+        }
+        if let Some(name) = name.strip_suffix(MODE_FILE)
+            && let Ok(mode) = ModeName::new(name)
+        {
+            file(disk, &entry, &mode, scope, policy, found);
         }
     }
 }
@@ -76,7 +73,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
             let message = format!("cannot tell whether this mode is active: {why}; `{clear}` removes the file");
             found.add("mode_unreadable", &entry.path, message);
         }
-        ModeState::Known(state) if !is_known && state.get("active") == Some(&Value::Bool(true)) => {
+        ModeState::Known(state) if !is_known && says_active(&state) => {
             let message =
                 format!("it says that {mode} is active, and the policy knows no such mode; `{clear}` ends it");
             found.add("mode_unknown", &entry.path, message);
@@ -88,6 +85,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
 fn log(disk: &dyn Disk, path: &Path, found: &mut Findings) {
     let Ok(bytes) = read_plain(disk, path, limits::LOG_BYTES) else { return };
     let scan = LogScan::parse(&bytes);
+    // Lines of other programs are no damage.
     let damaged: Vec<_> = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed).collect();
     if let Some(first) = damaged.first() {
         let message = format!(

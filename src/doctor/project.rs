@@ -1,17 +1,17 @@
 //! Checks `.flow` itself, and the names beside and between the runs.
 
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
-use crate::doctor::finding::{Action, Findings, FlowShelf};
-use crate::doctor::log::counted;
+use crate::doctor::finding::{Findings, FlowShelf, RepairStep};
+use crate::doctor::lines::is_same_text;
 use crate::doctor::modes;
-use crate::doctor::tree::{inside, odd};
+use crate::doctor::tree::{inside, odd, quarantine};
 use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
@@ -73,15 +73,15 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
             found.add("not_writable", &dir, "the directory cannot be written; commands that only read work");
         }
     }
-    let find = |name: &str| all.iter().find(|entry| entry.text() == Some(name));
-    let is_written = find(".gitignore").is_some() || find(LOCK).is_some();
+    let has_gitignore = entry_called(&all, ".gitignore").is_some();
+    let is_written = has_gitignore || entry_called(&all, LOCK).is_some();
     for name in [RUNS, WORKFLOWS, SCHEMA_DIR] {
-        match find(name) {
+        match entry_called(&all, name) {
             // git keeps no empty directory, so a clone has it as soon as a command writes there.
             None if !is_written || name == SCHEMA_DIR && !left_out.is_empty() => {}
             None => {
                 let message = format!("{name}/ is missing");
-                found.add("flow_incomplete", &root.join(name), message).mend(Action::Complete);
+                found.add("flow_incomplete", &root.join(name), message).mend(RepairStep::Complete);
             }
             Some(entry) if entry.kind != FileKind::Directory => {
                 let (code, what) = odd(entry, FileKind::Directory);
@@ -97,7 +97,7 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     if is_written {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
-    if find(".gitignore").is_some() && cx.git.tracks(project.root(), ".flow/.gitignore") {
+    if has_gitignore && cx.git.tracks(project.root(), ".flow/.gitignore") {
         let message = "git has this file, so a checkout of a branch without it deletes it; \
                        `git rm --cached .flow/.gitignore` leaves it to this checkout";
         found.add("gitignore_tracked", &root.join(".gitignore"), message);
@@ -108,9 +108,20 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     scripts(shared, root, found);
     runs(disk, root, trust, found);
     modes::check(shared, root, found);
-    [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS]
-        .iter()
-        .for_each(|name| inside(disk, &root.join(name), DEPTH, found));
+    for name in [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS] {
+        inside(disk, &root.join(name), DEPTH, found);
+    }
+}
+
+fn entry_called<'e>(all: &'e [Entry], name: &str) -> Option<&'e Entry> {
+    all.iter().find(|entry| entry.text() == Some(name))
+}
+
+/// Whether a command that makes runs or files in `.flow` is at work, by its lock.
+fn is_being_written(disk: &dyn Disk, root: &Path) -> bool {
+    let Ok(Some(lock)) = Entry::of(disk, &root.join(LOCK)) else { return false };
+    // The lock of a repair is the doctor's own.
+    matches!(lock_holder(lock.id.1), Some(pid) if pid != std::process::id())
 }
 
 fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found: &mut Findings) {
@@ -118,24 +129,19 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         found.add("unknown_file", &entry.path, "flow does not use this name");
         return;
     };
-    let lock = Entry::of(disk, &root.join(LOCK)).ok().flatten();
-    let creating = lock.and_then(|lock| lock_holder(lock.id.1)).is_some_and(|pid| pid != std::process::id());
-    let aside = || Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+    let creating = is_being_written(disk, root);
+    let aside = RepairStep::ShelveInFlow(FlowShelf::Flow, name.to_owned());
     if name.starts_with(NEW_RUN) {
         if !creating {
             let message = "a run that was being created when its creator died";
-            found.add("half_made_run", &entry.path, message).mend(aside());
+            found.add("half_made_run", &entry.path, message).mend(aside);
         }
     } else if !KNOWN.contains(&name) {
         found.add("unknown_file", &entry.path, "flow does not put this file here");
     } else if name == INIT_TMP && !creating {
-        found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside());
+        found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside);
     } else if name == QUARANTINE {
-        let kept = entries(disk, &entry.path).unwrap_or_default().len();
-        if kept > 0 {
-            let message = format!("{} put aside for a person to look at", counted(kept, "name"));
-            found.add("quarantine", &entry.path, message);
-        }
+        quarantine(disk, entry, found);
     } else if name == LOCK {
         if entry.kind != FileKind::File {
             let (code, what) = odd(entry, FileKind::File);
@@ -157,7 +163,7 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
     match Entry::of(disk, &path) {
         Ok(Some(entry)) if entry.kind != FileKind::File => {
             let (odd_code, what) = odd(&entry, FileKind::File);
-            let mend = Action::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+            let mend = RepairStep::ShelveInFlow(FlowShelf::Flow, name.to_owned());
             found.add(odd_code, &path, format!("{name} {what}")).mend(mend);
             return;
         }
@@ -167,31 +173,31 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
         }
         _ => {}
     }
-    let text = read_plain(disk, &path, limits::JOURNAL_BYTES).and_then(|bytes| {
-        String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8"))
-    });
-    let text = match text {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+    let bytes = match read_plain(disk, &path, limits::JOURNAL_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => {
             found.add_unread(&path, format!("the file cannot be read: {error}"));
             return;
         }
     };
-    let has: Vec<_> = text.lines().map(str::trim).collect();
-    let lacks: Vec<_> = wanted.lines().filter(|rule| !rule.starts_with('#') && !has.contains(rule)).collect();
+    let Ok(text) = String::from_utf8(bytes) else {
+        found.add_unread(&path, "the file cannot be read: stream did not contain valid UTF-8");
+        return;
+    };
+    let has: Vec<&str> = text.lines().map(str::trim).collect();
+    let lacks = wanted.lines().filter(|rule| !rule.starts_with('#') && !has.contains(rule));
+    let lacks: Vec<String> = lacks.map(str::to_owned).collect();
     if lacks.is_empty() {
         return;
     }
-    let message = match text.is_empty() {
-        true => format!("{name} is missing or empty"),
-        false => format!("{name} lacks {}", lacks.join(", ")),
-    };
-    let lines = match text.is_empty() {
-        true => wanted.lines().map(str::to_owned).collect(),
-        false => lacks.into_iter().map(str::to_owned).collect(),
-    };
-    found.add(code, &path, message).mend(Action::AddLines(name, lines));
+    let (mut message, mut lines) = (format!("{name} lacks {}", lacks.join(", ")), lacks);
+    if text.is_empty() {
+        message = format!("{name} is missing or empty");
+        // With the comments that explain the rules.
+        lines = wanted.lines().map(str::to_owned).collect();
+    }
+    found.add(code, &path, message).mend(RepairStep::AddLines(name, lines));
 }
 
 fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findings) {
@@ -205,32 +211,31 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
                 let (code, what) = odd(&entry, FileKind::File);
                 found.add(code, &path, format!("{name} {what}"));
             }
-            // git may have given it other line ends.
-            Ok(Some(_))
-                if read_plain(disk, &path, 2 * text.len())
-                    .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).replace("\r\n", "\n") == *text) => {}
-            Err(error) => found.add_unread(&path, format!("the file cannot be read: {error}")),
-            there => {
-                let what = match there {
-                    Ok(None) => "is missing",
-                    _ => "is not the one of this version of flow",
-                };
-                let message = format!("{name} {what}");
-                found.add("schema_outdated", &path, message).mend(Action::Complete);
+            Ok(Some(_)) => {
+                // With other line ends, the file is larger by one byte a line.
+                let bytes = read_plain(disk, &path, 2 * text.len());
+                if !bytes.is_ok_and(|bytes| is_same_text(&String::from_utf8_lossy(&bytes), text)) {
+                    let message = format!("{name} is not the one of this version of flow");
+                    found.add("schema_outdated", &path, message).mend(RepairStep::Complete);
+                }
             }
+            Ok(None) => found.add("schema_outdated", &path, format!("{name} is missing")).mend(RepairStep::Complete),
+            Err(error) => found.add_unread(&path, format!("the file cannot be read: {error}")),
         }
     }
 }
 
 fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
-    let listed = catalog.list().unwrap_or_else(|error| {
-        // The check of the names in `.flow` has reported a name that is not a directory.
-        if let CatalogError::Config { path, message } = &error {
-            found.add("config_invalid", path, message.clone());
+    let listed = match catalog.list() {
+        Ok(listed) => listed,
+        Err(CatalogError::Config { path, message }) => {
+            found.add("config_invalid", &path, message);
+            Vec::new()
         }
-        Vec::new()
-    });
+        // The check of the names in `.flow` has reported a name that is not a directory.
+        Err(_) => Vec::new(),
+    };
     for warning in catalog.warnings() {
         found.add("config_unknown_key", &root.join("config.yaml"), warning);
     }
@@ -240,10 +245,12 @@ fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
             Err(CatalogError::Invalid { diagnostics, .. }) => {
                 for error in diagnostics.iter().filter(|one| one.is_error()).take(limits::VIOLATIONS) {
                     let finding = found.add("workflow_invalid", path, error.message.clone());
-                    finding.at(Some(error.place));
+                    finding.at_place(Some(error.place));
                 }
             }
-            Err(error) => drop(found.add("workflow_invalid", path, error.one_line())),
+            Err(error) => {
+                found.add("workflow_invalid", path, error.one_line());
+            }
             Ok(_) => {}
         }
     }
@@ -260,7 +267,7 @@ fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
         }
         if let Err(interviews::Error::Script { path, violations }) = interviews::script(&catalog, &name) {
             for violation in violations {
-                found.add("script_invalid", &path, violation.message.as_str()).at(violation.place);
+                found.add("script_invalid", &path, violation.message.as_str()).at_place(violation.place);
             }
         }
     }
@@ -282,7 +289,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
             found.add("stray_file", &entry.path, "flow does not use this name");
             continue;
         };
-        let aside = || Action::ShelveInFlow(FlowShelf::Runs, name.to_owned());
+        let aside = RepairStep::ShelveInFlow(FlowShelf::Runs, name.to_owned());
         match (entry.kind, RunId::new(name)) {
             (FileKind::Directory, Ok(_)) => {
                 twins.entry(name.to_ascii_lowercase()).or_default().push(name);
@@ -293,7 +300,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
                 }
             }
             (FileKind::Directory, Err(why)) => {
-                found.add("bad_run_name", &entry.path, format!("no command can name it: {why}")).mend(aside());
+                found.add("bad_run_name", &entry.path, format!("no command can name it: {why}")).mend(aside);
             }
             // No repair for a link: someone keeps the run elsewhere and has to move it back, and the link says where it
             // is.
@@ -303,10 +310,10 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
             }
             (FileKind::Special, _) => {
                 let (code, what) = odd(entry, FileKind::Directory);
-                found.add(code, &entry.path, format!("{name} {what}")).mend(aside());
+                found.add(code, &entry.path, format!("{name} {what}")).mend(aside);
             }
             (FileKind::File, _) => {
-                found.add("stray_file", &entry.path, "only runs belong here").mend(aside());
+                found.add("stray_file", &entry.path, "only runs belong here").mend(aside);
             }
         }
     }

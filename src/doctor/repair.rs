@@ -6,13 +6,15 @@
 //! repeated until no step is left that has not been tried.
 
 use crate::doctor::diagnosis::{Diagnosis, diagnose};
-use crate::doctor::examine::{DoctorRequest, Survey};
-use crate::doctor::finding::{Action, Finding, Findings};
+use crate::doctor::finding::{Finding, Findings, RepairStep};
+use crate::doctor::project;
 use crate::doctor::report::PlanStep;
+use crate::doctor::survey::{DoctorRequest, Survey};
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::write::transaction::transact;
 use crate::runs::{Context, Result};
+use crate::store::local::layout::RUN_FILE;
 use crate::store::local::{RunDir, Shelf};
 use crate::store::{ActivityFile, Project, StoredRun as _};
 
@@ -29,14 +31,13 @@ pub(super) struct Mending {
 impl Mending {
     /// Notes the steps that would repair `findings`, without carrying them out.
     pub(super) fn note(&mut self, findings: &Findings) {
-        let run = findings.list.first().and_then(|finding| finding.run.clone());
         for action in findings.actions() {
-            self.step(run.as_ref(), &action);
+            self.step(findings.run(), &action);
         }
     }
 
-    fn step(&mut self, run: Option<&RunId>, action: &Action) {
-        let step = PlanStep { run_id: run.cloned(), step: action.in_words() };
+    fn step(&mut self, run: Option<&RunId>, action: &RepairStep) {
+        let step = PlanStep { run_id: run.cloned(), step: action.sentence() };
         if !self.plan.contains(&step) {
             self.plan.push(step);
         }
@@ -47,8 +48,9 @@ impl Mending {
     }
 
     fn stopped(&mut self, run: Option<&RunId>, why: String) {
-        if !self.failed.iter().any(|(of, said)| of.as_ref() == run && *said == why) {
-            self.failed.push((run.cloned(), why));
+        let failure = (run.cloned(), why);
+        if !self.failed.contains(&failure) {
+            self.failed.push(failure);
         }
     }
 
@@ -60,9 +62,9 @@ impl Mending {
     /// Why a finding that has a repair is not repaired, or was repaired only after a failure.
     pub(super) fn trouble_with(&self, finding: &Finding) -> Option<String> {
         finding.repair.as_ref()?;
-        let mine = self.failed.iter().filter(|(run, _)| *run == finding.run);
-        let why: Vec<_> = mine.map(|(_, why)| why.as_str()).collect();
-        (!why.is_empty()).then(|| why.join("; "))
+        let own = self.failed.iter().filter(|(run, _)| *run == finding.run);
+        let reasons: Vec<&str> = own.map(|(_, why)| why.as_str()).collect();
+        if reasons.is_empty() { None } else { Some(reasons.join("; ")) }
     }
 }
 
@@ -79,58 +81,65 @@ pub(super) fn mend(
         if actions.is_empty() {
             continue;
         }
-        match part.list.first().and_then(|finding| finding.run.clone()) {
+        match part.run() {
             Some(id) => {
-                let run = project.run(&id)?;
+                let run = project.run(id)?;
                 mend_run(cx, project, &run, request.run.is_some(), mending);
             }
             None if request.run.is_none() => mend_project(cx, project, actions, mending),
+            // The request names a run, so nothing else is touched.
             None => {}
         }
     }
     Ok(())
 }
 
-fn mend_project(cx: &Context, project: &Project, first: Vec<Action>, mending: &mut Mending) {
-    let mut tried: Vec<Vec<Action>> = Vec::new();
+fn mend_project(cx: &Context, project: &Project, first: Vec<RepairStep>, mending: &mut Mending) {
+    let mut tried: Vec<Vec<RepairStep>> = Vec::new();
     let mut actions = first;
+    // The same steps again would fail again.
     while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
         take_steps(cx, project, &actions, mending);
         let mut found = Findings::default();
-        crate::doctor::project::check(cx, project, &mut found);
+        project::check(cx, project, &mut found);
         tried.push(std::mem::replace(&mut actions, found.actions()));
     }
 }
 
-fn take_steps(cx: &Context, project: &Project, actions: &[Action], mending: &mut Mending) {
+fn take_steps(cx: &Context, project: &Project, actions: &[RepairStep], mending: &mut Mending) {
     let now = cx.clock.now();
     for action in actions {
-        // Each step takes the lock by itself, because completing `.flow` takes it too.
-        let done = cx.lock_wait().and_then(|wait| {
-            let request = cx.write_request(now, wait);
-            match action {
-                Action::Complete => cx.init_project().map(|_| ()),
-                Action::AddLines(name, lines) => Ok(project.lock_for_repair(&request)?.add_lines(name, lines)?),
-                Action::ShelveInFlow(shelf, name) => {
-                    let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
-                    // The name is gone: its creator was alive after all, or another repair was faster.
-                    match set_aside {
-                        Err(error) if error.is_not_found() => Ok(()),
-                        other => Ok(other.map(|_| ())?),
-                    }
-                }
-                _ => Ok(()),
-            }
-        });
-        match done {
+        match take_step(cx, project, action, now) {
             Ok(()) => mending.step(None, action),
             Err(error) => mending.failed(None, &error),
         }
     }
 }
 
+/// Takes one step in `.flow`. It takes the lock by itself, because completing `.flow` takes it too.
+fn take_step(cx: &Context, project: &Project, action: &RepairStep, now: Timestamp) -> Result<()> {
+    let request = cx.write_request(now, cx.lock_wait()?);
+    match action {
+        RepairStep::Complete => {
+            cx.init_project()?;
+        }
+        RepairStep::AddLines(name, lines) => project.lock_for_repair(&request)?.add_lines(name, lines)?,
+        RepairStep::ShelveInFlow(shelf, name) => {
+            let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
+            match set_aside {
+                Ok(_) => {}
+                // The name is gone: its creator was alive after all, or another repair was faster.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending: &mut Mending) {
-    let mut tried: Vec<Vec<Action>> = Vec::new();
+    let mut tried: Vec<Vec<RepairStep>> = Vec::new();
     for _ in 0..ROUNDS {
         let now = cx.clock.now();
         let actions = match mend_files(cx, project, run, named, now, mending) {
@@ -159,7 +168,7 @@ fn mend_files(
     named: bool,
     now: Timestamp,
     mending: &mut Mending,
-) -> Result<Vec<Action>> {
+) -> Result<Vec<RepairStep>> {
     let mut locked = run.lock_for_repair(&cx.write_request(now, cx.lock_wait()?))?;
     let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
     if !findings.unread.is_empty() {
@@ -169,10 +178,10 @@ fn mend_files(
     let actions = findings.actions();
     for action in actions.iter().filter(|action| action.is_mending()) {
         match action {
-            Action::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
-            Action::Rebuild => drop(locked.set_aside(Shelf::Top, crate::store::local::layout::RUN_FILE, now)?),
-            Action::OwnLog => locked.own_log()?,
-            Action::RewriteLog => {
+            RepairStep::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
+            RepairStep::Rebuild => drop(locked.set_aside(Shelf::Top, RUN_FILE, now)?),
+            RepairStep::OwnLog => locked.own_log()?,
+            RepairStep::RewriteLog => {
                 if let Some(rewrite) = &rewrite {
                     let id = cx.ids.next(now);
                     locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
@@ -190,13 +199,13 @@ fn recover(
     cx: &Context,
     project: &Project,
     run: &RunDir,
-    actions: &[Action],
+    actions: &[RepairStep],
     now: Timestamp,
     mending: &mut Mending,
 ) -> Result<()> {
     transact(cx, project, run, Caller::default(), now, |tx| {
-        for action in actions.iter().filter(|action| !action.is_mending()) {
-            if let Action::ShelveActivity(name) | Action::ReplaceActivity(name) = action {
+        for action in actions {
+            if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action {
                 tx.writer.set_aside(name, now)?;
             }
         }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::log::{counted, is_marker};
+use crate::doctor::finding::counted;
+use crate::doctor::lines::{adopted_number, is_marker, numbers_of};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
@@ -47,19 +48,23 @@ impl Rewrite {
     /// fit into a line.
     pub(super) fn plan(facts: &RunFacts, basis: &Basis<'_>) -> Option<Self> {
         let histories = histories(&facts.scan);
-        let lines = Lines::in_order(facts, &histories);
+        let lines = SoundLines::in_order(facts, &histories);
         let shown = basis.shown.and_then(|text| text.document().state.last_seq).unwrap_or_default();
-        let last = lines.events.last().map_or(Seq(0), |event| event.seq);
+        let last = lines.last_seq();
+        // Behind everything that was ever given, so that no position names two events.
         let seq = last.max(shown).max(basis.noted.0).next();
         let lost = lines.lost(seq);
         let salvaged = salvage(facts, &lines, &lost);
-        let (mut text, settled) = match histories.are_joined() {
-            true => joined(facts, basis.shown, &histories, &lines)?,
-            false => (state_after(facts, basis.shown, &lines, &salvaged)?, Vec::new()),
+        let (mut text, settled) = if histories.are_joined() {
+            joined(facts, basis.shown, &histories, &lines)?
+        } else {
+            (state_after(facts, basis.shown, &lines, &salvaged)?, Vec::new())
         };
         let mut state = text.document().state.clone();
-        let numbers = salvaged.iter().map(|record| record.number).chain(lines.numbers());
-        state.last_number = numbers.fold(state.last_number.max(basis.noted.1), Number::max);
+        state.last_number = state.last_number.max(basis.noted.1);
+        for number in salvaged.iter().map(|record| record.number).chain(lines.numbers()) {
+            state.last_number = state.last_number.max(number);
+        }
         state.last_seq = Some(seq);
         // No repair proves that a person let the run pass.
         unprove(&mut state, basis.machine.as_ref(), &[]);
@@ -75,20 +80,19 @@ impl Rewrite {
             document: text.document().clone(),
             text: text.text().to_owned(),
         };
-        let rewrite = Self { lines: lines.bytes, repair, seq };
-        rewrite.fits(basis.now).or_else(|| rewrite.without_salvaged().fits(basis.now))
+        let mut rewrite = Self { lines: lines.bytes, repair, seq };
+        if rewrite.fits(basis.now)? {
+            return Some(rewrite);
+        }
+        // One record may be as large as a document, so several salvaged records may not fit into the line.
+        rewrite.repair.salvaged.clear();
+        if rewrite.fits(basis.now)? { Some(rewrite) } else { None }
     }
 
-    /// One record may be as large as a document, so several salvaged records may not fit into the line.
-    fn fits(&self, now: Timestamp) -> Option<Self> {
+    /// Whether the last line is not too long, with an id and a name of the old log as long as they will be.
+    fn fits(&self, now: Timestamp) -> Option<bool> {
         let event = self.event(&EventId::new("0".repeat(26)).ok()?, now, Some(&"0".repeat(64)))?;
-        (seal(&event).len() <= limits::LINE_BYTES).then(|| self.clone())
-    }
-
-    fn without_salvaged(&self) -> Self {
-        let mut other = self.clone();
-        other.repair.salvaged.clear();
-        other
+        Some(seal(&event).len() <= limits::LINE_BYTES)
     }
 
     /// Whether the repair takes the record with this number from its activity file.
@@ -128,22 +132,25 @@ impl Rewrite {
 }
 
 /// The sound lines of a log in order; each position and number occurs once.
-struct Lines {
+struct SoundLines {
     bytes: Vec<u8>,
     events: Vec<Event>,
     renumbered: Vec<Renumbered>,
     highest: Number,
 }
 
-impl Lines {
+impl SoundLines {
     fn in_order(facts: &RunFacts, histories: &Histories) -> Self {
         let empty = Vec::new();
         let raw: Vec<&[u8]> = facts.log.here().unwrap_or(&empty).split_inclusive(|&byte| byte == b'\n').collect();
-        let line = |&at: &usize| &facts.scan.lines[at];
-        let main = histories.main.iter().map(line).filter(|line| line.event.seq > Seq(0));
-        let theirs = histories.sides.iter().flat_map(|side| &side.new).map(line);
-        let order: Vec<(&Line, bool)> = main.map(|line| (line, false)).chain(theirs.map(|line| (line, true))).collect();
-        let (attached, head) = foreign_lines(&raw, &order.iter().map(|(line, _)| line.number).collect());
+        let mut order: Vec<_> = histories.main.iter().map(|&at| (&facts.scan.lines[at], false)).collect();
+        // The log begins with event 1.
+        order.retain(|(line, _)| line.event.seq > Seq(0));
+        for side in &histories.sides {
+            order.extend(side.new.iter().map(|&at| (&facts.scan.lines[at], true)));
+        }
+        let kept: BTreeSet<usize> = order.iter().map(|(line, _)| line.number).collect();
+        let (attached, head) = foreign_lines(&raw, &kept);
         let mut lines = Self { bytes: head, events: Vec::new(), renumbered: Vec::new(), highest: Number(0) };
         for (line, is_theirs) in order {
             lines.take(&line.event, raw.get(line.number - 1).copied().unwrap_or_default(), is_theirs);
@@ -157,15 +164,15 @@ impl Lines {
     /// Appends a line. An event of another history gets the next position; a number that is taken gets the next free
     /// one.
     fn take(&mut self, event: &Event, bytes: &[u8], is_theirs: bool) {
-        let last = self.events.last().map_or(Seq(0), |event| event.seq);
-        let seq = if is_theirs { last.next() } else { event.seq };
-        let before = numbers_of(event);
+        let seq = if is_theirs { self.last_seq().next() } else { event.seq };
+        let before: Vec<Number> = numbers_of(event).collect();
         let mut after = before.clone();
         for number in &mut after {
             self.highest = if *number > self.highest { *number } else { self.highest.next() };
             *number = self.highest;
         }
         let moved_event = if (seq, &after) == (event.seq, &before) {
+            // A line that stays keeps its bytes, and with them its checksum.
             self.bytes.extend_from_slice(bytes);
             None
         } else {
@@ -174,18 +181,27 @@ impl Lines {
             Event::from_object(&object).ok()
         };
         if is_theirs || moved_event.is_some() {
+            let (mut number_before, mut number) = (None, None);
+            if before != after {
+                (number_before, number) = (before.first().copied(), after.first().copied());
+            }
             self.renumbered.push(Renumbered {
                 id: event.id.clone(),
                 seq_before: event.seq,
                 seq,
-                number_before: before.first().copied().filter(|_| before != after),
-                number: after.first().copied().filter(|_| before != after),
+                number_before,
+                number,
             });
         }
-        if self.bytes.last().is_some_and(|&byte| byte != b'\n') {
+        // The last line of the old log may lack its break.
+        if !self.bytes.is_empty() && !self.bytes.ends_with(b"\n") {
             self.bytes.push(b'\n');
         }
         self.events.push(moved_event.unwrap_or_else(|| event.clone()));
+    }
+
+    fn last_seq(&self) -> Seq {
+        self.events.last().map_or(Seq(0), |event| event.seq)
     }
 
     fn numbers(&self) -> impl Iterator<Item = Number> {
@@ -194,17 +210,13 @@ impl Lines {
 
     /// All positions below `end` that no line has, except those that an earlier repair reported as lost.
     fn lost(&self, end: Seq) -> Vec<LostRange> {
-        let line = |event: &Event| Line { number: 0, event: event.clone() };
-        let scan = LogScan { lines: self.events.iter().map(line).collect(), ..LogScan::default() };
-        let behind = (scan.last_seq().next(), Seq(end.0 - 1));
-        let gaps = scan.gaps().into_iter().chain([behind]).filter(|(from, to)| from <= to);
-        gaps.map(|(from, to)| LostRange { from, to }).collect()
+        let lines = self.events.iter().map(|event| Line { number: 0, event: event.clone() });
+        let scan = LogScan { lines: lines.collect(), ..LogScan::default() };
+        let mut gaps = scan.gaps();
+        gaps.push((scan.last_seq().next(), Seq(end.0 - 1)));
+        gaps.retain(|(from, to)| from <= to);
+        gaps.into_iter().map(|(from, to)| LostRange { from, to }).collect()
     }
-}
-
-/// The numbers of the activities that an event records.
-pub(super) fn numbers_of(event: &Event) -> Vec<Number> {
-    event.kind.records().iter().map(|record| record.number).collect()
 }
 
 /// The object of a sealed line with a new position and new numbers; all other members are unchanged.
@@ -212,16 +224,12 @@ fn moved(line: &[u8], seq: Seq, numbers: &[Number]) -> Map<String, Value> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut object = unseal(line).expect("BUG: a line that verified before");
     object.insert("seq".into(), seq.0.into());
-    match (object.get_mut("records").and_then(Value::as_array_mut), numbers) {
-        (Some(records), numbers) => {
-            for (record, number) in records.iter_mut().zip(numbers) {
-                record["number"] = number.to_string().into();
-            }
+    if let Some(Value::Array(records)) = object.get_mut("records") {
+        for (record, number) in records.iter_mut().zip(numbers) {
+            record["number"] = number.to_string().into();
         }
-        (None, [number]) => {
-            object.insert("number".into(), number.to_string().into());
-        }
-        (None, _) => {}
+    } else if let [number] = numbers {
+        object.insert("number".into(), number.to_string().into());
     }
     object
 }
@@ -237,6 +245,7 @@ fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)
             continue;
         }
         let bare = line.strip_suffix(b"\n").unwrap_or(line);
+        // A damaged line goes: only the old log, which is kept, has it from now on.
         if unseal(bare) != Err(LineFault::Unsealed) {
             continue;
         }
@@ -264,9 +273,12 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
         let branches = histories.sides.len() + 1;
         words.push(format!("a merge joined the histories of {branches} branches; put behind the first: {events}"));
     }
-    let bad = facts.scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
-    for skipped in bad.filter(|line| !(histories.are_joined() && is_marker(&line.text))) {
-        words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
+    for skipped in &facts.scan.skipped {
+        // The sentence about the merge says enough of its markers.
+        let is_of_merge = histories.are_joined() && is_marker(&skipped.text);
+        if skipped.fault != LineFault::Unsealed && !is_of_merge {
+            words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
+        }
     }
     if words.is_empty() {
         words.push("acknowledged events were gone".to_owned());
@@ -280,27 +292,32 @@ fn joined(
     facts: &RunFacts,
     shown: Option<&RunText>,
     histories: &Histories,
-    lines: &Lines,
+    lines: &SoundLines,
 ) -> Option<(RunText, Vec<String>)> {
     let all: Vec<&Event> = facts.scan.events().collect();
-    let fold = |places: &[usize]| RunState::fold(places.iter().map(|&at| all[at]));
     let machine = pinned(lines.events.iter(), &mut Vec::new());
-    let mut ours = fold(&histories.main)?.into_document();
+    let mut ours = fold(&all, &histories.main)?.into_document();
     let mut settled = Vec::new();
     for side in &histories.sides {
-        let (base, theirs) = match (fold(&side.whole[..side.common]), fold(&side.whole)) {
+        let (base, mut theirs) = match (fold(&all, &side.whole[..side.common]), fold(&all, &side.whole)) {
             (Some(base), Some(theirs)) => (base.into_document(), theirs.into_document()),
             // Without a common beginning, apply the events of the other history to the state of the first.
             _ => {
                 let mut state = RunState::from_document(ours.clone());
-                side.new.iter().for_each(|&at| state.apply(all[at]));
+                for &at in &side.new {
+                    state.apply(all[at]);
+                }
                 (ours.clone(), state.into_document())
             }
         };
-        let mut theirs = theirs;
-        let adopted = theirs.state.workflow_seq.filter(|_| theirs.state.workflow_seq != base.state.workflow_seq);
-        let moved = lines.renumbered.iter().find(|line| Some(line.seq_before) == adopted);
-        theirs.state.workflow_seq = moved.map(|line| line.seq).or(theirs.state.workflow_seq);
+        // The event with the workflow that the other history adopted has another position now.
+        let adopted = theirs.state.workflow_seq;
+        if adopted.is_some()
+            && adopted != base.state.workflow_seq
+            && let Some(moved) = lines.renumbered.iter().find(|line| Some(line.seq_before) == adopted)
+        {
+            theirs.state.workflow_seq = Some(moved.seq);
+        }
         let join = join(&base, &ours, &theirs, &side.twice(&all), machine.as_ref());
         ours = join.document;
         settled.extend(join.settled);
@@ -314,33 +331,38 @@ fn joined(
     Some((text, settled))
 }
 
+/// The state after the events at `places` of a log.
+fn fold(all: &[&Event], places: &[usize]) -> Option<RunState> {
+    RunState::fold(places.iter().map(|&at| all[at]))
+}
+
 /// Records that the log lost, and that their activity files still hold.
-fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityRecorded> {
+fn salvage(facts: &RunFacts, lines: &SoundLines, lost: &[LostRange]) -> Vec<ActivityRecorded> {
     // Numbers of the other branch count as known too: their files are written again, under other numbers.
-    let known: BTreeSet<Number> = lines.numbers().chain(facts.scan.events().flat_map(numbers_of)).collect();
-    let earlier = lines.events.iter().find_map(|event| match &event.kind {
-        EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
-        _ => None,
-    });
-    let before = lines.events.iter().filter_map(|event| match &event.kind {
-        EventKind::LogRepaired(repair) => Some(repair.salvaged.iter().map(|record| record.number)),
-        _ => None,
-    });
-    let before: BTreeSet<Number> = before.flatten().collect();
+    let mut known: BTreeSet<Number> = lines.numbers().chain(facts.scan.events().flat_map(numbers_of)).collect();
+    for event in &lines.events {
+        // What an earlier repair salvaged is in its event.
+        if let EventKind::LogRepaired(repair) = &event.kind {
+            known.extend(repair.salvaged.iter().map(|record| record.number));
+        }
+    }
+    // Activities from before the log never had a record in it.
+    let adopted = adopted_number(&lines.events);
     let mut salvaged: Vec<ActivityRecorded> = Vec::new();
     for (name, content) in &facts.files {
         let Some(number) = file_number(name) else { continue };
-        let taken = known.contains(&number) || before.contains(&number) || earlier.is_some_and(|last| number <= last);
-        let twice = salvaged.iter().any(|record| record.number == number);
-        if taken || twice {
+        if known.contains(&number) || Some(number) <= adopted {
             continue;
         }
         let Some(activity) = content.here().and_then(|bytes| activity(bytes)) else { continue };
-        if activity.run_id().is_some_and(|run| run != facts.id.as_str()) || number.file_name(&activity.id()) != *name {
+        // A copy of the file of another run, or of another activity, is no record of this run.
+        let is_of_other_run = matches!(activity.run_id(), Some(run) if run != facts.id.as_str());
+        if is_of_other_run || number.file_name(&activity.id()) != *name {
             continue;
         }
-        let unknown = || StateName::new("unknown").expect("a valid name");
-        let phase = activity.phase().unwrap_or_else(unknown);
+        let phase = activity.phase().unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+        // Two files may have one number; the first one counts.
+        known.insert(number);
         salvaged.push(ActivityRecorded::new(number, phase, activity));
     }
     salvaged.sort_by_key(|record| record.number);
@@ -352,8 +374,9 @@ fn salvage(facts: &RunFacts, lines: &Lines, lost: &[LostRange]) -> Vec<ActivityR
 
 /// The number in an activity file's name.
 pub(super) fn file_number(name: &str) -> Option<Number> {
-    let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
-    (number.0 <= limits::COUNTER).then_some(number)
+    let (number, _) = name.strip_suffix(".yaml")?.split_once('-')?;
+    let number: Number = number.parse().ok()?;
+    if number.0 <= limits::COUNTER { Some(number) } else { None }
 }
 
 /// The activity in a file, if it is valid.
@@ -366,7 +389,7 @@ pub(super) fn activity(bytes: &[u8]) -> Option<Activity> {
 fn state_after(
     facts: &RunFacts,
     shown: Option<&RunText>,
-    lines: &Lines,
+    lines: &SoundLines,
     salvaged: &[ActivityRecorded],
 ) -> Option<RunText> {
     let Some(text) = shown else {
@@ -375,17 +398,19 @@ fn state_after(
     };
     let document = text.document();
     let since = document.state.last_seq.unwrap_or(facts.scan.last_seq());
-    let newer_files = salvaged.iter().any(|record| record.number > document.state.last_number);
-    let state = match newer_files {
-        false => caught_up(document, since, &facts.scan),
-        true => {
-            let newer: Vec<_> = lines.events.iter().filter(|event| event.seq > since).cloned().collect();
-            let lost: Vec<_> =
-                salvaged.iter().filter(|record| record.number > document.state.last_number).cloned().collect();
-            let mut state = RunState::from_document(document.clone());
-            interleaved(&newer, &lost, document.created_at).iter().for_each(|event| state.apply(event));
-            state
+    // Older records are in the state that `run.yaml` shows.
+    let mut lost = salvaged.to_vec();
+    lost.retain(|record| record.number > document.state.last_number);
+    let state = if lost.is_empty() {
+        caught_up(document, since, &facts.scan)
+    } else {
+        let mut newer = lines.events.clone();
+        newer.retain(|event| event.seq > since);
+        let mut state = RunState::from_document(document.clone());
+        for event in interleaved(&newer, &lost, document.created_at) {
+            state.apply(&event);
         }
+        state
     };
     text.with_state(&state.document().state).ok()
 }
@@ -397,10 +422,10 @@ fn interleaved(events: &[Event], salvaged: &[ActivityRecorded], mut at: Timestam
     let mut salvaged = salvaged.iter().peekable();
     for event in events {
         at = event.at;
-        let comes_first =
-            |record: &&ActivityRecorded| numbers_of(event).first().is_some_and(|number| record.number < *number);
-        while let Some(record) = salvaged.next_if(comes_first) {
-            all.push(of_record(record, at));
+        if let Some(number) = numbers_of(event).next() {
+            while let Some(record) = salvaged.next_if(|record| record.number < number) {
+                all.push(of_record(record, at));
+            }
         }
         all.push(event.clone());
     }

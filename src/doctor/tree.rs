@@ -5,8 +5,7 @@ use std::path::Path;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, Trust};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::finding::{Action, Findings};
-use crate::doctor::log::counted;
+use crate::doctor::finding::{Findings, RepairStep, counted};
 use crate::model::EventKind;
 use crate::store::local::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
@@ -43,7 +42,8 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
         if entry.kind != wanted {
             // A lock must not move while others wait for it, and nothing can be moved to a quarantine that is not a
             // directory.
-            let mend = (name != LOCK && name != QUARANTINE).then(|| Action::Shelve(name.to_owned()));
+            let can_move = name != LOCK && name != QUARANTINE;
+            let mend = if can_move { Some(RepairStep::Shelve(name.to_owned())) } else { None };
             let (code, what) = odd(entry, wanted);
             found.add(code, &entry.path, format!("{name} {what}")).mend(mend);
             continue;
@@ -57,24 +57,26 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
         };
         if entry.kind != FileKind::File {
             let (code, what) = odd(entry, FileKind::File);
-            found.add(code, &entry.path, format!("{name} {what}")).mend(Action::ShelveActivity(name.to_owned()));
+            found.add(code, &entry.path, format!("{name} {what}")).mend(RepairStep::ShelveActivity(name.to_owned()));
         } else if name == ACTIVITY_TMP {
             leftover(facts, entry, found);
         }
     }
-    facts.evidence.iter().for_each(|entry| deep(&*facts.disk, entry, DEPTH, found));
+    for entry in &facts.evidence {
+        deep(&*facts.disk, entry, DEPTH, found);
+    }
     if !facts.quarantined.is_empty() {
         let message = format!("{} put aside for a person to look at", counted(facts.quarantined.len(), "file"));
         found.add("quarantine", &facts.path(QUARANTINE), message);
     }
     match (facts.writer, facts.entry(LOCK)) {
         (Some(pid), _) => {
-            let command = facts
-                .note
-                .as_ref()
-                .filter(|note| note.writer.pid == pid)
-                .map(|note| format!(", `{}`", note.writer.command));
-            let message = format!("process {pid}{} is writing the run", command.unwrap_or_default());
+            let command = match &facts.note {
+                // The note may still be that of an earlier writer.
+                Some(note) if note.writer.pid == pid => format!(", `{}`", note.writer.command),
+                _ => String::new(),
+            };
+            let message = format!("process {pid}{command} is writing the run");
             found.add("lock_held", &facts.path(LOCK), message);
         }
         // The first command that writes after the start creates the lock.
@@ -95,7 +97,7 @@ fn of_plain(entry: &Entry, name: &str, trust: Trust, facts: &RunFacts, found: &m
     if own && entry.links > 1 {
         let message = format!("{name} has another name elsewhere: writing to it would change another file too");
         // A lock is never replaced: with two lock files, two writers could run at once.
-        found.add("hard_link", &entry.path, message).mend((name == LOG).then_some(Action::OwnLog));
+        found.add("hard_link", &entry.path, message).mend(if name == LOG { Some(RepairStep::OwnLog) } else { None });
     }
     if (own || name == ACTIVITIES) && !trust.takes(entry.owner) {
         let message = format!("{name} belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
@@ -107,7 +109,7 @@ fn leftover(facts: &RunFacts, entry: &Entry, found: &mut Findings) {
     // A temporary file of a living writer is not a leftover.
     if facts.writer.is_none() {
         let message = "a writer that died left this temporary file";
-        found.add("leftover_file", &entry.path, message).mend(Action::Recover);
+        found.add("leftover_file", &entry.path, message).mend(RepairStep::Recover);
     }
 }
 
@@ -149,16 +151,30 @@ pub(super) fn inside(disk: &dyn Disk, dir: &Path, depth: usize, found: &mut Find
         return;
     }
     match entries(disk, dir) {
-        Ok(below) => below.iter().for_each(|entry| deep(disk, entry, depth - 1, found)),
+        Ok(below) => {
+            for entry in &below {
+                deep(disk, entry, depth - 1, found);
+            }
+        }
         Err(error) => found.add_unread(dir, format!("the directory cannot be read: {error}")),
+    }
+}
+
+/// Reports that a quarantine has something in it.
+pub(super) fn quarantine(disk: &dyn Disk, dir: &Entry, found: &mut Findings) {
+    let kept = entries(disk, &dir.path).unwrap_or_default().len();
+    if kept > 0 {
+        let message = format!("{} put aside for a person to look at", counted(kept, "name"));
+        found.add("quarantine", &dir.path, message);
     }
 }
 
 /// How many events the run was created with: two if a report created it, because that is logged with the start.
 fn made_with(facts: &RunFacts) -> usize {
     let mut events = facts.scan.events();
-    let (first, second) = (events.next(), events.next());
-    let begins =
-        matches!(first.map(|event| &event.kind), Some(EventKind::RunStarted(started)) if started.phase.is_none());
-    if begins && matches!(second.map(|event| &event.kind), Some(EventKind::Emitted(_))) { 2 } else { 1 }
+    let (Some(first), Some(second)) = (events.next(), events.next()) else { return 1 };
+    match (&first.kind, &second.kind) {
+        (EventKind::RunStarted(started), EventKind::Emitted(_)) if started.phase.is_none() => 2,
+        _ => 1,
+    }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::codec::{self, DocumentKind, LineFault, Node, RunText, Violation, parse};
-use crate::disk::{Disk, Errno, FileType, Links, read_plain};
+use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
+use crate::disk::{Disk, FileType, Links, read_plain};
+use crate::doctor::lines::{last_line_with, line_after};
 use crate::engine::{Fault, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Form, StateTypes, compile_text};
@@ -90,7 +91,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
         Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
         Ok(_) => checker.file(&path, true)?,
         Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
-            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            let source = ErrorKind::NotFound.into();
             return Err(Error::Input { origin: target.to_owned(), source });
         }
         Err(_) => {
@@ -112,25 +113,28 @@ struct Checker {
 
 /// What kind of content a file has, by its name and place.
 #[derive(Clone, Copy, PartialEq)]
-enum Content {
+enum ContentKind {
     Document(DocumentKind),
     /// The text has to tell.
     Unknown,
 }
 
-impl Content {
+impl ContentKind {
     fn of(path: &Path) -> Self {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
-        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending)) && !name.starts_with('.');
+        let name = name_of(path);
+        let parent = path.parent().map(name_of).unwrap_or_default();
         match name {
             layout::RUN_FILE => Self::Document(DocumentKind::Run),
             layout::LOG => Self::Document(DocumentKind::Event),
             POLICY_FILE if parent == layout::FLOW => Self::Document(DocumentKind::Modes),
-            _ if ends(&[SCRIPT_SUFFIX]) => Self::Document(DocumentKind::Interview),
-            _ if parent == layout::ACTIVITIES && ends(&[".yaml"]) => Self::Document(DocumentKind::Activity),
-            _ if ends(&[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => Self::Document(DocumentKind::Workflow),
-            _ if parent == layout::WORKFLOWS && ends(&[".yaml", ".yml", ".md"]) => {
+            // Hidden files are those of editors, and temporary files of writers.
+            _ if name.starts_with('.') => Self::Unknown,
+            _ if name.ends_with(SCRIPT_SUFFIX) => Self::Document(DocumentKind::Interview),
+            _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") => Self::Document(DocumentKind::Activity),
+            _ if ends_in(name, &[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => {
+                Self::Document(DocumentKind::Workflow)
+            }
+            _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".yml", ".md"]) => {
                 Self::Document(DocumentKind::Workflow)
             }
             _ => Self::Unknown,
@@ -164,10 +168,23 @@ impl Content {
     }
 }
 
+/// The name of a file; empty if it is not UTF-8, which no name that flow knows is.
+fn name_of(path: &Path) -> &str {
+    path.file_name().unwrap_or_default().to_str().unwrap_or_default()
+}
+
+fn ends_in(name: &str, endings: &[&str]) -> bool {
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
 impl Checker {
     fn tree(&mut self, root: &Path) -> Result<()> {
-        let fault = |errno: Errno| Error::Input { origin: root.display().to_string(), source: errno.into() };
-        for (path, kind) in self.disk.walk(root, layout::QUARANTINE.as_ref()).map_err(fault)? {
+        // What is in quarantine is known to be wrong.
+        let files = match self.disk.walk(root, layout::QUARANTINE.as_ref()) {
+            Ok(files) => files,
+            Err(errno) => return Err(Error::Input { origin: root.display().to_string(), source: errno.into() }),
+        };
+        for (path, kind) in files {
             if kind == FileType::Symlink {
                 let message = "a symbolic link; flow follows none below .flow".to_owned();
                 self.add(&path, "link", vec![violation(None, message)]);
@@ -183,19 +200,18 @@ impl Checker {
         if violations.is_empty() {
             return;
         }
-        let violations = violations.into_iter().map(|violation| ViolationReport {
-            line: violation.place.map(|place| place.line),
-            column: violation.place.map(|place| place.column),
-            pointer: violation.pointer,
-            message: violation.message,
-        });
-        self.report.files.push(CheckedFile { path: path.to_owned(), kind, violations: violations.collect() });
+        let mut reports = Vec::new();
+        for Violation { place, pointer, message } in violations {
+            let (line, column) = (place.map(|place| place.line), place.map(|place| place.column));
+            reports.push(ViolationReport { line, column, pointer, message });
+        }
+        self.report.files.push(CheckedFile { path: path.to_owned(), kind, violations: reports });
     }
 
     /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
     fn file(&mut self, path: &Path, named: bool) -> Result<()> {
-        let mut content = Content::of(path);
-        if content == Content::Unknown && !named {
+        let mut content = ContentKind::of(path);
+        if content == ContentKind::Unknown && !named {
             return Ok(());
         }
         let text = match read(&*self.disk, path, content.bound()) {
@@ -205,17 +221,17 @@ impl Checker {
                 return Ok(());
             }
         };
-        if content == Content::Unknown && is_definition(path, &text) {
-            content = Content::Document(DocumentKind::Workflow);
+        if content == ContentKind::Unknown && is_definition(path, &text) {
+            content = ContentKind::Document(DocumentKind::Workflow);
         }
         let violations = match content {
-            Content::Document(DocumentKind::Run) => check_run(&*self.disk, path, &text),
-            Content::Document(DocumentKind::Event) => check_log(text.as_bytes()),
-            Content::Document(DocumentKind::Workflow) => self.definition(path, &text),
-            Content::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
-            Content::Document(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
-            Content::Document(kind) => check_document(&text, kind),
-            Content::Unknown => self.unknown(path, &text),
+            ContentKind::Document(DocumentKind::Run) => check_run(&*self.disk, path, &text),
+            ContentKind::Document(DocumentKind::Event) => check_log(text.as_bytes()),
+            ContentKind::Document(DocumentKind::Workflow) => self.definition(path, &text),
+            ContentKind::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
+            ContentKind::Document(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
+            ContentKind::Document(kind) => check_document(&text, kind),
+            ContentKind::Unknown => self.unknown(path, &text),
         };
         self.add(path, content.label(), violations);
         Ok(())
@@ -242,22 +258,26 @@ impl Checker {
     }
 
     fn definition(&self, path: &Path, text: &str) -> Vec<Violation> {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let checked = compile_text(Form::of_file(name, text), text, &id_of_file(path), &self.types);
-        let errors = checked.diagnostics.into_iter().filter(crate::machine::Diagnostic::is_error);
-        errors
-            .map(|error| {
-                let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
-                violation(Some(error.place), format!("{}{help}", error.message))
-            })
-            .collect()
+        let checked = compile_text(Form::of_file(name_of(path), text), text, &id_of_file(path), &self.types);
+        let mut violations = Vec::new();
+        for found in checked.diagnostics {
+            // A warning does not make a workflow invalid.
+            if !found.is_error() {
+                continue;
+            }
+            let message = match found.help {
+                Some(help) => format!("{} ({help})", found.message),
+                None => found.message,
+            };
+            violations.push(violation(Some(found.place), message));
+        }
+        violations
     }
 }
 
 /// Whether a file that the caller named is a workflow in a notation that needs no `kind`.
 fn is_definition(path: &Path, text: &str) -> bool {
-    let is_markdown = path.extension().is_some_and(|extension| extension == "md");
-    is_markdown || text.lines().any(|line| line.starts_with("states:"))
+    path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"))
 }
 
 fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<String, String> {
@@ -268,7 +288,7 @@ fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<Strin
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-fn violation(place: Option<crate::codec::Place>, message: String) -> Violation {
+fn violation(place: Option<Place>, message: String) -> Violation {
     Violation { pointer: String::new(), message, place }
 }
 
@@ -298,33 +318,42 @@ fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     let Ok(run) = RunText::parse(text) else { return violations };
     let log = read(disk, &path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
-    if violations.is_empty() {
-        let refused = |fault: Fault| match fault {
-            Fault::Edit { fault, place } => {
-                Some(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place })
-            }
-            _ => None,
-        };
-        violations.extend(reconcile(Ok(Some(run)), &log, Seq(0)).faults.into_iter().filter_map(refused));
+    if !violations.is_empty() {
+        return violations;
+    }
+    for fault in reconcile(Ok(Some(run)), &log, Seq(0)).faults {
+        // The faults of the log are reported for its own file.
+        if let Fault::Edit { fault, place } = fault {
+            violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
+        }
     }
     violations
 }
 
 fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let scan = LogScan::parse(bytes);
-    let at = |line: usize| Some(crate::codec::Place { line, column: 1 });
-    let damaged = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed);
-    let mut violations: Vec<_> = damaged.map(|line| violation(at(line.line), line.fault.as_str().to_owned())).collect();
+    let mut violations = Vec::new();
+    for skipped in &scan.skipped {
+        // Lines of other programs are allowed in a log.
+        if skipped.fault != LineFault::Unsealed {
+            violations.push(violation(begin_of(Some(skipped.line)), skipped.fault.as_str().to_owned()));
+        }
+    }
     if scan.more_skipped > 0 {
         violations.push(violation(None, format!("{} more lines are not events", scan.more_skipped)));
     }
     for (from, to) in scan.gaps().into_iter().take(limits::VIOLATIONS) {
-        let next = scan.lines.iter().find(|line| line.event.seq > to).map(|line| line.number);
-        violations.push(violation(next.and_then(at), format!("events {from} to {to} are missing before this line")));
+        let message = format!("events {from} to {to} are missing before this line");
+        violations.push(violation(begin_of(line_after(&scan, to)), message));
     }
     for seq in scan.doubles().into_iter().take(limits::VIOLATIONS) {
-        let line = scan.lines.iter().rfind(|line| line.event.seq == seq).map(|line| line.number);
-        violations.push(violation(line.and_then(at), format!("event {seq} is here more than once")));
+        let message = format!("event {seq} is here more than once");
+        violations.push(violation(begin_of(last_line_with(&scan, seq)), message));
     }
     violations
+}
+
+/// The place where a line begins.
+fn begin_of(line: Option<usize>) -> Option<Place> {
+    Some(Place { line: line?, column: 1 })
 }

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::LineFault;
 use crate::disk::both;
-use crate::doctor::facts::{Content, RunFacts};
+use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::lines::{adopted_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
-use crate::model::{Event, EventKind, RunId, SessionId, Suggestion};
+use crate::model::{EventKind, RunId, Seq, SessionId, Suggestion};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::select::select_run;
 use crate::runs::{Context, Result, place_of_caller};
@@ -118,14 +119,15 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         difference.path = project.relative(&difference.path);
     }
     let mut notes = losses(&facts);
-    let noted = found.faults.iter().find_map(|fault| match fault {
-        Fault::Rewound { noted, .. } if differences.is_empty() => Some(noted),
-        _ => None,
-    });
-    notes.extend(noted.map(|noted| {
+    // Differences say more than this note.
+    if differences.is_empty()
+        && let Some(noted) = noted_before(&found)
+    {
         let resume = Suggestion::flow("resume").value(&facts.id).in_project(place_of_caller(cx, &project).as_deref());
-        format!("an older version of the run was put back: event {noted} was written here; `{resume}` says where it is")
-    }));
+        notes.push(format!(
+            "an older version of the run was put back: event {noted} was written here; `{resume}` says where it is"
+        ));
+    }
     if facts.is_not_adopted(&found) {
         notes.push("another program made the run, and no command of flow has written it: nothing to prove".to_owned());
     }
@@ -134,9 +136,19 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
 
 /// What earlier repairs of the log reported as lost.
 fn losses(facts: &RunFacts) -> Vec<String> {
-    let is_repair = |event: &Event| matches!(event.kind, EventKind::LogRepaired(_));
-    let history = facts.scan.events().any(is_repair).then(|| History::fold(facts.scan.events())).flatten();
-    history.map(|history| history.losses()).unwrap_or_default()
+    // To fold a long log takes time, and only a repair reports losses.
+    if !facts.scan.events().any(|event| matches!(event.kind, EventKind::LogRepaired(_))) {
+        return Vec::new();
+    }
+    History::fold(facts.scan.events()).map(|history| history.losses()).unwrap_or_default()
+}
+
+/// The last event that was written here, if an older version of the run was put back since.
+fn noted_before(found: &Reconciled) -> Option<Seq> {
+    found.faults.iter().find_map(|fault| match fault {
+        Fault::Rewound { noted, .. } => Some(*noted),
+        _ => None,
+    })
 }
 
 /// What was compared, and what differs.
@@ -145,6 +157,7 @@ fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
         return Default::default();
     }
     let (mut all, mut others) = (Proof::new(facts, run), Proof::new(facts, run));
+    // Threads cost more than they save for a short log.
     if facts.scan.lines.len() < TWO_THREADS {
         all.of_document();
         others.of_others();
@@ -183,8 +196,8 @@ impl<'a> Proof<'a> {
     }
 
     fn differs(&mut self, path: PathBuf, line: Option<usize>, expected: &str, found: &str, why: &str) {
-        let quote = |text: &str| text.chars().take(QUOTED).collect();
-        let (expected, found) = (quote(expected), quote(found));
+        let expected = expected.chars().take(QUOTED).collect();
+        let found = found.chars().take(QUOTED).collect();
         self.differences.push(Difference { path, line, expected, found, why: why.to_owned() });
     }
 
@@ -193,26 +206,21 @@ impl<'a> Proof<'a> {
         let (path, scan) = (self.facts.path(LOG), &self.facts.scan);
         self.checked.events = scan.lines.len();
         match &self.facts.log {
-            Content::Here(_) if !scan.lines.is_empty() => {}
-            Content::Unusable(why) | Content::Unread(why) => {
+            FileState::Here(_) if !scan.lines.is_empty() => {}
+            FileState::Unusable(why) | FileState::Unread(why) => {
                 self.differs(path.clone(), None, "a log", why, "the log cannot be read")
             }
             _ => self.differs(path.clone(), None, "a sealed event", "none", "nothing can be proven without a log"),
         }
         self.each_fault(|fault| matches!(fault, Fault::Line(_)));
-        if let Content::Here(bytes) = &self.facts.log {
-            let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-            let (torn, last) = (&bytes[whole..], scan.lines.iter().map(|line| line.number).max());
-            let line = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            if !torn.is_empty() && last != Some(line) {
+        if let FileState::Here(bytes) = &self.facts.log {
+            // The last event may lack its line break only.
+            if let Some((line, torn)) = open_end(bytes)
+                && scan.lines.iter().all(|event| event.number != line)
+            {
                 let found = String::from_utf8_lossy(torn);
-                self.differs(
-                    path.clone(),
-                    Some(line),
-                    "a line break",
-                    &found,
-                    "the log does not end with a whole line",
-                );
+                let why = "the log does not end with a whole line";
+                self.differs(path.clone(), Some(line), "a line break", &found, why);
             }
         }
         self.each_fault(|fault| matches!(fault, Fault::Gap(_)));
@@ -227,13 +235,22 @@ impl<'a> Proof<'a> {
         }
         let mut recap: Option<Recap> = None;
         for (at, line) in lines.iter().enumerate() {
-            recap = recap.and_then(|mut recap| recap.take(&line.event).map(|()| recap));
+            if let Some(mut earlier) = recap.take()
+                && earlier.take(&line.event).is_some()
+            {
+                recap = Some(earlier);
+            }
+            let Some(named) = &line.event.recap else { continue };
             // What another version left out is not known here.
-            let Some(named) = line.event.recap.as_ref().filter(|named| Recap::is_of_this_version(named)) else {
+            if !Recap::is_of_this_version(named) {
                 continue;
-            };
-            let whole = recap.take().or_else(|| Recap::of(lines[..=at].iter().map(|line| &line.event)));
-            let Some(text) = whole.map(|recap| recap.text()) else { continue };
+            }
+            // It goes on from the recap before it: to fold all events each time would take quadratic time.
+            if recap.is_none() {
+                recap = Recap::of(lines[..=at].iter().map(|line| &line.event));
+            }
+            let Some(whole) = recap.take() else { continue };
+            let text = whole.text();
             let expected = Recap::digest_of(&text);
             if *named != expected {
                 let why = "the recap of the run up to here has another digest";
@@ -245,7 +262,7 @@ impl<'a> Proof<'a> {
 
     /// Reports the faults of the log that `is_of_kind` selects.
     fn each_fault(&mut self, is_of_kind: fn(&Fault) -> bool) {
-        let (path, lines) = (self.facts.path(LOG), &self.facts.scan.lines);
+        let (path, scan) = (self.facts.path(LOG), &self.facts.scan);
         for fault in self.run.faults.iter().filter(|fault| is_of_kind(fault)) {
             match fault {
                 Fault::Line(line) if line.fault != LineFault::Unsealed => {
@@ -253,9 +270,10 @@ impl<'a> Proof<'a> {
                     self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, why);
                 }
                 Fault::Gap(lost) => {
-                    let next = lines.iter().find(|line| line.event.seq > lost.to);
-                    let found = next.map(|line| line.event.seq.to_string()).unwrap_or_default();
-                    let line = next.map(|line| line.number);
+                    let (line, found) = match scan.lines.iter().find(|line| line.event.seq > lost.to) {
+                        Some(next) => (Some(next.number), next.event.seq.to_string()),
+                        None => (None, String::new()),
+                    };
                     self.differs(path.clone(), line, &lost.in_words(), &found, "acknowledged events are gone");
                 }
                 Fault::Joined(what) => {
@@ -263,7 +281,7 @@ impl<'a> Proof<'a> {
                     self.differs(path.clone(), None, "one history", "two", &why);
                 }
                 Fault::Double(seq) => {
-                    let line = lines.iter().rfind(|line| line.event.seq == *seq).map(|line| line.number);
+                    let line = last_line_with(scan, *seq);
                     let why = format!("event {seq} is here twice");
                     self.differs(path.clone(), line, "one event", "another one", &why);
                 }
@@ -284,7 +302,11 @@ impl<'a> Proof<'a> {
                 self.differs(self.facts.path(LOG), Some(line.number), "a run.yaml", "none", &why);
                 return None;
             }
-            let Some(written) = event.run.as_ref().filter(|_| !blind.contains(&event.seq)) else { continue };
+            // What the log does not have cannot be in the fold either.
+            if blind.contains(&event.seq) {
+                continue;
+            }
+            let Some(written) = &event.run else { continue };
             let Some(folded) = replay.digest() else { continue };
             self.checked.run_digests += 1;
             if folded != written.0 {
@@ -298,33 +320,25 @@ impl<'a> Proof<'a> {
     fn run_file(&mut self, replayed: Option<&str>) {
         let path = self.facts.path(RUN_FILE);
         let text = match &self.facts.text {
-            Content::Here(text) => text,
-            Content::Missing => return self.differs(path, None, "a file", "none", "run.yaml is missing"),
-            Content::Unusable(why) | Content::Unread(why) => {
+            FileState::Here(text) => text,
+            FileState::Missing => return self.differs(path, None, "a file", "none", "run.yaml is missing"),
+            FileState::Unusable(why) | FileState::Unread(why) => {
                 return self.differs(path, None, "a file", why, "run.yaml cannot be read");
             }
         };
         self.checked.run_bytes = text.len();
         let Some(replayed) = replayed else { return };
-        // git may have given the file other line ends.
-        if text == replayed || text.replace("\r\n", "\n") == replayed {
+        if is_same_text(text, replayed) {
             return;
         }
-        let is_behind = self.run.repairs.iter().find_map(|repair| match repair {
-            Repair::RollForward { since, .. } if self.run.edit().is_none() => Some(*since),
-            Repair::EndRepair { old, is_own: true, .. } => old.document().state.last_seq,
-            _ => None,
-        });
-        let is_damaged = |fault: &Fault| matches!(fault, Fault::Gap(_) | Fault::Double(_));
-        let why = match is_behind {
-            _ if self.run.faults.iter().any(is_damaged) => {
-                "run.yaml is not the fold of what is left of the log".to_owned()
-            }
-            Some(shown) => {
-                let last = self.facts.scan.last_seq();
-                format!("run.yaml shows event {shown}; the next command that writes the run brings it up to {last}")
-            }
-            None => "run.yaml was edited by hand, and no command has adopted the edit yet".to_owned(),
+        let is_damaged = self.run.faults.iter().any(|fault| matches!(fault, Fault::Gap(_) | Fault::Double(_)));
+        let why = if is_damaged {
+            "run.yaml is not the fold of what is left of the log".to_owned()
+        } else if let Some(shown) = shown_behind(self.run) {
+            let last = self.facts.scan.last_seq();
+            format!("run.yaml shows event {shown}; the next command that writes the run brings it up to {last}")
+        } else {
+            "run.yaml was edited by hand, and no command has adopted the edit yet".to_owned()
         };
         let (line, expected, found) = first_difference(replayed, text);
         self.differs(path, Some(line), &expected, &found, &why);
@@ -337,19 +351,19 @@ impl<'a> Proof<'a> {
         for file in &recorded {
             let path = self.facts.path(ACTIVITIES).join(&file.name);
             let bytes = match self.facts.files.get(&file.name) {
-                Some(Content::Here(bytes)) => bytes,
-                Some(Content::Unusable(why) | Content::Unread(why)) => {
+                Some(FileState::Here(bytes)) => bytes,
+                Some(FileState::Unusable(why) | FileState::Unread(why)) => {
                     self.differs(path, None, "a file", why, "the activity file cannot be read");
                     continue;
                 }
-                Some(Content::Missing) | None => {
+                Some(FileState::Missing) | None => {
                     self.differs(path, None, "a file", "none", "the activity file is missing");
                     continue;
                 }
             };
             self.checked.activity_files += 1;
             let found = String::from_utf8_lossy(bytes);
-            if bytes != file.text.as_bytes() && found.replace("\r\n", "\n") != file.text {
+            if bytes != file.text.as_bytes() && !is_same_text(&found, &file.text) {
                 let why = if is_cut_off(bytes, file.text.as_bytes()) {
                     "the activity file is cut off"
                 } else {
@@ -359,32 +373,40 @@ impl<'a> Proof<'a> {
                 self.differs(path, Some(line), &expected, &found, why);
             }
         }
-        let adopted = self.facts.scan.events().find_map(|event| match &event.kind {
-            EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
-            _ => None,
-        });
-        // Activity files from before the log have no record to compare with.
-        let earlier = |name: &str| file_number(name).is_some_and(|number| Some(number) <= adopted);
-        let names = self.facts.activities.iter().filter_map(|entry| entry.text());
-        let others = names.filter(|name| !known.contains(name) && *name != ACTIVITY_TMP && !earlier(name));
-        for name in others.map(str::to_owned).collect::<Vec<_>>() {
+        let adopted = adopted_number(self.facts.scan.events());
+        for entry in &self.facts.activities {
+            let Some(name) = entry.text() else { continue };
+            if known.contains(name) || name == ACTIVITY_TMP {
+                continue;
+            }
+            // Activity files from before the log have no record to compare with.
+            if file_number(name).is_some_and(|number| Some(number) <= adopted) {
+                continue;
+            }
             let path = self.facts.path(ACTIVITIES).join(name);
             self.differs(path, None, "no such file", "a file", "the log has no such activity");
         }
     }
 }
 
+/// The last event that `run.yaml` shows, if it is behind the log and otherwise as flow wrote it.
+fn shown_behind(run: &Reconciled) -> Option<Seq> {
+    run.repairs.iter().find_map(|repair| match repair {
+        Repair::RollForward { since, .. } if run.edit().is_none() => Some(*since),
+        Repair::EndRepair { old, is_own: true, .. } => old.document().state.last_seq,
+        _ => None,
+    })
+}
+
 /// The first line in which two texts differ, with both lines.
 fn first_difference(expected: &str, found: &str) -> (usize, String, String) {
     let (mut wanted, mut seen) = (expected.split('\n'), found.split('\n'));
     let mut line = 1;
+    let end = "the end of the file";
     loop {
         match (wanted.next(), seen.next()) {
             (Some(a), Some(b)) if a == b => line += 1,
-            (a, b) => {
-                let end = || "the end of the file".to_owned();
-                return (line, a.map_or_else(end, str::to_owned), b.map_or_else(end, str::to_owned));
-            }
+            (a, b) => return (line, a.unwrap_or(end).to_owned(), b.unwrap_or(end).to_owned()),
         }
     }
 }

@@ -1,0 +1,50 @@
+//! What several checks ask of the lines of a log, and of texts.
+
+use crate::model::{Event, EventKind, Number, Seq};
+use crate::store::LogScan;
+
+/// The numbers of the activities that an event records.
+pub(super) fn numbers_of(event: &Event) -> impl Iterator<Item = Number> {
+    event.kind.records().iter().map(|record| record.number)
+}
+
+/// The highest number that another program gave to an activity before flow adopted the run.
+pub(super) fn adopted_number<'e>(events: impl IntoIterator<Item = &'e Event>) -> Option<Number> {
+    events.into_iter().find_map(|event| match &event.kind {
+        EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
+        _ => None,
+    })
+}
+
+/// Whether a line is a conflict marker of git.
+pub(super) fn is_marker(line: &str) -> bool {
+    ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// The number of the first line with an event after `seq`.
+pub(super) fn line_after(scan: &LogScan, seq: Seq) -> Option<usize> {
+    Some(scan.lines.iter().find(|line| line.event.seq > seq)?.number)
+}
+
+/// The number of the last line with the event `seq`: the one that repeats the position.
+pub(super) fn last_line_with(scan: &LogScan, seq: Seq) -> Option<usize> {
+    Some(scan.lines.iter().rfind(|line| line.event.seq == seq)?.number)
+}
+
+/// The bytes after the last line break, and the number of their line; none if the text ends with a whole line.
+pub(super) fn open_end(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let end = match bytes.iter().rposition(|&byte| byte == b'\n') {
+        Some(at) => &bytes[at + 1..],
+        None => bytes,
+    };
+    if end.is_empty() {
+        return None;
+    }
+    let line = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    Some((line, end))
+}
+
+/// Whether a file has the text that flow wrote. git may have given it other line ends.
+pub(super) fn is_same_text(found: &str, written: &str) -> bool {
+    found == written || found.replace("\r\n", "\n") == written
+}

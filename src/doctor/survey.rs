@@ -1,0 +1,107 @@
+//! What an examination of a project finds.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::DiskError;
+use crate::doctor::diagnosis::diagnose;
+use crate::doctor::finding::{Finding, Findings};
+use crate::doctor::project;
+use crate::doctor::report::Severity;
+use crate::model::Explain as _;
+use crate::runs::open::name::{Purpose, open_run};
+use crate::runs::{Context, Result};
+use crate::store::local::layout::RUNS;
+use crate::store::{Project, StoreError, StoredRun as _};
+
+/// How often a repair looks at what cannot be read.
+const LOOKS: usize = 3;
+
+/// What to examine, and whether to repair it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DoctorRequest {
+    /// Only this run; otherwise the project and all of its runs.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// Repair what can be repaired.
+    pub repair: bool,
+    /// Only report what a repair would do.
+    pub dry_run: bool,
+    /// Warnings count as errors.
+    pub strict: bool,
+    /// Examine the repository's other worktrees as well.
+    pub worktrees: bool,
+}
+
+/// All findings: those of the project first, then run by run.
+pub(super) struct Survey {
+    pub(super) parts: Vec<Findings>,
+    /// How many runs were examined.
+    pub(super) runs: usize,
+}
+
+impl Survey {
+    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.parts.iter().flat_map(|part| &part.list)
+    }
+
+    /// Whether `path` is, or is in, something that could not be read.
+    pub(super) fn is_unread(&self, path: &Path) -> bool {
+        self.parts.iter().flat_map(|part| &part.unread).any(|unread| path.starts_with(unread))
+    }
+}
+
+/// Examines again what could not be read: the fault may pass.
+pub(super) fn whole_survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+    let mut found = survey(cx, project, request)?;
+    for _ in 1..LOOKS {
+        if found.parts.iter().all(|part| part.unread.is_empty()) {
+            break;
+        }
+        found = survey(cx, project, request)?;
+    }
+    Ok(found)
+}
+
+/// Examines the run that the request names, or the project and all of its runs.
+pub(super) fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+    let mut survey = Survey { parts: Vec::new(), runs: 0 };
+    let now = cx.clock.now();
+    if let Some(id) = &request.run {
+        let run = project.run(open_run(cx, project, id, Purpose::Read)?.id())?;
+        survey.runs = 1;
+        survey.parts.push(diagnose(cx, project, &run, None, true, now).findings);
+        return Ok(survey);
+    }
+    let mut found = Findings::default();
+    project::check(cx, project, &mut found);
+    let mut runs = Vec::new();
+    let listed = project.each_run(|id, run| {
+        survey.runs += 1;
+        match run {
+            Ok(run) => runs.push(run),
+            // The check of the project has reported an unsafe name already; a run that cannot be opened for another
+            // reason is reported here.
+            Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
+            Err(error) => {
+                let path = project.path().join(RUNS).join(id.as_str());
+                found.add_unread(&path, error.one_line());
+            }
+        }
+    });
+    // If the directory of runs cannot be listed, the check of the project mostly says why.
+    if let Err(error) = listed
+        && found.list.iter().all(|finding| finding.severity() != Severity::Error)
+    {
+        return Err(error.into());
+    }
+    survey.parts.push(found);
+    runs.sort_by(|a, b| a.id().cmp(b.id()));
+    for run in &runs {
+        survey.parts.push(diagnose(cx, project, run, None, false, now).findings);
+    }
+    Ok(survey)
+}
