@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, CatalogError, Found, Origin, definition_text};
+use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text};
 use crate::disk::read_named;
 use crate::machine::{
     Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, unsaid, write,
@@ -248,8 +248,8 @@ struct Definition {
     diagnostics: Vec<Diagnostic>,
 }
 
-impl From<Found> for Definition {
-    fn from(found: Found) -> Self {
+impl From<FoundWorkflow> for Definition {
+    fn from(found: FoundWorkflow) -> Self {
         Self {
             notation: found.machine.notation(),
             origin: origin(&found.origin),
