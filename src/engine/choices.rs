@@ -33,12 +33,12 @@ pub enum BadReply {
     },
 }
 
-/// The next state, as far as nobody has to choose it.
+/// The next state, as far as no one has to choose it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Forced {
     /// Only one state can follow, or the current state named one that can.
     Next(StateName),
-    /// Several states can follow, so somebody has to choose.
+    /// Several states can follow, so someone has to choose.
     Open,
     /// No state can follow.
     DeadEnd,
@@ -51,12 +51,14 @@ impl Choices {
     #[must_use]
     pub fn of(machine: &Machine, from: Option<&StateName>) -> Self {
         let mut choices = Self::default();
-        let targets = from.map_or_else(|| machine.initial().to_vec(), |from| machine.next_of(from));
+        let targets = match from {
+            Some(from) => machine.next_of(from),
+            None => machine.initial().to_vec(),
+        };
         for name in targets {
-            let state = machine.state(&name);
-            let text = state.and_then(|state| state.description.clone().or_else(|| state.label.clone()));
+            let text = machine.state(&name).and_then(|state| state.description.as_ref().or(state.label.as_ref()));
+            choices.td.push(text.cloned().unwrap_or_default());
             choices.tt.push(name);
-            choices.td.push(text.unwrap_or_default());
         }
         choices
     }
@@ -85,7 +87,7 @@ impl Choices {
         }))
     }
 
-    /// The next state if nobody has to choose. `named` is the state that the current one named itself.
+    /// The next state if no one has to choose. `named` is the state that the current one named itself.
     #[must_use]
     pub fn forced(&self, named: Option<&str>) -> Forced {
         match (named, self.tt.as_slice()) {
@@ -104,19 +106,26 @@ impl Choices {
     /// # Errors
     /// [`BadReply`], whose message tells a model what to correct.
     pub fn read(&self, reply: &str) -> Result<StateName, BadReply> {
-        let shape = |why: &str| BadReply::Shape(why.to_owned());
+        // Models put words and a code fence around what they were asked for.
         let bare = bare_reply(reply);
         if bare.is_empty() {
-            return Err(shape("it is empty"));
+            return Err(BadReply::Shape("it is empty".to_owned()));
         }
         let value: Value = serde_json::from_str(bare).map_err(|error| BadReply::Shape(error.to_string()))?;
-        let chosen = value.as_object().ok_or_else(|| shape("it is not an object"))?.get("next_state");
-        let chosen = chosen.and_then(Value::as_str).ok_or_else(|| shape("it has no such text"))?;
-        let found = self.tt.iter().find(|name| name.as_str() == chosen);
-        found.cloned().ok_or_else(|| BadReply::NotAllowed {
-            chosen: chosen.chars().take(80).collect(),
-            allowed: self.tt.iter().map(ToString::to_string).collect(),
-        })
+        if !value.is_object() {
+            return Err(BadReply::Shape("it is not an object".to_owned()));
+        }
+        let Some(chosen) = value["next_state"].as_str() else {
+            return Err(BadReply::Shape("it has no such text".to_owned()));
+        };
+        match self.tt.iter().find(|name| name.as_str() == chosen) {
+            Some(name) => Ok(name.clone()),
+            None => Err(BadReply::NotAllowed {
+                // The model may have answered with a whole text.
+                chosen: chosen.chars().take(80).collect(),
+                allowed: self.tt.iter().map(ToString::to_string).collect(),
+            }),
+        }
     }
 }
 

@@ -4,10 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::doubt::in_doubt;
+use crate::engine::leave::is_strict;
 use crate::engine::units::UnitsAlone;
 use crate::engine::{History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
-use crate::model::{ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp};
+use crate::model::{
+    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, words,
+};
 
 /// The answer of `resume` in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -37,25 +40,19 @@ pub enum Verdict {
     None,
 }
 
-impl Verdict {
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Continue => "continue",
-            Self::Reconcile => "reconcile",
-            Self::NeedsHuman => "needs_human",
-            Self::Held => "held",
-            Self::Drifted => "drifted",
-            Self::Corrupt => "corrupt",
-            Self::Conflict => "conflict",
-            Self::Rewound => "rewound",
-            Self::Unreadable => "unreadable",
-            Self::Done => "done",
-            Self::None => "none",
-        }
-    }
-}
+words!(Verdict {
+    Continue => "continue",
+    Reconcile => "reconcile",
+    NeedsHuman => "needs_human",
+    Held => "held",
+    Drifted => "drifted",
+    Corrupt => "corrupt",
+    Conflict => "conflict",
+    Rewound => "rewound",
+    Unreadable => "unreadable",
+    Done => "done",
+    None => "none",
+});
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -335,11 +332,8 @@ fn find_verdict(
         return (Verdict::NeedsHuman, limit.reason.clone(), next(Action::RaiseLimit));
     }
     if let Some(question) = state.questions.last() {
-        let (step, prompt) = (&question.step, &question.prompt);
-        let reason = match &question.unit {
-            Some(unit) => format!("`{step}` ({unit}) waits for an answer: {prompt}"),
-            None => format!("`{step}` waits for an answer: {prompt}"),
-        };
+        let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     let doubtful = most_doubtful(history, in_doubt);
@@ -463,7 +457,7 @@ fn plan_next(
         let reason = format!("a person rejected what was done before `{here}` is left{why}");
         return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
-    let is_worked = machine.is_some_and(Machine::is_phases) && work.is_worked();
+    let is_worked = is_strict(machine) && work.is_worked();
     if !work.is_done() && !is_worked {
         let (verdict, action, reason) = undone(history, &here, &work);
         return (verdict, reason, Next { action, phase: Some(here), choices });

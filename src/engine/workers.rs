@@ -40,15 +40,15 @@ impl Workers {
                 self.activities.insert(record.number, record.by.clone());
             }
             EventKind::Emitted(emitted) => {
-                let running = emitted.reports.iter().filter(|report| report.status() == Some(StepStatus::Running));
-                for report in running {
-                    let Some(step) = &report.step else { continue };
+                for report in &emitted.reports {
+                    let (Some(step), Some(StepStatus::Running)) = (&report.step, report.status()) else { continue };
                     let place = (step.clone(), report.unit.clone());
+                    // A session that began the work again is known otherwise; the earlier processes say nothing of it.
                     if emitted.by.is_empty() {
                         self.steps.remove(&place);
-                        continue;
+                    } else {
+                        self.steps.insert(place, Beginning { at: Some(event.at), by: emitted.by.clone() });
                     }
-                    self.steps.insert(place, Beginning { at: Some(event.at), by: emitted.by.clone() });
                 }
             }
             _ => {}
@@ -66,7 +66,7 @@ impl Workers {
     }
 
     pub(super) fn of_activity(&self, number: Number) -> &[String] {
-        self.activities.get(&number).map_or(&[], Vec::as_slice)
+        self.activities.get(&number).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub(super) fn of_step(&self, step: &StateName, unit: Option<&Unit>) -> Beginning {

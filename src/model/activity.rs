@@ -1,12 +1,12 @@
 //! Activities: records of bounded pieces of work.
 
-use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::named::named;
 use crate::model::{ActivityId, BadName, StateName, Timestamp};
 
 /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
@@ -27,23 +27,16 @@ pub enum ActivityStatus {
     Blocked,
 }
 
+named!(ActivityStatus {
+    Pending => "pending",
+    Running => "running",
+    Passed => "passed",
+    Failed => "failed",
+    Skipped => "skipped",
+    Blocked => "blocked",
+});
+
 impl ActivityStatus {
-    /// All statuses, in their usual order.
-    pub const ALL: [Self; 6] = [Self::Pending, Self::Running, Self::Passed, Self::Failed, Self::Skipped, Self::Blocked];
-
-    /// The name, as in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Blocked => "blocked",
-        }
-    }
-
     /// Whether an activity with this status counts as completed.
     #[must_use]
     pub fn is_completed(self) -> bool {
@@ -88,12 +81,6 @@ impl ActivityStatus {
     }
 }
 
-impl fmt::Display for ActivityStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// The kind of work of an activity (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -114,36 +101,16 @@ pub enum ActivityType {
     External,
 }
 
-impl ActivityType {
-    /// All types.
-    pub const ALL: [Self; 7] =
-        [Self::Bash, Self::Skill, Self::Agent, Self::Task, Self::Gate, Self::Evaluation, Self::External];
+named!(ActivityType {
+    Bash => "bash",
+    Skill => "skill",
+    Agent => "agent",
+    Task => "task",
+    Gate => "gate",
+    Evaluation => "evaluation",
+    External => "external",
+});
 
-    /// The name, as in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Skill => "skill",
-            Self::Agent => "agent",
-            Self::Task => "task",
-            Self::Gate => "gate",
-            Self::Evaluation => "evaluation",
-            Self::External => "external",
-        }
-    }
-}
-
-macro_rules! from_str_by_all {
-    ($name:ident) => {
-        impl FromStr for $name {
-            type Err = ();
-            fn from_str(text: &str) -> Result<Self, ()> {
-                Self::ALL.into_iter().find(|one| one.as_str() == text).ok_or(())
-            }
-        }
-    };
-}
 /// How sure the author of a result is (FlowRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -156,23 +123,11 @@ pub enum Confidence {
     Low,
 }
 
-impl Confidence {
-    /// All levels.
-    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
-
-    /// The name, as in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
-    }
-}
-
-from_str_by_all!(ActivityStatus);
-from_str_by_all!(ActivityType);
+named!(Confidence {
+    High => "high",
+    Medium => "medium",
+    Low => "low",
+});
 
 /// A FlowActivity document: the whole mapping as it was given, including keys that flow does not know.
 ///
@@ -191,6 +146,7 @@ impl Activity {
     pub fn new(document: Map<String, Value>) -> Result<Self, BadName> {
         let activity = Self { document };
         ActivityId::new(activity.text("metadata", "id").unwrap_or_default())?;
+        // Without one the record belongs to the current phase.
         if let Some(phase) = activity.text("metadata", "phase") {
             StateName::new(phase)?;
         }
@@ -287,6 +243,7 @@ impl Activity {
     #[must_use]
     pub fn ends_before_it_began(&self) -> Option<(&str, &str)> {
         let (started, completed) = (self.text("activity", "started_at")?, self.text("activity", "completed_at")?);
+        // As times, because their texts may have different offsets.
         let is_before = completed.parse::<Timestamp>().ok()? < started.parse().ok()?;
         is_before.then_some((started, completed))
     }
@@ -316,6 +273,7 @@ pub fn fill(document: &mut Map<String, Value>, section: &str, key: &str, value: 
 
 impl<'de> Deserialize<'de> for Activity {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Anyone can seal a line, so what is read is checked as well.
         Self::new(Map::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }

@@ -1,6 +1,5 @@
 //! The events of a run: one for each line of `events.jsonl`.
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
@@ -252,7 +251,7 @@ pub struct UnknownEvent {
 }
 
 impl EventKind {
-    /// Whether it changes what earlier events made of the run: it begins the run anew, or a person or a repair says what it
+    /// Whether it changes what earlier events made of the run: it begins the run again, or a person or a repair says what it
     /// is; or it may, since a newer flow wrote it.
     #[must_use]
     pub fn changes_the_past(&self) -> bool {
@@ -271,92 +270,72 @@ impl EventKind {
             _ => &[],
         }
     }
+}
 
-    /// The `type` of the line.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::RunStarted(_) => "run_started",
-            Self::RunAdopted(_) => "run_adopted",
-            Self::ActivityRecorded(_) => "activity_recorded",
-            Self::Emitted(_) => "emitted",
-            Self::RunBlocked(_) => "run_blocked",
-            Self::RunUnblocked(_) => "run_unblocked",
-            Self::RunCompleted(_) => "run_completed",
-            Self::RunFailed(_) => "run_failed",
-            Self::RunCancelled(_) => "run_cancelled",
-            Self::RunReopened(_) => "run_reopened",
-            Self::SessionEnded(_) => "session_end",
-            Self::RunClaimed(_) => "run_claimed",
-            Self::RunEdited(_) => "run_edited",
-            Self::WorkflowAdopted(_) => "workflow_adopted",
-            Self::LogRepaired(_) => "log_repaired",
-            Self::ModesChanged(_) => "modes_changed",
-            Self::Unknown(event) => &event.kind,
-        }
-    }
+/// Gives each type of event its name in the log: one table, so that what is written is also read.
+macro_rules! event_types {
+    ($($name:literal => $kind:ident,)+) => {
+        impl EventKind {
+            /// The `type` of the line.
+            #[must_use]
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$kind(_) => $name,)+
+                    Self::Unknown(event) => &event.kind,
+                }
+            }
 
-    /// Writes the fields that events of this type have, as one object.
-    fn body<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::RunStarted(body) => body.serialize(to),
-            Self::RunAdopted(body) => body.serialize(to),
-            Self::ActivityRecorded(body) => body.serialize(to),
-            Self::Emitted(body) => body.serialize(to),
-            Self::RunBlocked(body)
-            | Self::RunUnblocked(body)
-            | Self::RunCompleted(body)
-            | Self::RunFailed(body)
-            | Self::RunCancelled(body)
-            | Self::RunReopened(body) => body.serialize(to),
-            Self::SessionEnded(body) => body.serialize(to),
-            Self::RunClaimed(body) => body.serialize(to),
-            Self::RunEdited(body) => body.serialize(to),
-            Self::WorkflowAdopted(body) => body.serialize(to),
-            Self::LogRepaired(body) => body.serialize(to),
-            Self::ModesChanged(body) => body.serialize(to),
-            Self::Unknown(event) => event.body.serialize(to),
-        }
-    }
+            /// Writes the fields that events of this type have, as one object.
+            fn body<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$kind(body) => body.serialize(to),)+
+                    Self::Unknown(event) => event.body.serialize(to),
+                }
+            }
 
-    /// Reads the event of the type `head.kind` from its line. Fields that all events have are skipped.
-    fn of_line(head: &Head, line: &[u8]) -> Result<Self, serde_json::Error> {
-        fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, serde_json::Error> {
-            serde_json::from_slice(line)
+            /// Reads the event of the type `head.kind` from its line. Fields that all events have are skipped.
+            fn of_line(head: &LineHead, line: &[u8]) -> Result<Self, serde_json::Error> {
+                // A newer version may give a known name to something else.
+                if head.v > LINE_VERSION {
+                    return UnknownEvent::of_line(head, line).map(Self::Unknown);
+                }
+                match &*head.kind {
+                    $($name => Ok(Self::$kind(serde_json::from_slice(line)?)),)+
+                    _ => UnknownEvent::of_line(head, line).map(Self::Unknown),
+                }
+            }
         }
-        if head.v > LINE_VERSION {
-            return UnknownEvent::of_line(head, line).map(Self::Unknown);
-        }
-        Ok(match &*head.kind {
-            "run_started" => Self::RunStarted(read(line)?),
-            "run_adopted" => Self::RunAdopted(read(line)?),
-            "activity_recorded" => Self::ActivityRecorded(read(line)?),
-            "emitted" => Self::Emitted(read(line)?),
-            "run_blocked" => Self::RunBlocked(read(line)?),
-            "run_unblocked" => Self::RunUnblocked(read(line)?),
-            "run_completed" => Self::RunCompleted(read(line)?),
-            "run_failed" => Self::RunFailed(read(line)?),
-            "run_cancelled" => Self::RunCancelled(read(line)?),
-            "run_reopened" => Self::RunReopened(read(line)?),
-            "session_end" => Self::SessionEnded(read(line)?),
-            "run_claimed" => Self::RunClaimed(read(line)?),
-            "run_edited" => Self::RunEdited(read(line)?),
-            "workflow_adopted" => Self::WorkflowAdopted(read(line)?),
-            "log_repaired" => Self::LogRepaired(read(line)?),
-            "modes_changed" => Self::ModesChanged(read(line)?),
-            _ => Self::Unknown(UnknownEvent::of_line(head, line)?),
-        })
-    }
+    };
+}
+
+event_types! {
+    "run_started" => RunStarted,
+    "run_adopted" => RunAdopted,
+    "activity_recorded" => ActivityRecorded,
+    "emitted" => Emitted,
+    "run_blocked" => RunBlocked,
+    "run_unblocked" => RunUnblocked,
+    "run_completed" => RunCompleted,
+    "run_failed" => RunFailed,
+    "run_cancelled" => RunCancelled,
+    "run_reopened" => RunReopened,
+    "session_end" => SessionEnded,
+    "run_claimed" => RunClaimed,
+    "run_edited" => RunEdited,
+    "workflow_adopted" => WorkflowAdopted,
+    "log_repaired" => LogRepaired,
+    "modes_changed" => ModesChanged,
 }
 
 /// What every line has.
 #[derive(Deserialize)]
-struct Head {
+struct LineHead {
     v: u64,
     seq: Seq,
     id: EventId,
     at: Timestamp,
     #[serde(rename = "type")]
+    // Short enough for a `SmolStr`, so that no line of a long log costs an allocation.
     kind: SmolStr,
     #[serde(default)]
     run: Option<TextDigest>,
@@ -368,8 +347,9 @@ struct Head {
 const HEAD: [&str; 8] = ["v", "seq", "id", "at", "type", "run", "recap", "crc"];
 
 impl UnknownEvent {
-    fn of_line(head: &Head, line: &[u8]) -> Result<Self, serde_json::Error> {
+    fn of_line(head: &LineHead, line: &[u8]) -> Result<Self, serde_json::Error> {
         let mut body: Map<String, Value> = serde_json::from_slice(line)?;
+        // The rest is written again as it was.
         body.retain(|key, _| !HEAD.contains(&key.as_str()));
         Ok(Self { version: head.v, kind: head.kind.to_string(), body })
     }
@@ -379,7 +359,7 @@ impl UnknownEvent {
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Line<'e> {
+        struct EventLine<'e> {
             v: u64,
             seq: Seq,
             id: &'e EventId,
@@ -394,10 +374,11 @@ impl Serialize for Event {
             recap: Option<&'e TextDigest>,
         }
         let v = match &self.kind {
+            // So that the flow that wrote it reads it as its own.
             EventKind::Unknown(event) => event.version,
             _ => LINE_VERSION,
         };
-        let line = Line {
+        let line = EventLine {
             v,
             seq: self.seq,
             id: &self.id,
@@ -419,7 +400,8 @@ impl Event {
     /// If it is not a JSON object, a field is there twice, or a required field is missing or has the wrong type.
     pub fn of_line(line: &[u8]) -> Result<Self, serde_json::Error> {
         // Twice over the bytes is faster than once into a map from which the fields are then taken.
-        let head: Head = serde_json::from_slice(line)?;
+        let head: LineHead = serde_json::from_slice(line)?;
+        // Every JSON reader represents smaller numbers exactly, and counting on from them does not overflow.
         if head.seq.0 > limits::COUNTER {
             return Err(serde::de::Error::custom("a position that no run can reach"));
         }
@@ -427,7 +409,7 @@ impl Event {
         if kind.records().iter().any(|record| record.number.0 > limits::COUNTER) {
             return Err(serde::de::Error::custom("a number that no run can reach"));
         }
-        let Head { seq, id, at, run, recap, .. } = head;
+        let LineHead { seq, id, at, run, recap, .. } = head;
         Ok(Self { seq, id, at, kind, run, recap })
     }
 

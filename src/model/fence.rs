@@ -79,6 +79,7 @@ impl Fence {
         let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let rest = line.trim_start_matches(mark);
         let len = line.len() - rest.len();
+        // Fewer marks are code within a line.
         (len >= 3).then_some((Self { mark, len }, rest))
     }
 

@@ -4,10 +4,13 @@
 /// only at the very beginning, between two lines of three hyphens.
 #[must_use]
 pub fn behind_front_matter(text: &str) -> usize {
+    // Some editors begin a file with a byte order mark.
     let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
-    let is_fence = |line: &str, marks: &[&str]| marks.contains(&line.trim_end());
     let mut lines = text[start..].split_inclusive('\n');
-    let Some(first) = lines.next().filter(|first| is_fence(first, &["---"])) else { return start };
+    let Some(first) = lines.next() else { return start };
+    if first.trim_end() != "---" {
+        return start;
+    }
     let mut end = start + first.len();
     for (nth, line) in lines.enumerate() {
         // With a blank line below it, the first line is a thematic break.
@@ -15,7 +18,7 @@ pub fn behind_front_matter(text: &str) -> usize {
             return start;
         }
         end += line.len();
-        if is_fence(line, &["---", "..."]) {
+        if matches!(line.trim_end(), "---" | "...") {
             return end;
         }
     }

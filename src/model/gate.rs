@@ -1,11 +1,11 @@
 //! Gates: phases that only a person lets a run leave.
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::named::named;
 use crate::model::{Seq, StateName};
 
 /// A gate of a run's workflow, and how it stands in this run.
@@ -35,41 +35,20 @@ pub enum GateStatus {
     Dropped,
 }
 
+named!(GateStatus {
+    Closed => "closed",
+    Approved => "approved",
+    Rejected => "rejected",
+    Unproved => "unproved",
+    PassedOver => "passed_over",
+    Dropped => "dropped",
+});
+
 impl GateStatus {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Closed, Self::Approved, Self::Rejected, Self::Unproved, Self::PassedOver, Self::Dropped];
-
-    /// The name, as in `run.yaml`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-            Self::Unproved => "unproved",
-            Self::PassedOver => "passed_over",
-            Self::Dropped => "dropped",
-        }
-    }
-
     /// Whether the run may be past the gate without a decision.
     #[must_use]
     pub fn is_doubtful(self) -> bool {
         matches!(self, Self::Unproved | Self::PassedOver | Self::Dropped)
-    }
-}
-
-impl fmt::Display for GateStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for GateStatus {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
     }
 }
 
@@ -129,6 +108,7 @@ impl Unsettled {
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(id: &str, text: &str) -> Option<Self> {
+        // No name of a phase has a blank.
         let (status, phase) = text.split_once(" in ")?;
         let blocked = match status {
             "blocked" => true,

@@ -12,11 +12,11 @@ use crate::model::suggestion::Suggestion;
 /// A sentence with commands in it: `Help::from("go on with it: ") + Suggestion::flow("resume").value(run)`. Each user
 /// interface shows the commands in its own way; `Display`, which reports use as well, puts them between backticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Help(Vec<Part>);
+pub struct Help(Vec<HelpPart>);
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum HelpPart {
     Words(String),
     Command(Suggestion),
 }
@@ -31,28 +31,31 @@ impl Help {
     /// Its commands, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Suggestion> {
         self.0.iter().filter_map(|part| match part {
-            Part::Command(command) => Some(command),
-            Part::Words(_) => None,
+            HelpPart::Command(command) => Some(command),
+            HelpPart::Words(_) => None,
         })
     }
 
     /// The sentence, with its words as `say` and each command as `show` writes them.
     pub fn shown(&self, say: impl Fn(&str) -> String, show: impl Fn(&Suggestion) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => say(words),
-            Part::Command(command) => show(command),
-        };
-        self.0.iter().map(part).collect()
+        let mut sentence = String::new();
+        for part in &self.0 {
+            sentence += &match part {
+                HelpPart::Words(words) => say(words),
+                HelpPart::Command(command) => show(command),
+            };
+        }
+        sentence
     }
 
     /// The same for a caller who has to name the project in each command.
     #[must_use]
     pub fn in_project(self, project: Option<&str>) -> Self {
-        let name = |part| match part {
-            Part::Command(command) => Part::Command(command.in_project(project)),
-            words @ Part::Words(_) => words,
-        };
-        Self(self.0.into_iter().map(name).collect())
+        let parts = self.0.into_iter().map(|part| match part {
+            HelpPart::Command(command) => HelpPart::Command(command.in_project(project)),
+            words @ HelpPart::Words(_) => words,
+        });
+        Self(parts.collect())
     }
 }
 
@@ -64,13 +67,14 @@ impl From<&str> for Help {
 
 impl From<String> for Help {
     fn from(words: String) -> Self {
-        Self(if words.is_empty() { Vec::new() } else { vec![Part::Words(words)] })
+        // Without words there is no help: see `is_empty`.
+        Self(if words.is_empty() { Vec::new() } else { vec![HelpPart::Words(words)] })
     }
 }
 
 impl From<Suggestion> for Help {
     fn from(command: Suggestion) -> Self {
-        Self(vec![Part::Command(command)])
+        Self(vec![HelpPart::Command(command)])
     }
 }
 
@@ -94,8 +98,8 @@ impl<T: Into<Help>> Add<T> for Suggestion {
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
-            Part::Words(words) => f.write_str(words),
-            Part::Command(command) => write!(f, "`{command}`"),
+            HelpPart::Words(words) => f.write_str(words),
+            HelpPart::Command(command) => write!(f, "`{command}`"),
         })
     }
 }

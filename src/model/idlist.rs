@@ -44,20 +44,27 @@ impl IdList {
         // Searching the text for a whole line is many times faster than comparing line by line.
         let line = format!("\n{id}\n");
         let is_in = |lines: &str| lines.starts_with(&line[1..]) || lines.contains(&line);
+        // A text with a line break would be found across two entries.
         !id.contains('\n') && (is_in(&self.added) || is_in(&self.read))
     }
 
     /// The entries after those of `other`; `None` if the list does not begin with all of them.
     pub fn after<'a>(&'a self, other: &Self) -> Option<impl Iterator<Item = &'a str>> {
-        let begins = match Arc::ptr_eq(&self.read, &other.read) {
-            true => self.added.starts_with(&other.added),
-            false => other.iter().eq(self.iter().take(other.len)),
+        // Copies of one state share what was read, and most questions are about them.
+        let begins = if Arc::ptr_eq(&self.read, &other.read) {
+            self.added.starts_with(&other.added)
+        } else {
+            other.iter().eq(self.iter().take(other.len))
         };
+        if !begins {
+            return None;
+        }
         let len = other.read.len() + other.added.len();
-        begins.then(|| match self.read.get(len..) {
-            Some(rest) => rest.split_terminator('\n').chain(self.added.split_terminator('\n')),
-            None => "".split_terminator('\n').chain(self.added[len - self.read.len()..].split_terminator('\n')),
-        })
+        let (read, added) = match self.read.get(len..) {
+            Some(rest) => (rest, self.added.as_str()),
+            None => ("", &self.added[len - self.read.len()..]),
+        };
+        Some(read.split_terminator('\n').chain(added.split_terminator('\n')))
     }
 
     /// Makes a list from text with `len` entries, each followed by a line break.
@@ -68,6 +75,7 @@ impl IdList {
 
     /// Removes every entry equal to `id`.
     pub fn remove(&mut self, id: &str) {
+        // Most often it is not there, and a new list costs a copy of all entries.
         if self.contains(id) {
             *self = self.iter().filter(|entry| *entry != id).collect();
         }
@@ -91,7 +99,9 @@ impl Eq for IdList {}
 impl<'a> FromIterator<&'a str> for IdList {
     fn from_iter<I: IntoIterator<Item = &'a str>>(ids: I) -> Self {
         let mut list = Self::default();
-        ids.into_iter().for_each(|id| list.push(id));
+        for id in ids {
+            list.push(id);
+        }
         Self::from_lines(list.added, list.len)
     }
 }
@@ -105,6 +115,7 @@ impl serde::Serialize for IdList {
 impl<'de> serde::Deserialize<'de> for IdList {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let ids = Option::<Vec<String>>::deserialize(from)?.unwrap_or_default();
+        // The list is kept as lines.
         if ids.iter().any(|id| id.contains('\n')) {
             return Err(serde::de::Error::custom("an activity id contains a line break"));
         }

@@ -22,7 +22,8 @@ pub struct BadName {
 
 fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
     let name = if name.len() > 80 {
-        let cut = (0..=80).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+        // A message repeats the name, which may be any text.
+        let cut = name.floor_char_boundary(80);
         format!("{}…", &name[..cut])
     } else {
         name.to_owned()
@@ -32,13 +33,14 @@ fn bad(what: &'static str, name: &str, reason: impl Into<String>) -> BadName {
 
 /// Whether Windows reserves the name for a device, with any extension.
 fn is_reserved(name: &str) -> bool {
+    // Windows ignores what follows the first dot.
     let stem = name.split('.').next().unwrap_or_default();
-    let is = |device: &str| stem.eq_ignore_ascii_case(device);
-    let numbered = |device: &str| match stem.split_at_checked(3) {
-        Some((head, number)) => head.eq_ignore_ascii_case(device) && matches!(number.as_bytes(), [b'1'..=b'9']),
-        None => false,
-    };
-    is("con") || is("prn") || is("aux") || is("nul") || numbered("com") || numbered("lpt")
+    let Some((device, number)) = stem.split_at_checked(3) else { return false };
+    match number.as_bytes() {
+        [] => ["con", "prn", "aux", "nul"].iter().any(|reserved| device.eq_ignore_ascii_case(reserved)),
+        [b'1'..=b'9'] => device.eq_ignore_ascii_case("com") || device.eq_ignore_ascii_case("lpt"),
+        _ => false,
+    }
 }
 
 /// A set of letters and digits.
@@ -118,8 +120,7 @@ impl Rule {
             return Err(bad(what, name, format!("is longer than {max} bytes")));
         }
         // All rules allow lower-case ASCII letters and digits. Testing them first makes long lists fast.
-        let is_odd = |&c: &char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || rest.has(c));
-        if let Some(odd) = name.chars().find(is_odd) {
+        if let Some(odd) = name.chars().find(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || rest.has(*c))) {
             return Err(bad(what, name, format!("contains {odd:?}; allowed are {allowed}")));
         }
         if !first.has(head) {
@@ -180,6 +181,7 @@ macro_rules! name_type {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                // Not by way of a `String`: most names fit into a `SmolStr` without an allocation.
                 Self::new(SmolStr::deserialize(from)?).map_err(serde::de::Error::custom)
             }
         }
@@ -191,11 +193,15 @@ impl RunId {
     #[must_use]
     pub fn name(&self) -> &str {
         const TIME: &str = "0000-00-00T000000Z-";
-        let is_like = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
-        match self.as_str().split_at_checked(TIME.len()) {
-            Some((time, name)) if !name.is_empty() && time.bytes().zip(TIME.bytes()).all(is_like) => name,
-            _ => self.as_str(),
+        let Some((time, name)) = self.as_str().split_at_checked(TIME.len()) else { return self.as_str() };
+        for (byte, form) in time.bytes().zip(TIME.bytes()) {
+            let is_like = if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+            if !is_like {
+                return self.as_str();
+            }
         }
+        // A caller may give an id that is only a time.
+        if name.is_empty() { self.as_str() } else { name }
     }
 }
 
@@ -211,6 +217,7 @@ name_type!(
         rest: Characters::Word(Letters::Ascii, "._-"),
         allowed: "letters, digits, `.`, `_` and `-`, with a letter or digit first",
         also: |name| match name {
+            // Windows drops it, so two ids would name one directory.
             _ if name.ends_with('.') => Some("ends with a dot"),
             _ if is_reserved(name) => Some("is a device name on Windows"),
             _ => None,
@@ -288,6 +295,7 @@ impl StateName {
     /// The agent of a namespaced step: `task-builder` of `task-builder:building`.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
+        // The step itself may have further colons.
         self.as_str().split_once(':').map(|(agent, _)| agent)
     }
 }
@@ -394,6 +402,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub fn slug(text: &str, max: usize) -> Option<String> {
     let mut slug = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
+        // Only ASCII is added, so every place is the end of a character.
         if slug.len() == max {
             break;
         }
@@ -404,7 +413,7 @@ pub fn slug(text: &str, max: usize) -> Option<String> {
         }
     }
     let slug = slug.trim_end_matches('-');
-    (!slug.is_empty()).then(|| slug.to_owned())
+    if slug.is_empty() { None } else { Some(slug.to_owned()) }
 }
 
 #[cfg(test)]

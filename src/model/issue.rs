@@ -32,7 +32,7 @@ pub enum Issue {
 pub struct BadIssue(String);
 
 impl Issue {
-    /// The issue in `context.issue`, whoever wrote it. `None` if there is none.
+    /// The issue in `context.issue`, also one that a person wrote by hand. `None` if there is none.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         match value {
@@ -101,6 +101,7 @@ fn address(text: &str) -> Option<String> {
     }
     let rest = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let (place, path) = rest.split_once('/')?;
+    // Without the user, whose password may be there.
     let host = place.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
     let path = path.trim_start_matches('/');
     (!host.is_empty() && !path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
@@ -110,6 +111,7 @@ fn address(text: &str) -> Option<String> {
 fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
     let own = own?;
     let (place, path) = address.split_once("://")?.1.split_once('/')?;
+    // The host of a remote has no port either.
     if own.host.as_deref() != place.split(':').next() {
         return None;
     }
@@ -117,6 +119,7 @@ fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
     if !path.eq_ignore_ascii_case(&own.path) {
         return None;
     }
+    // GitLab's addresses have a `-` before the kind: `/-/issues/42`.
     let mut parts = rest.strip_prefix('/')?.split('/').filter(|part| *part != "-");
     // A forge that shows a pull request at /pull/ or /pulls/ numbers it among the issues.
     matches!(parts.next()?, "issues" | "work_items" | "pull" | "pulls").then_some(())?;
@@ -124,6 +127,7 @@ fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
 }
 
 fn positive(text: &str) -> Option<u64> {
+    // Issues are numbered from 1, and with a leading zero the text is a name.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| is_number)
 }

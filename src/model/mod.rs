@@ -17,6 +17,7 @@ mod issue;
 #[doc(hidden)]
 pub mod limits;
 mod mode;
+mod named;
 mod problem;
 mod record;
 mod remote;
@@ -52,6 +53,7 @@ pub(crate) use issue::issue_file_part;
 pub use issue::{BadIssue, Issue};
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
+pub(crate) use named::words;
 pub use problem::{Explain, Kind, Problem};
 pub use record::{ActivityRecorded, Skip};
 pub use remote::Remote;

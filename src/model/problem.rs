@@ -64,6 +64,7 @@ impl Problem {
             Some(cause) => format!("{}: {cause}", self.message),
             None => self.message.clone(),
         };
+        // A cause may have several lines, such as the message of a parser.
         line.replace(['\n', '\r'], " ")
     }
 

@@ -20,15 +20,19 @@ impl Remote {
             None => scp_address(address).unwrap_or(("", address)),
         };
         let host = place.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
+        // What follows is for the server.
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let path = path.trim_end_matches(['/', '\\']);
+        // A path may name the git directory itself.
         let path = path.strip_suffix("/.git").unwrap_or(path);
         let path = path.strip_suffix(".git").unwrap_or(path);
-        let is_name = |part: &&str| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':');
-        let parts: Vec<&str> = path.split(['/', '\\']).filter(is_name).collect();
+        let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
+        // What git resolves on that host, and drives, are no part of a name.
+        parts.retain(|part| !matches!(*part, "" | "." | ".." | "~") && !part.ends_with(':'));
         if parts.is_empty() {
             return None;
         }
+        // Hosts are compared, and their case means nothing.
         let host = Some(host.to_ascii_lowercase()).filter(|host| !host.is_empty());
         Some(Self { host, path: parts.join("/") })
     }

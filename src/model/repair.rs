@@ -45,9 +45,10 @@ impl LostRange {
     /// The range as text: `event 3`, `events 3 to 5`.
     #[must_use]
     pub fn in_words(self) -> String {
-        match self.from == self.to {
-            true => format!("event {}", self.from),
-            false => format!("events {} to {}", self.from, self.to),
+        if self.from == self.to {
+            format!("event {}", self.from)
+        } else {
+            format!("events {} to {}", self.from, self.to)
         }
     }
 }

@@ -1,12 +1,10 @@
 //! The FlowRun document in `run.yaml`.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::named::{named, words};
 use crate::model::{
     Gate, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
     WorkflowId,
@@ -28,39 +26,19 @@ pub enum RunStatus {
     Cancelled,
 }
 
+named!(RunStatus {
+    Active => "active",
+    Blocked => "blocked",
+    Completed => "completed",
+    Failed => "failed",
+    Cancelled => "cancelled",
+});
+
 impl RunStatus {
-    /// All statuses.
-    pub const ALL: [Self; 5] = [Self::Active, Self::Blocked, Self::Completed, Self::Failed, Self::Cancelled];
-
-    /// The name, as in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether the run has ended and accepts no more records.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for RunStatus {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
     }
 }
 
@@ -135,6 +113,7 @@ impl Owned {
     /// A copy with another list of completed activities. Does not copy the old list, which may be long.
     #[must_use]
     pub fn with_completed(&self, completed_activities: IdList) -> Self {
+        // Field by field, because `..self.clone()` would copy the list.
         Self {
             status: self.status,
             current_phase: self.current_phase.clone(),
@@ -187,6 +166,13 @@ pub enum Doing {
     Conflict,
 }
 
+words!(Doing {
+    Asking => "asking",
+    Failing => "failing",
+    Waiting => "waiting",
+    Conflict => "conflict",
+});
+
 impl Doing {
     /// Derives it from what `run.yaml` says.
     #[must_use]
@@ -194,6 +180,7 @@ impl Doing {
         if run.status != RunStatus::Active {
             return None;
         }
+        // The order is that of a run's progress: a question, then a failure, then what waits.
         if !run.questions.is_empty() {
             return Some(Self::Asking);
         }
@@ -205,17 +192,6 @@ impl Doing {
             return Some(Self::Waiting);
         }
         None
-    }
-
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asking => "asking",
-            Self::Failing => "failing",
-            Self::Waiting => "waiting",
-            Self::Conflict => "conflict",
-        }
     }
 }
 
@@ -283,6 +259,7 @@ impl From<&RunDocument> for RunHead {
             doing: Doing::of(&run.state),
             blocked_reason: run.state.blocked_reason.clone(),
             created_at: run.created_at,
+            // Absent in a run of another program.
             updated_at: run.state.updated_at.unwrap_or(run.created_at),
         }
     }

@@ -1,12 +1,10 @@
 //! Reports of agents on a workflow's steps (rp1).
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::named::named;
 use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
 
 /// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
@@ -27,24 +25,16 @@ pub enum StepStatus {
     Skipped,
 }
 
+named!(StepStatus {
+    NotStarted => "not_started",
+    Running => "running",
+    Waiting => "waiting",
+    Completed => "completed",
+    Failed => "failed",
+    Skipped => "skipped",
+});
+
 impl StepStatus {
-    /// All statuses.
-    pub const ALL: [Self; 6] =
-        [Self::NotStarted, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Skipped];
-
-    /// The name, as in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// Whether the step is running or waiting.
     #[must_use]
     pub fn is_open(self) -> bool {
@@ -55,19 +45,6 @@ impl StepStatus {
     #[must_use]
     pub fn is_done(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
-    }
-}
-
-impl fmt::Display for StepStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for StepStatus {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
     }
 }
 
@@ -111,6 +88,7 @@ impl Steps {
 
     /// Sets the status of a step.
     pub fn set(&mut self, step: &StateName, status: StepStatus) {
+        // A list and no map: the order counts, and a run has few steps.
         match self.0.iter_mut().find(|(name, _)| name == step) {
             Some((_, latest)) => *latest = status,
             None => self.0.push((step.clone(), status)),
@@ -172,6 +150,7 @@ impl Question {
     /// Whether an interview asks it. Its answer belongs into the interview's document.
     #[must_use]
     pub fn is_of_interview(&self) -> bool {
+        // A report that merely names a document is answered like any other.
         self.unit.as_ref().is_some_and(|unit| unit.as_str().starts_with(INTERVIEW))
     }
 
@@ -202,43 +181,21 @@ pub enum ReportType {
     SubflowRegistered,
 }
 
-impl ReportType {
-    /// All types.
-    pub const ALL: [Self; 7] = [
-        Self::StatusChange,
-        Self::ArtifactRegistered,
-        Self::AnnotationUpdated,
-        Self::WaitingForUser,
-        Self::UserAnswered,
-        Self::BtwUpdate,
-        Self::SubflowRegistered,
-    ];
+named!(ReportType {
+    StatusChange => "status_change",
+    ArtifactRegistered => "artifact_registered",
+    AnnotationUpdated => "annotation_updated",
+    WaitingForUser => "waiting_for_user",
+    UserAnswered => "user_answered",
+    BtwUpdate => "btw_update",
+    SubflowRegistered => "subflow_registered",
+});
 
+impl ReportType {
     /// Whether the report is about an artifact. Such a report changes no step, and is accepted after the end of a run.
     #[must_use]
     pub fn is_of_artifact(self) -> bool {
         matches!(self, Self::ArtifactRegistered | Self::AnnotationUpdated)
-    }
-
-    /// The name, as on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::StatusChange => "status_change",
-            Self::ArtifactRegistered => "artifact_registered",
-            Self::AnnotationUpdated => "annotation_updated",
-            Self::WaitingForUser => "waiting_for_user",
-            Self::UserAnswered => "user_answered",
-            Self::BtwUpdate => "btw_update",
-            Self::SubflowRegistered => "subflow_registered",
-        }
-    }
-}
-
-impl FromStr for ReportType {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
     }
 }
 
@@ -321,6 +278,7 @@ impl StepReport {
     /// The status that it reports, if it is a change of status.
     #[must_use]
     pub fn status(&self) -> Option<StepStatus> {
+        // What other types have in their data under this name is theirs.
         (self.kind() == Some(ReportType::StatusChange)).then(|| self.text("status")?.parse().ok())?
     }
 
@@ -339,6 +297,7 @@ impl StepReport {
     /// The step of the run's own workflow that it reports for `unit`.
     #[must_use]
     pub fn step_of(&self, unit: &Unit) -> Option<&StateName> {
+        // A sub-agent's steps are those of its own workflow.
         let step = self.step.as_ref().filter(|step| step.agent().is_none())?;
         (self.unit.as_ref() == Some(unit) && self.status().is_some()).then_some(step)
     }

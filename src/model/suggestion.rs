@@ -99,6 +99,7 @@ impl Suggestion {
     /// not need one.
     #[must_use]
     pub fn in_project(mut self, project: Option<&str>) -> Self {
+        // They need no project, or make one.
         const WITHOUT: [&str; 3] = ["help", "schema", "init"];
         if let Self::Flow(invocation) = &mut self
             && invocation.project.is_none()

@@ -37,6 +37,7 @@ impl Timestamp {
     /// Whole minutes from `self` to `later`, never negative.
     #[must_use]
     pub fn minutes_until(self, later: Self) -> u64 {
+        // Clocks may go backwards.
         u64::try_from((later.0 - self.0).num_minutes()).unwrap_or(0)
     }
 

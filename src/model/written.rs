@@ -19,6 +19,7 @@ pub mod seconds {
     /// # Errors
     /// If it is not a number, is negative, or is too large for a duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        // `from_secs_f64` would panic on a number that no duration can have.
         Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
@@ -57,6 +58,7 @@ pub mod pairs {
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+            // Not by way of a map, in which order and repeats would be lost.
             let mut pairs = Vec::new();
             while let Some(pair) = from.next_entry()? {
                 pairs.push(pair);

@@ -5,25 +5,24 @@ use std::collections::BTreeSet;
 use crate::codec::LogScan;
 use crate::engine::Histories;
 use crate::engine::reconcile::replay::Replay;
+use crate::engine::reconcile::text::is_repair;
 use crate::model::{Event, EventKind, Seq};
 
 /// The histories in a log. Their indices refer to [`LogScan::lines`].
 pub(crate) fn histories(scan: &LogScan) -> Histories {
+    // A scan sorts its lines by position, and what a merge did shows in the order of the file.
     let mut places: Vec<usize> = (0..scan.lines.len()).collect();
     places.sort_by_key(|&at| scan.lines[at].number);
     let in_file: Vec<&Event> = places.iter().map(|&at| &scan.lines[at].event).collect();
-    let found = Histories::of(&in_file);
+    let mut found = Histories::of(&in_file);
     if !found.are_joined() || scan.doubles().is_empty() && is_one(scan) {
         return Histories { main: (0..scan.lines.len()).collect(), ..Histories::default() };
     }
-    let by_place = |list: &mut Vec<usize>| list.iter_mut().for_each(|at| *at = places[*at]);
-    let Histories { mut main, mut sides, repeats } = found;
-    by_place(&mut main);
-    for side in &mut sides {
-        by_place(&mut side.whole);
-        by_place(&mut side.new);
+    let sides = found.sides.iter_mut().flat_map(|side| side.whole.iter_mut().chain(&mut side.new));
+    for at in found.main.iter_mut().chain(sides) {
+        *at = places[*at];
     }
-    Histories { main, sides, repeats }
+    found
 }
 
 /// How it shows that a merge joined two histories in a log; `None` if it has only one.
@@ -49,11 +48,16 @@ fn is_one(scan: &LogScan) -> bool {
     }
     let blind = blind_spots(scan);
     let mut replay = Replay::default();
-    scan.events().all(|event| {
-        let taken = replay.take(event).is_ok();
-        let Some(written) = event.run.as_ref().filter(|_| !blind.contains(&event.seq)) else { return taken };
-        taken && replay.digest().is_none_or(|digest| digest == written.0)
-    })
+    for event in scan.events() {
+        if replay.take(event).is_err() {
+            return false;
+        }
+        let Some(written) = &event.run else { continue };
+        if !blind.contains(&event.seq) && replay.digest().is_some_and(|digest| digest != written.0) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Positions whose `run.yaml` cannot be reproduced, because some event before them is missing.
@@ -63,13 +67,17 @@ pub(crate) fn blind_spots(scan: &LogScan) -> BTreeSet<Seq> {
         let EventKind::LogRepaired(repair) = &event.kind else { continue };
         let lost = repair.lost.iter().map(|range| range.from);
         if let Some(from) = lost.chain(repair.renumbered.iter().map(|line| line.seq)).min() {
-            blind.extend(scan.events().map(|event| event.seq).filter(|&seq| from <= seq && seq < event.seq));
+            blind.extend(positions(scan).filter(|&seq| from <= seq && seq < event.seq));
         }
     }
-    let damaged = scan.gaps().into_iter().map(|(from, _)| from).chain(scan.doubles()).min();
-    let repaired = scan.events().rfind(|event| matches!(event.kind, EventKind::LogRepaired(_))).map(|event| event.seq);
-    if let Some(from) = damaged {
-        blind.extend(scan.events().map(|event| event.seq).filter(|&seq| from <= seq && Some(seq) != repaired));
+    if let Some(from) = scan.gaps().into_iter().map(|(from, _)| from).chain(scan.doubles()).min() {
+        // The last repair has the whole document, so it depends on no event before it.
+        let repaired = scan.events().rfind(|event| is_repair(event)).map(|event| event.seq);
+        blind.extend(positions(scan).filter(|&seq| from <= seq && Some(seq) != repaired));
     }
     blind
+}
+
+fn positions(scan: &LogScan) -> impl Iterator<Item = Seq> {
+    scan.events().map(|event| event.seq)
 }

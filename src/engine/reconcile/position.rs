@@ -4,7 +4,7 @@ use crate::model::Seq;
 
 /// The position that a `run.yaml` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Position {
+pub(super) enum ShownPosition {
     /// The position of an event in the log.
     Event(Seq),
     /// A position after the log's end: events were lost.
@@ -15,7 +15,7 @@ pub(super) enum Position {
     Foreign,
 }
 
-impl Position {
+impl ShownPosition {
     /// `last` is the log's last position, and `noted` the highest one that writers of this checkout noted.
     pub(super) fn of(shown: Option<Seq>, last: Seq, noted: Seq) -> Self {
         match shown {

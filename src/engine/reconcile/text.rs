@@ -16,7 +16,7 @@ pub(crate) fn rebuilt<'a>(
         Some(text) => RunText::parse(text)?,
         None => RunText::create(begin.document()),
     };
-    text.with_state(&state.document().state).map(Some)
+    Ok(Some(text.with_state(&state.document().state)?))
 }
 
 /// The text of `run.yaml` in an event, if it has one.
@@ -47,12 +47,13 @@ pub(crate) fn superseded(newer: &[Event], found: &RunText) -> Result<Option<RunT
     }
     let mut state = RunState::from_document(text.document().clone());
     for event in &newer[at + 1..] {
+        // A later edit has comments that the repair does not know.
         if let Some(edited) = text_of(event) {
             text = RunText::parse(edited)?;
         }
         state.apply(event);
     }
-    text.with_state(&state.document().state).map(Some)
+    Ok(Some(text.with_state(&state.document().state)?))
 }
 
 /// The current state of a run whose `run.yaml` shows it as of `since`, maybe with a person's edits.
@@ -63,7 +64,9 @@ pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> Ru
         (Some(base), Some(ours)) if !newer.is_empty() => rebase(&base, document, &newer, &ours),
         _ => {
             let mut state = RunState::from_document(document.clone());
-            newer.iter().for_each(|event| state.apply(event));
+            for event in &newer {
+                state.apply(event);
+            }
             state
         }
     }
@@ -89,7 +92,7 @@ pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<Str
 
 /// The line of the first conflict marker, if the text has the markers of a merge.
 pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
-    let marks = |line: &&str| line.starts_with("<<<<<<< ");
-    let at = text.lines().position(|line| marks(&line))?;
-    text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")).then_some(at + 1)
+    let at = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
+    // One marker alone may be a line of a person's text.
+    if text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")) { Some(at + 1) } else { None }
 }

@@ -55,9 +55,9 @@ impl Timekeeper {
 
     /// Takes the next event; `state` is the state after it.
     pub fn take(&mut self, event: &Event, state: &RunState) {
+        let before = self.last.unwrap_or(Point { at: event.at, seq: event.seq });
         // Clocks may go backwards.
-        let at = self.last.map_or(event.at, |last| last.at.max(event.at));
-        let before = self.last.unwrap_or(Point { at, seq: event.seq });
+        let at = before.at.max(event.at);
         let point = Point { at, seq: event.seq };
         self.first.get_or_insert(at);
         if is_long(before.at, at) {
@@ -80,16 +80,19 @@ impl Timekeeper {
         self.last = Some(point);
     }
 
-    /// The timeline at `now`. `is_alive` says whether whoever began this work is known to be alive, so that it goes on.
-    /// Steps in `order` come first, whether or not the run was there.
+    /// The timeline at `now`. `is_alive` says whether the worker that began this work is known to be alive, so that it goes
+    /// on. Steps in `order` come first, whether or not the run was there.
     #[must_use]
     pub fn timeline(&self, order: &[StateName], now: Timestamp, is_alive: &dyn Fn(&OpenWork<'_>) -> bool) -> Timeline {
         let last = self.last.unwrap_or(Point { at: now, seq: Seq(0) });
         let to = if self.is_over { last.at } else { last.at.max(now) };
         let lanes = self.lanes(order, last, is_alive);
         let worked = union(lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.stretch(to)));
-        let begun = worked.first().map(|(from, _)| *from);
-        let from = begun.into_iter().chain(self.first).min().unwrap_or(last.at);
+        let mut from = self.first.unwrap_or(last.at);
+        // A record may say that its work began before the run's first event.
+        if let Some((begun, _)) = worked.first() {
+            from = from.min(*begun);
+        }
         let rest = Fold { from: last.at, to };
         Timeline {
             from,
@@ -102,16 +105,23 @@ impl Timekeeper {
     }
 
     fn lanes(&self, order: &[StateName], last: Point, is_alive: &dyn Fn(&OpenWork<'_>) -> bool) -> Vec<Lane> {
-        let own = |track: &&Track| track.lane.below.is_none();
-        let visited = self.tracks.iter().filter(own).map(|track| &track.lane.step);
         let mut steps: Vec<&StateName> = order.iter().collect();
-        steps.extend(visited.filter(|step| !order.contains(step)));
+        for Track { lane, .. } in &self.tracks {
+            if lane.below.is_none() && !order.contains(&lane.step) {
+                steps.push(&lane.step);
+            }
+        }
         let mut lanes = Vec::new();
         for step in steps {
-            let track = self.index.get(&Worker::Step(step.clone())).map(|&at| &self.tracks[at]);
-            lanes.push(track.map_or_else(|| Lane::of_step(step), |track| track.lane_at(last, is_alive)));
-            let below = self.tracks.iter().filter(|track| track.lane.below.as_ref() == Some(step));
-            lanes.extend(below.map(|track| track.lane_at(last, is_alive)));
+            lanes.push(match self.index.get(&Worker::Step(step.clone())) {
+                Some(&at) => self.tracks[at].lane_at(last, is_alive),
+                None => Lane::of_step(step),
+            });
+            for track in &self.tracks {
+                if track.lane.below.as_ref() == Some(step) {
+                    lanes.push(track.lane_at(last, is_alive));
+                }
+            }
         }
         lanes
     }
@@ -132,10 +142,9 @@ impl Timekeeper {
         // The records of these reports tell the same again.
         for report in &emitted.reports {
             let point = Point { at: report.at.clamp(before.at, point.at), ..point };
-            let own = report.step.as_ref().filter(|step| report.unit.is_none() && step.agent().is_none());
-            match own {
-                Some(step) => self.reported(step, report, by, point),
-                None => self.reported_by_worker(report, by, point),
+            match &report.step {
+                Some(step) if report.unit.is_none() && step.agent().is_none() => self.reported(step, report, by, point),
+                _ => self.reported_by_worker(report, by, point),
             }
         }
     }
@@ -170,10 +179,10 @@ impl Timekeeper {
             self.see(&worker, point);
             return;
         }
-        let below = if step.agent().is_some() { self.place.clone().or(self.here.first().cloned()) } else { None };
-        let below = below.unwrap_or_else(|| step.clone());
-        let lane = || Lane { unit: report.unit.clone(), ..Lane::of_step(step) };
-        let track = self.track(worker, lane);
+        // A sub-agent works for the step that was reported last.
+        let place = if step.agent().is_some() { self.place.as_ref().or(self.here.first()) } else { None };
+        let below = place.unwrap_or(step).clone();
+        let track = self.track(worker, || Lane { unit: report.unit.clone(), ..Lane::of_step(step) });
         (track.lane.step, track.lane.below) = (step.clone(), Some(below));
         track.take(report, status, by, point);
         // Where a step waits follows from the state of the run.
@@ -211,7 +220,9 @@ impl Timekeeper {
 
     /// The session ended, so the outcome of what it had begun may be unknown.
     fn doubt(&mut self, session: Option<&SessionId>, point: Point) {
-        self.tracks.iter_mut().for_each(|track| track.doubt(session, point));
+        for track in &mut self.tracks {
+            track.doubt(session, point);
+        }
     }
 
     /// Brings the lanes to where the run is after `event`.
@@ -244,11 +255,10 @@ impl Timekeeper {
                 track.depart(point.at);
             }
             track.arrive(point.at);
+            let asks = run.questions.iter().any(|question| question.is_of(step, None));
             let waits = if run.status == RunStatus::Blocked {
                 Some(WaitState::Blocked)
-            } else if run.steps.get(step) == Some(StepStatus::Waiting)
-                || run.questions.iter().any(|asks| asks.is_of(step, None))
-            {
+            } else if asks || run.steps.get(step) == Some(StepStatus::Waiting) {
                 Some(WaitState::Waiting)
             } else {
                 track.is_blocked().then_some(WaitState::Blocked)
@@ -260,12 +270,10 @@ impl Timekeeper {
 
     fn follow_session(&mut self, state: &RunState, at: Timestamp) {
         let holds = state.document().state.session.as_ref();
-        let open = self.sessions.last_mut().filter(|span| span.to.is_none());
-        let holder = open.as_ref().map(|span| &span.session);
-        if holder == holds {
-            return;
-        }
-        if let Some(open) = open {
+        if let Some(open @ SessionSpan { to: None, .. }) = self.sessions.last_mut() {
+            if Some(&open.session) == holds {
+                return;
+            }
             open.to = Some(at);
         }
         self.sessions.extend(holds.map(|session| SessionSpan { session: session.clone(), from: at, to: None }));

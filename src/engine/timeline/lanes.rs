@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::timeline::quiet::{Fold, length, union};
-use crate::model::{Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
+use crate::model::{Seq, SessionId, StateName, StepStatus, Timestamp, Unit, words};
 
 /// A run over time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -154,7 +154,10 @@ impl Lane {
     /// The name of the unit, otherwise that of the step.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.unit.as_ref().map_or(self.step.as_str(), |unit| unit.as_str())
+        match &self.unit {
+            Some(unit) => unit.as_str(),
+            None => self.step.as_str(),
+        }
     }
 
     /// What a span of this lane is work on: the activity, otherwise the unit or the step.
@@ -172,7 +175,7 @@ impl Lane {
     /// When the run entered the step the last time.
     #[must_use]
     pub fn entered(&self) -> Option<Timestamp> {
-        self.stays.last().map(|stay| stay.from)
+        Some(self.stays.last()?.from)
     }
 
     /// How long the work in it went on, in milliseconds. Work at the same time counts once.
@@ -218,24 +221,12 @@ impl Span {
     }
 }
 
-impl SpanState {
-    /// The word in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::InDoubt => "in_doubt",
-        }
-    }
-}
+words!(SpanState {
+    Running => "running",
+    InDoubt => "in_doubt",
+});
 
-impl WaitState {
-    /// The word in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
-        }
-    }
-}
+words!(WaitState {
+    Waiting => "waiting",
+    Blocked => "blocked",
+});

@@ -3,7 +3,7 @@
 //! A log has points in time, not durations, and what is shown as work must have been recorded. Work begins with the
 //! event that says it runs, or at the `started_at` of its record, and ends with the event that says how it went; what
 //! is recorded without a beginning is a point. Being in a step is not work, and neither is waiting: both are told
-//! apart from it. Work without an outcome goes on until now only if the process or session that began it is known to be alive; otherwise it
+//! apart from it. Work without an outcome goes on until now only if its worker is known to be alive; otherwise it
 //! ends with the last event that shows it. Quiet stretches are folded, because a run may rest for days.
 
 mod keeper;

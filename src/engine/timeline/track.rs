@@ -60,7 +60,7 @@ impl Track {
 
     /// The run enters the step, if it is not there.
     pub(super) fn arrive(&mut self, at: Timestamp) {
-        if self.lane.stays.last().is_some_and(|stay| stay.to.is_none()) {
+        if matches!(self.lane.stays.last(), Some(Stay { to: None, .. })) {
             return;
         }
         self.lane.stays.push(Stay { from: at, to: None });
@@ -72,18 +72,17 @@ impl Track {
 
     /// The run leaves the step, if it is there.
     pub(super) fn depart(&mut self, at: Timestamp) {
-        if let Some(stay) = self.lane.stays.last_mut().filter(|stay| stay.to.is_none()) {
+        if let Some(stay @ Stay { to: None, .. }) = self.lane.stays.last_mut() {
             stay.to = Some(at.max(stay.from));
         }
     }
 
-    /// It waits, or does not any more.
+    /// It waits, or no longer does.
     pub(super) fn wait(&mut self, state: Option<WaitState>, point: Point) {
-        let open = self.lane.waits.last_mut().filter(|wait| wait.to.is_none());
-        if open.as_ref().map(|wait| wait.state) == state {
-            return;
-        }
-        if let Some(wait) = open {
+        if let Some(wait @ Wait { to: None, .. }) = self.lane.waits.last_mut() {
+            if Some(wait.state) == state {
+                return;
+            }
             (wait.to, wait.last) = (Some(point.at.max(wait.from)), point.seq);
         }
         let Point { at: from, seq: first } = point;
@@ -126,8 +125,8 @@ impl Track {
 
     /// Ends the part that goes on.
     fn end_part(&mut self, subject: &Subject, point: Point, state: SpanState) {
-        let part = self.work(subject).parts.last().copied();
-        if let Some(span) = part.and_then(|part| self.lane.spans.get_mut(part)) {
+        if let Some(&part) = self.work(subject).parts.last() {
+            let span = &mut self.lane.spans[part];
             (span.to, span.last, span.state) = (Some(point.at.max(span.from)), point.seq, state);
         }
     }
@@ -155,9 +154,13 @@ impl Track {
         self.add(subject, began.unwrap_or(point.at), None, point);
     }
 
+    fn stage(&self, subject: &Subject) -> Option<Stage> {
+        Some(self.works.get(subject)?.stage)
+    }
+
     /// Work on `subject` is interrupted, if it runs.
     fn pause(&mut self, subject: &Subject, point: Point) {
-        if self.works.get(subject).is_some_and(|work| work.stage == Stage::Running) {
+        if self.stage(subject) == Some(Stage::Running) {
             self.end_part(subject, point, SpanState::Running);
             self.work(subject).stage = Stage::Paused;
         }
@@ -165,7 +168,7 @@ impl Track {
 
     /// Work on `subject` goes on, if it was interrupted.
     fn resume(&mut self, subject: &Subject, point: Point) {
-        if self.works.get(subject).is_some_and(|work| work.stage == Stage::Paused) {
+        if self.stage(subject) == Some(Stage::Paused) {
             self.work(subject).stage = Stage::Running;
             self.add(subject, point.at, None, point);
         }
@@ -233,9 +236,8 @@ impl Track {
     /// A report says how the step or unit itself ended. One that flow made tells only of what was begun, and one that
     /// repeats what is known tells of nothing.
     fn settle_reported(&mut self, status: StepStatus, is_own: bool, point: Point) {
-        let work = self.works.get(&None);
-        let is_open = work.is_some_and(|work| work.stage != Stage::Over);
-        let is_known = work.is_some_and(|work| work.outcome == Some(status));
+        let Work { stage, outcome, .. } = self.work(&None);
+        let (is_open, is_known) = (*stage != Stage::Over, *outcome == Some(status));
         if is_open || is_own && !is_known {
             self.settle(&None, Some(status), None, point);
         }
@@ -243,7 +245,7 @@ impl Track {
 
     /// A report tells of the step or unit itself, without a change of its status.
     pub(super) fn see(&mut self, point: Point) {
-        if let Some(work) = self.works.get_mut(&None).filter(|work| work.stage == Stage::Running) {
+        if let Some(work @ Work { stage: Stage::Running, .. }) = self.works.get_mut(&None) {
             work.seen = Some(point);
         }
     }
@@ -257,23 +259,20 @@ impl Track {
         self.work(subject).stage = Stage::Unknown;
     }
 
-    fn running(&self) -> Vec<Subject> {
-        let running = self.works.iter().filter(|(_, work)| work.stage == Stage::Running);
-        running.map(|(subject, _)| subject.clone()).collect()
-    }
-
     /// The session ended, and what it had begun is in doubt; without a session, everything that was begun.
     pub(super) fn doubt(&mut self, session: Option<&SessionId>, point: Point) {
-        for subject in self.running() {
-            let by = self.work(&subject).by.clone();
-            if by.is_none() || session.is_none() || by.as_ref() == session {
+        let subjects: Vec<Subject> = self.works.keys().cloned().collect();
+        for subject in subjects {
+            let work = self.work(&subject);
+            let is_concerned = work.by.is_none() || session.is_none() || work.by.as_ref() == session;
+            if work.stage == Stage::Running && is_concerned {
                 self.doubt_of(&subject, Some(point));
             }
         }
     }
 
-    /// The event ends work on `subject` without an outcome. When whoever began it did so, work ended then; otherwise it
-    /// may have ended long before.
+    /// The event ends work on `subject` without an outcome. If the session that began it did so, work ended then; otherwise
+    /// it may have ended long before.
     fn abandon(&mut self, subject: &Subject, session: Option<&SessionId>, point: Point) {
         let work = self.work(subject);
         match work.stage {
@@ -289,7 +288,7 @@ impl Track {
 
     /// The run left the step, of which `outcome` is known then.
     pub(super) fn leave(&mut self, outcome: Option<StepStatus>, session: Option<&SessionId>, point: Point) {
-        match (self.works.get(&None).map(|work| work.stage), outcome) {
+        match (self.stage(&None), outcome) {
             (Some(Stage::Running), Some(outcome)) => {
                 self.end_part(&None, point, SpanState::Running);
                 self.conclude(&None, outcome);
@@ -313,13 +312,14 @@ impl Track {
     /// The lane as of now, after the event `last`.
     pub(super) fn lane_at(&self, last: Point, is_alive: &dyn Fn(&OpenWork<'_>) -> bool) -> Lane {
         let mut lane = self.lane.clone();
-        if let Some(wait) = lane.waits.last_mut().filter(|wait| wait.to.is_none()) {
+        if let Some(wait @ Wait { to: None, .. }) = lane.waits.last_mut() {
             wait.last = last.seq;
         }
-        for (subject, work) in self.works.iter().filter(|(_, work)| work.stage == Stage::Running) {
-            let (Some(span), Some(seen)) = (work.parts.last().map(|&part| &mut lane.spans[part]), work.seen) else {
+        for (subject, work) in &self.works {
+            let (Stage::Running, Some(&part), Some(seen)) = (work.stage, work.parts.last(), work.seen) else {
                 continue;
             };
+            let span = &mut lane.spans[part];
             span.last = seen.seq;
             let open = OpenWork {
                 step: &self.lane.step,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::codec::{Line, seal};
+use crate::engine::Replay;
 use crate::model::{EventKind, RunEdited, TextDigest};
 
 const PHASES: [&str; 4] = ["plan", "code", "verify", "elsewhere"];
