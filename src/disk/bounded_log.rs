@@ -12,11 +12,11 @@ pub(crate) fn append_bounded(dir: &Dir, name: &str, line: &str, limit: usize) ->
     if len + line.len() as u64 > limit as u64 {
         // One that another program made too long is dropped.
         let text = dir.read_text(name, limit).ok().flatten().unwrap_or_default();
-        let half = text.char_indices().map(|(at, _)| at).find(|&at| at >= text.len() / 2).unwrap_or_default();
+        let half = text.ceil_char_boundary(text.len() / 2);
+        // The first line of the half may be cut.
         let kept = text[half..].split_once('\n').map_or("", |(_, kept)| kept);
         replace_unflushed(dir, name, kept)?;
     }
     let log = dir.open_own(name, Open::Append { mode: NEW_FILE })?;
-    let fault = |source| DiskError::Io { action: Operation::Write, path: dir.join(name), source };
-    write_all(&*log, line.as_bytes()).map_err(fault)
+    write_all(&*log, line.as_bytes()).map_err(|error| DiskError::io(Operation::Write, dir.join(name), error))
 }

@@ -1,10 +1,9 @@
 //! Directory handles, the only way to files below `.flow`.
 //!
-//! A file is opened by one name below an open directory, without following links: nobody can redirect that by replacing
-//! a directory with a symbolic link. Anything but regular files and directories is refused. [`Disk`] makes the system
+//! A file is opened by one name below an open directory, without following links: so replacing a directory
+//! with a symbolic link redirects nothing. Anything but regular files and directories is refused. [`Disk`] makes the system
 //! calls.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -17,9 +16,9 @@ use crate::disk::file_system::{Disk, DiskDir, DiskFile, Errno, FileType, Open, R
 pub enum Trust {
     /// Only files of the user who runs flow.
     OwnFiles,
-    /// Those, and root's: nobody else can make a file look like root's.
+    /// Those, and root's: no other user can make a file look like root's.
     OwnFilesAndRoots,
-    /// Files of any owner in a directory of the user's, in which nobody else may write: they were put there by the user, by
+    /// Files of any owner in a directory of the user's, in which no one else may write: they were put there by the user, by
     /// root, or by someone to whom one of them gave the directory.
     OwnDirectory,
     /// Files of any owner, because the caller allowed it.
@@ -86,6 +85,7 @@ impl Dir {
             _ => fault(Operation::Open, path.clone(), errno),
         })?;
         let mut dir = Self { handle, path, trust: self.trust, heir: None };
+        // Checked behind the opening: a name that is checked first may lead elsewhere when it is opened.
         let stat = dir.stat()?;
         dir.check_owner(&stat)?;
         dir.trust = self.trust.inside(&stat);
@@ -119,6 +119,7 @@ impl Dir {
         }
         let created = match self.make_dir(name) {
             Ok(()) => true,
+            // Another process has made it in between.
             Err(DiskError::Exists { .. }) => false,
             Err(error) => return Err(error),
         };
@@ -142,6 +143,7 @@ impl Dir {
         if !matches!(errno, Errno::ACCESS | Errno::PERM) {
             return fault(action, self.join(name), errno);
         }
+        // For a name that does not exist yet, the directory decides.
         let stat = self.handle.look(name.as_ref()).or_else(|_| self.handle.stat());
         match stat {
             Ok(stat) if stat.owner != *USER => {
@@ -178,6 +180,7 @@ impl Dir {
     /// Opens the regular file `name`.
     fn open_file(&self, name: &str, how: Open, action: Operation) -> Result<(File, Stat), DiskError> {
         let file = self.open_any(name, how, action)?;
+        // A FIFO or a device is opened without an error, so only the type tells.
         let stat = self.stat_file(&file, name)?;
         if stat.kind != FileType::RegularFile {
             return Err(self.why_not(name));
@@ -213,6 +216,7 @@ impl Dir {
             let hazard = Hazard::ForeignOwner { owner: stat.owner };
             return Err(DiskError::Unsafe { path: self.join(name), hazard });
         }
+        // Root may have made it when flow did not give such files to the owner of the directory yet.
         if stat.owner == 0 {
             self.give(&file);
         }
@@ -222,8 +226,8 @@ impl Dir {
     /// All bytes of the regular file `name`; `None` if it does not exist. Fails beyond `limit` bytes.
     pub(crate) fn read(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
-        let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
-        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(fault)?;
+        let bytes = read_up_to(&*file, 0, stat.len, limit)
+            .map_err(|error| DiskError::io(Operation::Read, self.join(name), error))?;
         if bytes.len() > limit {
             return Err(DiskError::TooLarge { path: self.join(name), limit });
         }
@@ -234,20 +238,18 @@ impl Dir {
     /// exist.
     pub(crate) fn read_part(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, DiskError> {
         let Some((file, stat)) = self.find_file(name)? else { return Ok(None) };
-        let fault = |source| DiskError::Io { action: Operation::Read, path: self.join(name), source };
         let Some(expected) = stat.len.checked_sub(offset) else {
             return Ok(Some(FilePart { bytes: Vec::new(), len: stat.len }));
         };
-        let mut bytes = read_up_to(&*file, offset, expected, limit).map_err(fault)?;
+        let mut bytes = read_up_to(&*file, offset, expected, limit)
+            .map_err(|error| DiskError::io(Operation::Read, self.join(name), error))?;
         bytes.truncate(limit);
         Ok(Some(FilePart { bytes, len: stat.len }))
     }
 
     /// As [`Self::read`], as text.
     pub(crate) fn read_text(&self, name: &str, limit: usize) -> Result<Option<String>, DiskError> {
-        let Some(bytes) = self.read(name, limit)? else {
-            return Ok(None);
-        };
+        let Some(bytes) = self.read(name, limit)? else { return Ok(None) };
         String::from_utf8(bytes).map(Some).map_err(|_| DiskError::NotUtf8 { path: self.join(name) })
     }
 
@@ -266,7 +268,7 @@ impl Dir {
                 Ok(()) => return Ok(false),
                 // The file was truncated just now.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-                Err(source) => return Err(DiskError::Io { action: Operation::Read, path: self.join(name), source }),
+                Err(error) => return Err(DiskError::io(Operation::Read, self.join(name), error)),
             }
         }
         Ok(true)
@@ -296,11 +298,7 @@ impl Dir {
         if mode != NEW_FILE && self.stat_file(file, name)?.mode & 0o777 != mode {
             file.set_mode(mode).map_err(|errno| fault(Operation::Create, self.join(name), errno))?;
         }
-        write_all(&**file, bytes).map_err(|source| DiskError::Io {
-            action: Operation::Write,
-            path: self.join(name),
-            source,
-        })
+        write_all(&**file, bytes).map_err(|error| DiskError::io(Operation::Write, self.join(name), error))
     }
 
     /// The metadata of `name`, without following a symbolic link.
@@ -319,8 +317,10 @@ impl Dir {
 
     /// The mode bits of `name`, or of a new file if `name` is not a regular file.
     pub(crate) fn mode_of(&self, name: &str) -> u32 {
-        let stat = self.handle.look(name.as_ref()).ok().filter(|stat| stat.kind == FileType::RegularFile);
-        stat.map_or(NEW_FILE, |stat| stat.mode & 0o777)
+        match self.handle.look(name.as_ref()) {
+            Ok(stat) if stat.kind == FileType::RegularFile => stat.mode & 0o777,
+            _ => NEW_FILE,
+        }
     }
 
     /// Whether anything with this name exists.
@@ -383,8 +383,12 @@ impl Dir {
 
     /// Calls `each` with the names of [`Self::names`] and their types, if the directory entry has it.
     pub(crate) fn entries(&self, mut each: impl FnMut(&str, FileType)) -> Result<(), DiskError> {
-        let mut entry = |name: &OsStr, kind| name.to_str().map_or((), |name| each(name, kind));
-        self.handle.entries(&mut entry).map_err(|errno| fault(Operation::List, self.path.clone(), errno))
+        let listed = self.handle.entries(&mut |name, kind| {
+            if let Some(name) = name.to_str() {
+                each(name, kind);
+            }
+        });
+        listed.map_err(|errno| fault(Operation::List, self.path.clone(), errno))
     }
 
     /// Flushes this directory's entries.
@@ -445,13 +449,13 @@ fn fault(action: Operation, path: PathBuf, errno: Errno) -> DiskError {
     match errno {
         Errno::NOENT => DiskError::NotFound { path },
         Errno::EXIST => DiskError::Exists { path },
-        _ => DiskError::Io { action, path, source: errno.into() },
+        _ => DiskError::io(action, path, errno),
     }
 }
 
 /// Flushes a new file with its metadata.
 pub(crate) fn flush(file: &dyn DiskFile, path: impl FnOnce() -> PathBuf) -> Result<(), DiskError> {
-    file.sync_all().map_err(|errno| DiskError::Io { action: Operation::Flush, path: path(), source: errno.into() })
+    file.sync_all().map_err(|errno| DiskError::io(Operation::Flush, path(), errno))
 }
 
 /// Appends all of `bytes`.
@@ -482,6 +486,7 @@ pub(crate) fn read_exact_at(file: &dyn DiskFile, mut buffer: &mut [u8], mut offs
 /// Reads from `offset` to the end, and stops soon after `limit` bytes. `expected` is the likely length.
 pub(crate) fn read_up_to(file: &dyn DiskFile, offset: u64, expected: u64, limit: usize) -> io::Result<Vec<u8>> {
     let room = usize::try_from(expected).unwrap_or(usize::MAX).min(limit) + 1;
+    // One byte more than expected: if it stays empty, the end is known without another call.
     let mut bytes = vec![0; room];
     let mut filled = 0;
     while filled <= limit {

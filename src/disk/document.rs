@@ -4,12 +4,6 @@
 //! file beside it, flushed, and exchanged with it in one rename. The text that comes out of the exchange is checked: if
 //! a person saved the document since it was read, their text is put back and the edit is made again on top of it.
 //!
-//! The original scripts write journals under the lock `<file>.lock`, so flow uses the same lock. It is taken before the
-//! document is opened, so that nobody edits a text that was replaced during the wait. flow removes a lock that it made:
-//! a process that waited for it checks that the lock file still has its name, and otherwise waits for the new one. The
-//! scripts do not check that and never remove their lock, so a lock without the permissions that flow uses is theirs
-//! and stays.
-//!
 //! Each component below the root is opened by itself, and no symlink is followed; after that only directory handles are
 //! used, so replacing a directory meanwhile has no effect.
 
@@ -17,29 +11,24 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::disk::dir::{File, USER, read_up_to, write_all};
+use crate::disk::dir::write_all;
+use crate::disk::document_dir::{DocumentDir, OldDocument};
+use crate::disk::document_lock::{DocumentLock, Guard};
 use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
-use crate::disk::file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Open, Rename, Stat, Wait};
+use crate::disk::file_system::{Disk, DiskFile, Errno, Open, Rename};
 use crate::disk::rights::Rights;
-
-/// Time between two attempts to lock.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// How often to repeat an edit of a document that another program saves again and again.
 const TRIES: usize = 5;
-
-/// The lock that keeps other writers away while a document is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
-    /// The file `<document>.lock`, which the original scripts use too.
-    LockFile,
-    /// The document's directory, so that no file is left behind; the lock file where directories cannot be locked.
-    Directory,
-}
+/// The suffix of temporary files before the exchange.
+const TEMPORARY: &[u8] = b".tmp";
+/// The suffix of the file that is exchanged with a document.
+const SWAP: &[u8] = b".swap";
+/// Separates the digests of the two texts.
+const BETWEEN: u8 = b'_';
 
 /// A document, and how to read and write it.
 #[derive(Debug, Clone, Copy)]
@@ -75,8 +64,8 @@ impl DocumentPlace<'_> {
 /// [`DocumentFault`].
 pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, DocumentFault> {
     let (parents, name) = split(place.relative)?;
-    let Some(directory) = Directory::open(place, &parents, false)? else { return Ok(None) };
-    Ok(directory.read(name, place.limit)?.map(|old| old.text))
+    let Some(dir) = DocumentDir::open(place.disk, place.root, &parents, false)? else { return Ok(None) };
+    Ok(dir.read(name, place.limit)?.map(|old| old.text))
 }
 
 /// Replaces the text of a document by the result of `edit`, which gets the old text (`None` if there is no file yet).
@@ -104,11 +93,11 @@ pub fn edit_document<E: std::error::Error + 'static>(
     edit: &mut Edit<'_, E>,
 ) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
-    let opened = Directory::open(place, &parents, true)?;
-    let directory = opened.expect("BUG: a directory that was made is not there");
-    let lock = directory.lock(name, place.guard, place.wait)?;
-    let updated = directory.update(place, name, edit);
-    directory.release(&lock);
+    let opened = DocumentDir::open(place.disk, place.root, &parents, true)?;
+    let dir = opened.expect("BUG: a directory that was made is not there");
+    let lock = DocumentLock::take(&dir, name, place.guard, place.wait)?;
+    let updated = dir.update(place, name, edit);
+    lock.release(&dir);
     updated
 }
 
@@ -116,53 +105,33 @@ pub fn edit_document<E: std::error::Error + 'static>(
 /// writer.
 pub fn sweep_document(place: &DocumentPlace<'_>) {
     let Ok((parents, name)) = split(place.relative) else { return };
-    let Ok(Some(directory)) = Directory::open(place, &parents, false) else { return };
+    let Ok(Some(dir)) = DocumentDir::open(place.disk, place.root, &parents, false) else { return };
     // Taking the lock may make a file.
-    if directory.left(name).is_empty() {
+    if dir.left(name).is_empty() {
         return;
     }
-    let Ok(lock) = directory.lock(name, place.guard, place.wait) else { return };
-    directory.sweep(place, name);
-    directory.release(&lock);
+    let Ok(lock) = DocumentLock::take(&dir, name, place.guard, place.wait) else { return };
+    dir.sweep(place, name);
+    lock.release(&dir);
 }
 
 /// The directories and the file name of a path that stays below its root.
 fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
-    let refuse = |why| DocumentFault::Unsafe { path: relative.to_owned(), why };
     let mut parts = Vec::new();
     for component in relative.components() {
         match component {
             Component::Normal(part) => parts.push(part),
             Component::CurDir => {}
-            Component::ParentDir => return Err(refuse("leads upwards")),
-            Component::RootDir | Component::Prefix(_) => return Err(refuse("is not relative")),
+            Component::ParentDir => return Err(outside(relative, "leads upwards")),
+            Component::RootDir | Component::Prefix(_) => return Err(outside(relative, "is not relative")),
         }
     }
-    let name = parts.pop().ok_or_else(|| refuse("names no file"))?;
+    let name = parts.pop().ok_or_else(|| outside(relative, "names no file"))?;
     Ok((parts, name))
 }
 
-fn failed(doing: Operation, path: &Path, source: impl Into<io::Error>) -> DocumentFault {
-    DocumentFault::Io { doing, path: path.to_owned(), source: source.into() }
-}
-
-/// An open directory; the path is for messages and for naming temporary files.
-struct Directory {
-    handle: Arc<dyn DiskDir>,
-    path: PathBuf,
-}
-
-struct Old {
-    text: String,
-    rights: Rights,
-    /// Whether the file has a second name (a hard link).
-    is_linked: bool,
-}
-
-/// The lock that is held while a document is replaced.
-enum Lock {
-    Directory(#[expect(dead_code, reason = "the lock ends with it")] Arc<dyn DiskDir>),
-    File { file: File, name: OsString },
+fn outside(relative: &Path, why: &'static str) -> DocumentFault {
+    DocumentFault::Unsafe { path: relative.to_owned(), why }
 }
 
 /// Whether the new text replaced the old one.
@@ -173,139 +142,7 @@ enum Replaced {
     ChangedMeanwhile,
 }
 
-impl Directory {
-    /// Opens `parents` below the root one by one. Creates those that are missing, or returns `None`.
-    fn open(place: &DocumentPlace<'_>, parents: &[&OsStr], make: bool) -> Result<Option<Self>, DocumentFault> {
-        let handle = place.disk.open(place.root).map_err(|error| failed(Operation::Open, place.root, error))?;
-        let mut directory = Self { handle, path: place.root.to_owned() };
-        for part in parents {
-            let path = directory.path.join(part);
-            let handle = match directory.handle.open_dir(part) {
-                Err(Errno::NOENT) if make => directory.make(part).and_then(|()| directory.handle.open_dir(part)),
-                Err(Errno::NOENT) => return Ok(None),
-                other => other,
-            };
-            let handle = handle.map_err(|error| match error {
-                Errno::LOOP | Errno::NOTDIR => directory.unsafe_component(part, "is not a directory"),
-                error => failed(Operation::Open, &path, error),
-            })?;
-            directory = Self { handle, path };
-        }
-        Ok(Some(directory))
-    }
-
-    fn make(&self, part: &OsStr) -> Answer<()> {
-        match self.handle.make_dir(part, 0o755) {
-            Err(Errno::EXIST) => Ok(()), // somebody was faster
-            Err(error) => Err(error),
-            Ok(()) => {
-                if let Some((user, group)) = self.heir() {
-                    // Where root may not do that, the directory stays root's, as it was made.
-                    let _ = self.handle.give(part, user, group);
-                }
-                self.handle.sync()
-            }
-        }
-    }
-
-    /// To whom root gives what it makes here: the user and group of the directory, unless it is root's.
-    fn heir(&self) -> Option<(u32, u32)> {
-        let stat = self.handle.stat().ok().filter(|_| *USER == 0)?;
-        (stat.owner != 0).then_some((stat.owner, stat.group))
-    }
-
-    fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {
-        let is_link = self.handle.look(part).is_ok_and(|stat| stat.kind == FileType::Symlink);
-        DocumentFault::Unsafe {
-            path: self.path.join(part),
-            why: if is_link { "is a symlink, which is not followed" } else { why },
-        }
-    }
-
-    /// Opens a regular file; `None` if it does not exist.
-    fn file(&self, name: &OsStr, how: Open) -> Result<Option<(File, Stat)>, DocumentFault> {
-        let path = self.path.join(name);
-        let file = match self.handle.open_file(name, how) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
-                return Err(self.unsafe_component(name, "is not a regular file"));
-            }
-            Err(error) => return Err(failed(Operation::Open, &path, error)),
-        };
-        let stat = file.stat().map_err(|error| failed(Operation::Inspect, &path, error))?;
-        if stat.kind != FileType::RegularFile {
-            return Err(self.unsafe_component(name, "is not a regular file"));
-        }
-        Ok(Some((file, stat)))
-    }
-
-    fn lock(&self, document: &OsStr, guard: Guard, wait: Duration) -> Result<Lock, DocumentFault> {
-        let deadline = Instant::now() + wait;
-        if guard == Guard::Directory {
-            let own = self.handle.open_dir(".".as_ref()).map_err(|error| failed(Operation::Open, &self.path, error))?;
-            match take(|| own.lock(Wait::No), &self.path, deadline) {
-                Err(DocumentFault::Io { .. }) => {}
-                taken => return taken.map(|()| Lock::Directory(own)),
-            }
-        }
-        let mut name = document.to_owned();
-        name.push(".lock");
-        let path = self.path.join(&name);
-        loop {
-            let Some((file, own)) = self.file(&name, Open::Write { mode: LOCK_MODE })? else {
-                return Err(failed(Operation::Make, &path, Errno::NOENT));
-            };
-            take(|| file.lock(Wait::No), &path, deadline)?;
-            // The holder may have removed the file during the wait, and another process may hold a new one.
-            match self.handle.look(&name) {
-                Ok(named) if named.is_same(&own) => return Ok(Lock::File { file, name }),
-                Ok(_) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(failed(Operation::Inspect, &path, errno)),
-            }
-            if Instant::now() >= deadline {
-                return Err(DocumentFault::Busy { path });
-            }
-        }
-    }
-
-    /// Removes a lock file that flow made, while it is still held. A process that waited for it notices that.
-    fn release(&self, lock: &Lock) {
-        let is_ours = |stat: Stat| Rights::of(&stat).mode == LOCK_MODE && stat.len == 0;
-        if let Lock::File { file, name } = lock
-            && file.stat().is_ok_and(is_ours)
-        {
-            self.remove(name);
-        }
-    }
-
-    fn remove(&self, name: &OsStr) {
-        let _ = self.handle.remove(name);
-    }
-
-    fn read(&self, name: &OsStr, limit: usize) -> Result<Option<Old>, DocumentFault> {
-        let path = self.path.join(name);
-        let Some((file, stat)) = self.file(name, Open::Read)? else {
-            return Ok(None);
-        };
-        let bytes = read_up_to(&*file, 0, stat.len, limit).map_err(|error| failed(Operation::Read, &path, error))?;
-        if bytes.len() > limit {
-            return Err(DocumentFault::TooLarge { path, limit });
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
-        Ok(Some(Old { text, rights: Rights::of(&stat), is_linked: stat.links > 1 }))
-    }
-
-    /// The rights of a file; `None` if it does not exist.
-    fn rights(&self, name: &OsStr) -> Result<Option<Rights>, DocumentFault> {
-        match self.handle.look(name) {
-            Ok(stat) => Ok(Some(Rights::of(&stat))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(failed(Operation::Inspect, &self.path.join(name), error)),
-        }
-    }
-
+impl DocumentDir {
     /// [`edit_document`] with the lock held.
     fn update<E: std::error::Error + 'static>(
         &self,
@@ -317,21 +154,26 @@ impl Directory {
         self.sweep(place, name);
         for _ in 0..TRIES {
             let old = self.read(name, place.limit)?;
-            let text = edit(old.as_ref().map(|old| old.text.as_str()))
-                .map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
-            if text.as_ref().is_some_and(|text| text.len() > place.limit) {
+            let old_text = old.as_ref().map(|old| old.text.as_str());
+            let text = edit(old_text).map_err(|source| DocumentError::Edit { path: path.clone(), source })?;
+            if let Some(text) = &text
+                && text.len() > place.limit
+            {
                 return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
             }
-            if old.as_ref().map(|old| &old.text) == text.as_ref() {
+            if text.as_deref() == old_text {
                 return Ok(());
             }
-            if old.as_ref().is_some_and(|old| old.is_linked) {
+            // Only a text that changes would be lost under the other name.
+            if let Some(old) = &old
+                && old.is_linked
+            {
                 let why = "has another name as well (a hard link), under which the old text would stay";
                 return Err(DocumentFault::Unsafe { path, why }.into());
             }
             let replaced = match (&text, &old) {
                 (Some(text), old) => self.replace(place, name, text, old.as_ref())?,
-                (None, Some(old)) => self.take_away(place, name, old)?,
+                (None, Some(old)) => self.take_away(place, name, &old.text)?,
                 (None, None) => Replaced::Yes,
             };
             if replaced == Replaced::Yes {
@@ -342,21 +184,19 @@ impl Directory {
     }
 
     /// Removes what dead writers left beside the document `name`. Called only under its lock, so none of it is in use.
-    /// A file to be exchanged is named after the old and the new text; if it holds another text, somebody saved that
-    /// during the exchange, and it stays.
     fn sweep(&self, place: &DocumentPlace<'_>, name: &OsStr) {
         for found in self.left(name) {
             let rest = &found.as_bytes()[hidden(name).len()..];
-            let is_ours = match (rest.strip_suffix(TEMPORARY), rest.strip_suffix(SWAP)) {
-                (Some(random), _) => random.len() == 6,
-                (None, Some(texts)) => {
-                    let held = self.read(&found, place.limit).ok().flatten();
-                    held.is_some_and(|held| {
-                        let held = (place.digest)(held.text.as_bytes());
-                        texts.split(|byte| *byte == BETWEEN).any(|text| text == held.as_bytes())
-                    })
-                }
-                (None, None) => false,
+            let is_ours = if let Some(random) = rest.strip_suffix(TEMPORARY) {
+                random.len() == 6
+            } else if let Some(digests) = rest.strip_suffix(SWAP)
+                && let Ok(Some(held)) = self.read(&found, place.limit)
+            {
+                // If it holds neither of the two texts, a person saved that during the exchange, and it stays.
+                let held = (place.digest)(held.text.as_bytes());
+                digests.split(|byte| *byte == BETWEEN).any(|digest| digest == held.as_bytes())
+            } else {
+                false
             };
             if is_ours {
                 self.remove(&found);
@@ -367,11 +207,14 @@ impl Directory {
     /// The files beside the document `name` that have names as its writers give them.
     fn left(&self, name: &OsStr) -> Vec<OsString> {
         let prefix = hidden(name);
-        let mut left = self.handle.names().unwrap_or_default();
-        left.retain(|found| {
-            let rest = found.as_bytes().strip_prefix(prefix.as_bytes());
-            rest.is_some_and(|rest| rest.ends_with(TEMPORARY) || rest.ends_with(SWAP))
-        });
+        let mut left = Vec::new();
+        for found in self.handle.names().unwrap_or_default() {
+            if let Some(rest) = found.as_bytes().strip_prefix(prefix.as_bytes())
+                && (rest.ends_with(TEMPORARY) || rest.ends_with(SWAP))
+            {
+                left.push(found);
+            }
+        }
         left
     }
 
@@ -382,7 +225,7 @@ impl Directory {
         place: &DocumentPlace<'_>,
         name: &OsStr,
         text: &str,
-        old: Option<&Old>,
+        old: Option<&OldDocument>,
     ) -> Result<Replaced, DocumentFault> {
         let path = self.path.join(name);
         let rights = match (old, place.copy_of) {
@@ -390,86 +233,85 @@ impl Directory {
             (None, Some(original)) => self.rights(original)?,
             (None, None) => None,
         };
-        let prefix = hidden(place.copy_of.unwrap_or(name));
+        // Private until it has the rights of the file that it replaces.
         let how = Open::New { mode: if rights.is_some() { 0o600 } else { 0o666 } };
-        let create = |temporary: &Path| -> io::Result<File> {
-            let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            Ok(self.handle.open_file(name, how)?)
-        };
         // The temporary file is not removed by its path either: the directory may have been moved.
         let temporary = tempfile::Builder::new()
-            .prefix(&prefix)
+            .prefix(&hidden(place.copy_of.unwrap_or(name)))
             .suffix(OsStr::from_bytes(TEMPORARY))
             .disable_cleanup(true)
-            .make_in(&self.path, create)
-            .map_err(|error| failed(Operation::WriteBeside, &path, error))?;
+            .make_in(&self.path, |temporary| {
+                let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+                Ok(self.handle.open_file(name, how)?)
+            })
+            .map_err(|error| DocumentFault::io(Operation::WriteBeside, &path, error))?;
         let from = temporary.path().file_name().unwrap_or_default();
-        let write = |file: &dyn DiskFile| -> io::Result<()> {
-            if let Some(rights) = rights {
-                rights.give(file)?;
-            } else if let Some((user, group)) = self.heir() {
-                let _ = file.set_owner(Some(user), Some(group));
-            }
-            write_all(file, text.as_bytes())?;
-            Ok(file.sync_all()?)
+        let replaced = match (self.fill(&**temporary.as_file(), text, rights), old) {
+            (Ok(()), Some(old)) => self.exchange(place, from, name, &old.text, text),
+            (Ok(()), None) => self.put(from, name),
+            (Err(error), _) => Err(DocumentFault::io(Operation::WriteBeside, &path, error)),
         };
-        let written = write(&**temporary.as_file()).map_err(|error| failed(Operation::WriteBeside, &path, error));
-        let replaced = written.and_then(|()| match old {
-            Some(old) => self.exchange(place, from, name, old, text),
-            None => self.put(from, name),
-        });
         if !matches!(replaced, Ok(Replaced::Yes)) {
             self.remove(from);
             return replaced;
         }
+        self.confirm(path)
+    }
+
+    /// Writes and flushes a temporary file.
+    fn fill(&self, file: &dyn DiskFile, text: &str, rights: Option<Rights>) -> io::Result<()> {
+        if let Some(rights) = rights {
+            rights.give(file)?;
+        } else if let Some((user, group)) = self.heir() {
+            let _ = file.set_owner(Some(user), Some(group));
+        }
+        write_all(file, text.as_bytes())?;
+        Ok(file.sync_all()?)
+    }
+
+    /// Flushes the directory, so that no power cut brings the old text back.
+    fn confirm(&self, path: PathBuf) -> Result<Replaced, DocumentFault> {
         match self.handle.sync() {
             Ok(()) => Ok(Replaced::Yes),
-            Err(error) => Err(DocumentFault::Unconfirmed { path, source: error.into() }),
+            Err(errno) => Err(DocumentFault::Unconfirmed { path, source: errno.into() }),
         }
     }
 
     /// Renames the document away, looks whether it is the text that was read, and removes it then.
-    fn take_away(&self, place: &DocumentPlace<'_>, name: &OsStr, old: &Old) -> Result<Replaced, DocumentFault> {
-        let path = self.path.join(name);
-        let aside = swap_name(name, place.digest, &old.text, "");
+    fn take_away(&self, place: &DocumentPlace<'_>, name: &OsStr, old: &str) -> Result<Replaced, DocumentFault> {
+        let aside = swap_name(name, place.digest, old, "");
         match self.rename(name, &aside, Rename::Replace) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(Replaced::ChangedMeanwhile),
-            Err(error) => return Err(failed(Operation::Replace, &path, error)),
+            Err(errno) => return Err(self.not_replaced(name, errno)),
         }
-        match self.holds(&aside, &old.text) {
-            Ok(true) => self.remove(&aside),
-            looked => {
-                // If the document was saved anew meanwhile, that text stays in place, and this one beside it.
-                self.put(&aside, name)?;
-                return looked.map(|_| Replaced::ChangedMeanwhile);
-            }
+        let held = self.holds(&aside, old);
+        if !matches!(held, Ok(true)) {
+            // If the document was saved once more meanwhile, that text stays in place, and this one beside it.
+            self.put(&aside, name)?;
+            held?;
+            return Ok(Replaced::ChangedMeanwhile);
         }
-        match self.handle.sync() {
-            Ok(()) => Ok(Replaced::Yes),
-            Err(error) => Err(DocumentFault::Unconfirmed { path, source: error.into() }),
-        }
-    }
-
-    fn rename(&self, from: &OsStr, to: &OsStr, how: Rename) -> Answer<()> {
-        self.handle.rename(from, &*self.handle, to, how)
+        self.remove(&aside);
+        self.confirm(self.path.join(name))
     }
 
     /// Renames `from` to `name`, which must not exist.
     fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
-        let fault = |error| failed(Operation::Replace, &self.path.join(name), error);
         match self.rename(from, name, Rename::NoReplace) {
-            Ok(()) => Ok(Replaced::Yes),
-            Err(Errno::EXIST) => Ok(Replaced::ChangedMeanwhile),
-            Err(error) if is_unknown(error) => match self.handle.look(name) {
-                Err(Errno::NOENT) => {
-                    self.rename(from, name, Rename::Replace).map_err(fault)?;
-                    Ok(Replaced::Yes)
-                }
-                Ok(_) => Ok(Replaced::ChangedMeanwhile),
-                Err(error) => Err(fault(error)),
-            },
-            Err(error) => Err(fault(error)),
+            Ok(()) => return Ok(Replaced::Yes),
+            Err(Errno::EXIST) => return Ok(Replaced::ChangedMeanwhile),
+            Err(errno) if is_unknown(errno) => {}
+            Err(errno) => return Err(self.not_replaced(name, errno)),
+        }
+        // This file system replaces whatever has the name, so look first.
+        match self.handle.look(name) {
+            Err(Errno::NOENT) => {
+                self.rename(from, name, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
+                Ok(Replaced::Yes)
+            }
+            Ok(_) => Ok(Replaced::ChangedMeanwhile),
+            Err(errno) => Err(self.not_replaced(name, errno)),
         }
     }
 
@@ -479,75 +321,63 @@ impl Directory {
         place: &DocumentPlace<'_>,
         from: &OsStr,
         name: &OsStr,
-        old: &Old,
+        old: &str,
         text: &str,
     ) -> Result<Replaced, DocumentFault> {
-        let fault = |error| failed(Operation::Replace, &self.path.join(name), error);
-        let swap = swap_name(name, place.digest, &old.text, text);
-        let exchange = || self.rename(&swap, name, Rename::Exchange);
-        self.rename(from, &swap, Rename::Replace).map_err(fault)?;
-        match exchange() {
-            Ok(()) => match self.holds(&swap, &old.text) {
-                Ok(true) => {
-                    self.remove(&swap);
-                    Ok(Replaced::Yes)
-                }
-                looked => {
-                    exchange().map_err(fault)?;
-                    // If the document was saved once more during the exchange, that text stays in place, and the
-                    // earlier one beside it.
-                    if self.holds(&swap, text).unwrap_or(false) {
-                        self.remove(&swap);
-                    }
-                    looked.map(|_| Replaced::ChangedMeanwhile)
-                }
-            },
+        // Named after both texts, so that a sweep can tell later what a dead writer left from a person's save.
+        let swap = swap_name(name, place.digest, old, text);
+        self.rename(from, &swap, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
+        match self.rename(&swap, name, Rename::Exchange) {
+            Ok(()) => self.check_exchanged(&swap, name, old, text),
             Err(Errno::NOENT) => {
                 self.remove(&swap);
                 Ok(Replaced::ChangedMeanwhile)
             }
-            Err(error) if is_unknown(error) => self.replace_without_exchange(&swap, name, old).inspect(|replaced| {
-                if *replaced != Replaced::Yes {
+            Err(errno) if is_unknown(errno) => {
+                let replaced = self.replace_without_exchange(&swap, name, old)?;
+                if replaced != Replaced::Yes {
                     self.remove(&swap);
                 }
-            }),
-            Err(error) => {
+                Ok(replaced)
+            }
+            Err(errno) => {
                 self.remove(&swap);
-                Err(fault(error))
+                Err(self.not_replaced(name, errno))
             }
         }
     }
 
+    /// Removes `swap`, which came out of the exchange, if it is the text that was read, and exchanges it back otherwise.
+    fn check_exchanged(&self, swap: &OsStr, name: &OsStr, old: &str, text: &str) -> Result<Replaced, DocumentFault> {
+        let held = self.holds(swap, old);
+        if matches!(held, Ok(true)) {
+            self.remove(swap);
+            return Ok(Replaced::Yes);
+        }
+        self.rename(swap, name, Rename::Exchange).map_err(|errno| self.not_replaced(name, errno))?;
+        // If the document was saved once more during the exchange, that text stays in place, and the earlier one beside
+        // it.
+        if self.holds(swap, text).unwrap_or(false) {
+            self.remove(swap);
+        }
+        held?;
+        Ok(Replaced::ChangedMeanwhile)
+    }
+
     /// For file systems that cannot exchange two names. A text saved between the check and the rename is lost; see
     /// `docs/durability.md`.
-    fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &Old) -> Result<Replaced, DocumentFault> {
-        if !self.holds(name, &old.text)? {
+    fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &str) -> Result<Replaced, DocumentFault> {
+        if !self.holds(name, old)? {
             return Ok(Replaced::ChangedMeanwhile);
         }
-        self.rename(swap, name, Rename::Replace)
-            .map_err(|error| failed(Operation::Replace, &self.path.join(name), error))?;
+        self.rename(swap, name, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
         Ok(Replaced::Yes)
     }
 
-    /// Whether `file` exists and holds exactly this text.
-    fn holds(&self, file: &OsStr, text: &str) -> Result<bool, DocumentFault> {
-        match self.read(file, text.len()) {
-            Ok(held) => Ok(held.is_some_and(|held| held.text == text)),
-            // A failed read does not show what the file holds.
-            Err(error @ DocumentFault::Io { .. }) => Err(error),
-            Err(_) => Ok(false),
-        }
+    fn not_replaced(&self, name: &OsStr, errno: Errno) -> DocumentFault {
+        DocumentFault::io(Operation::Replace, &self.path.join(name), errno)
     }
 }
-
-/// The permissions of a lock that flow makes; the original scripts use those of any new file.
-const LOCK_MODE: u32 = 0o600;
-/// The suffix of temporary files before the exchange.
-const TEMPORARY: &[u8] = b".tmp";
-/// The suffix of the file that is exchanged with a document.
-const SWAP: &[u8] = b".swap";
-/// Separates the digests of the two texts.
-const BETWEEN: u8 = b'_';
 
 /// The prefix of temporary files beside the document `name`.
 fn hidden(name: &OsStr) -> OsString {
@@ -566,34 +396,21 @@ fn swap_name(name: &OsStr, digest: fn(&[u8]) -> String, old: &str, new: &str) ->
 }
 
 /// Whether the error means that the file system does not know this kind of rename.
-fn is_unknown(error: Errno) -> bool {
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
-}
-
-/// Tries to lock until the deadline.
-fn take(lock: impl Fn() -> Answer<()>, path: &Path, deadline: Instant) -> Result<(), DocumentFault> {
-    loop {
-        match lock() {
-            Ok(()) => return Ok(()),
-            Err(Errno::WOULDBLOCK) => {}
-            Err(error) => return Err(failed(Operation::Lock, path, error)),
-        }
-        if Instant::now() >= deadline {
-            return Err(DocumentFault::Busy { path: path.to_owned() });
-        }
-        std::thread::sleep(PAUSE);
-    }
+fn is_unknown(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests set up files and processes directly")]
 mod tests {
     use super::*;
+    use crate::disk::file_system::FileType;
     use crate::disk::os::Os;
     use rustix::fs::{CWD, Mode};
     use std::fmt::Error as Refused;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::time::Instant;
 
     const FILE: &str = ".decisions/issue-1.md";
 

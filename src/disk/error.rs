@@ -162,6 +162,11 @@ pub enum DiskError {
 }
 
 impl DiskError {
+    /// The error of a system call.
+    pub(crate) fn io(action: Operation, path: PathBuf, source: impl Into<io::Error>) -> Self {
+        Self::Io { action, path, source: source.into() }
+    }
+
     /// Whether the error means that the file does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
@@ -187,7 +192,8 @@ fn owner_in_words(owner: u32) -> String {
 
 /// How to get back what another user left behind, for instance root in a container.
 fn give_back(path: &Path) -> String {
-    let whole = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == ".flow")).unwrap_or(path);
+    // All of `.flow`: what is given back in part leaves the next command at the same error.
+    let whole = path.ancestors().find(|above| above.ends_with(".flow")).unwrap_or(path);
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let place = crate::model::quoted(&whole.to_string_lossy());
     format!("make it yours: sudo chown -R {user}:{group} {place}; nothing was recorded")

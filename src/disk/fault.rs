@@ -1,7 +1,7 @@
 //! Errors of reading or replacing a document.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -81,6 +81,12 @@ pub enum DocumentFault {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl DocumentFault {
+    pub(super) fn io(doing: Operation, path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Io { doing, path: path.to_owned(), source: source.into() }
+    }
 }
 
 impl Explain for DocumentFault {

@@ -78,8 +78,9 @@ impl Entry {
 /// # Errors
 /// When it cannot be read.
 pub fn entries(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Entry>> {
-    if !Entry::of(disk, dir)?.is_some_and(|entry| entry.kind == FileKind::Directory) {
-        return Ok(Vec::new());
+    match Entry::of(disk, dir)? {
+        Some(entry) if entry.kind == FileKind::Directory => {}
+        _ => return Ok(Vec::new()),
     }
     let mut entries = Vec::new();
     for name in disk.open(dir)?.names()? {
@@ -98,17 +99,17 @@ pub fn doubtful_file_system(disk: &dyn Disk, path: &Path) -> Option<&'static str
 
 /// The name for a magic number of `statfs(2)`.
 fn doubtful(magic: u32) -> Option<&'static str> {
-    let known = [
-        (0x6969, "NFS"),
-        (0xfe53_4d42, "SMB2"),
-        (0xff53_4d42, "CIFS"),
-        (0x517b, "SMB"),
-        (0x0102_1997, "9p"),
-        (0x6573_5546, "FUSE"),
-        (0x00c3_6400, "Ceph"),
-        (0x5346_414f, "AFS"),
-    ];
-    known.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
+    match magic {
+        0x6969 => Some("NFS"),
+        0xfe53_4d42 => Some("SMB2"),
+        0xff53_4d42 => Some("CIFS"),
+        0x517b => Some("SMB"),
+        0x0102_1997 => Some("9p"),
+        0x6573_5546 => Some("FUSE"),
+        0x00c3_6400 => Some("Ceph"),
+        0x5346_414f => Some("AFS"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

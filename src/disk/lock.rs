@@ -52,6 +52,7 @@ impl FileLock {
                 opened => opened?,
             };
             let handle = dir.another_handle()?;
+            // The time that was spent on a lock file which is gone counts as well.
             let left = wait.saturating_sub(started.elapsed());
             if !lock_both(&dir.join(name), &handle, &file, left, &tell)? {
                 return Ok(Taken::Theirs(file));
@@ -72,11 +73,11 @@ fn lock_both(
     wait: Duration,
     tell: impl Fn() -> Option<File>,
 ) -> Result<bool, DiskError> {
-    let fault = |errno: Errno| DiskError::Io { action: Operation::Lock, path: path.to_owned(), source: errno.into() };
     match file.lock(Wait::No) {
         Ok(()) if lock_dir(&**dir, Wait::No) => return Ok(true),
+        // A file that is locked stays so while the directory is waited for.
         Ok(()) | Err(Errno::WOULDBLOCK) => {}
-        Err(errno) => return Err(fault(errno)),
+        Err(errno) => return Err(DiskError::io(Operation::Lock, path.to_owned(), errno)),
     }
     if wait.is_zero() {
         return Ok(false);
@@ -92,7 +93,8 @@ fn lock_both(
         let _ = locked.send(result);
     });
     match wait_for.recv_timeout(wait) {
-        Ok(result) => result.map(|()| true).map_err(fault),
+        Ok(Ok(())) => Ok(true),
+        Ok(Err(errno)) => Err(DiskError::io(Operation::Lock, path.to_owned(), errno)),
         Err(_) => Ok(false),
     }
 }

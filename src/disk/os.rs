@@ -32,6 +32,7 @@ const FILE_FLAGS: OFlags = OFlags::NOCTTY.union(OFlags::CLOEXEC).union(OFlags::N
 
 impl Disk for Os {
     fn open(&self, path: &Path) -> Answer<Arc<dyn DiskDir>> {
+        // Without NOFOLLOW: the path to a project is the user's choice.
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
         Ok(Arc::new(OsDir(fd)))
@@ -39,7 +40,7 @@ impl Disk for Os {
 
     fn look(&self, path: &Path, links: Links) -> Answer<Stat> {
         let flags = if links == Links::Follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        rustix::fs::statat(CWD, path, flags).map(|stat| picked(&stat))
+        Ok(picked(&rustix::fs::statat(CWD, path, flags)?))
     }
 
     fn open_file(&self, path: &Path, how: Open, links: Links) -> Answer<Arc<dyn DiskFile>> {
@@ -53,8 +54,9 @@ impl Disk for Os {
 
     fn walk(&self, root: &Path, skip: &OsStr) -> Answer<Vec<(PathBuf, FileType)>> {
         let walk = walkdir::WalkDir::new(root).follow_links(false).sort_by_file_name();
-        let entries = walk.into_iter().filter_entry(|entry| entry.file_name() != skip);
-        let found = entries.map(|entry| {
+        let mut found = Vec::new();
+        for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != skip) {
+            // An error without one of the system is a circle of links.
             let entry = entry.map_err(|error| error.into_io_error().map_or(Errno::LOOP, errno))?;
             let kind = match entry.file_type() {
                 kind if kind.is_dir() => FileType::Directory,
@@ -62,9 +64,9 @@ impl Disk for Os {
                 kind if kind.is_symlink() => FileType::Symlink,
                 _ => FileType::Unknown,
             };
-            Ok((entry.into_path(), kind))
-        });
-        found.collect()
+            found.push((entry.into_path(), kind));
+        }
+        Ok(found)
     }
 
     fn may_write(&self, path: &Path) -> bool {
@@ -90,16 +92,16 @@ fn open_file(at: impl AsFd, path: impl Arg + Copy, how: Open, flags: OFlags) -> 
 
 impl DiskDir for OsDir {
     fn stat(&self) -> Answer<Stat> {
-        rustix::fs::fstat(&self.0).map(|stat| picked(&stat))
+        Ok(picked(&rustix::fs::fstat(&self.0)?))
     }
 
     fn look(&self, name: &OsStr) -> Answer<Stat> {
-        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
+        Ok(picked(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn look_into(&self, dir: &OsStr, name: &OsStr) -> Answer<Stat> {
         // One call instead of three.
-        rustix::fs::statat(&self.0, Path::new(dir).join(name), AtFlags::SYMLINK_NOFOLLOW).map(|stat| picked(&stat))
+        Ok(picked(&rustix::fs::statat(&self.0, Path::new(dir).join(name), AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn open_dir(&self, name: &OsStr) -> Answer<Arc<dyn DiskDir>> {
@@ -116,6 +118,7 @@ impl DiskDir for OsDir {
     }
 
     fn rename(&self, from: &OsStr, into: &dyn DiskDir, to: &OsStr, how: Rename) -> Answer<()> {
+        // A directory of another implementation is one of another file system.
         let Some(into) = into.as_any().downcast_ref::<Self>() else { return Err(Errno::XDEV) };
         match how {
             Rename::Replace => rustix::fs::renameat(&self.0, from, &into.0, to),
@@ -173,7 +176,7 @@ impl DiskDir for OsDir {
 
 impl DiskFile for OsFile {
     fn stat(&self) -> Answer<Stat> {
-        rustix::fs::fstat(&self.0).map(|stat| picked(&stat))
+        Ok(picked(&rustix::fs::fstat(&self.0)?))
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Answer<usize> {
@@ -228,6 +231,7 @@ impl DiskFile for OsFile {
 
     fn is_held(&self) -> Answer<bool> {
         match self.lock(Wait::No) {
+            // It was free, so this handle has locked it now.
             Ok(()) => fs2::FileExt::unlock(&self.0).map(|()| false).map_err(errno),
             Err(Errno::WOULDBLOCK) => Ok(true),
             Err(errno) => Err(errno),

@@ -19,15 +19,17 @@ impl Rights {
     /// Applies them to a new file, as far as the system allows it.
     pub(super) fn give(self, file: &dyn DiskFile) -> Answer<()> {
         let own = Self::of(&file.stat()?);
+        // Only root may change the owner. Others may still keep the group, if they belong to it.
         let is_kept = (own.user, own.group) == (self.user, self.group)
             || file.set_owner(Some(self.user), Some(self.group)).is_ok()
             || file.set_owner(None, Some(self.group)).is_ok();
+        // Last: until then the file is as private as it was made.
         file.set_mode(if is_kept { self.mode } else { narrowed(self.mode) })
     }
 }
 
 /// The mode of a file whose group could not be kept. Members of the old group and others have changed places, so each
-/// gets only the permissions that both had: nobody may do more than before.
+/// gets only the permissions that both had: no one may do more than before.
 fn narrowed(mode: u32) -> u32 {
     let both = (mode >> 3) & mode & 0o7;
     (mode & 0o700) | (both << 3) | both

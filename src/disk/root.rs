@@ -27,6 +27,7 @@ pub(crate) fn root_of<'p>(disk: &dyn Disk, path: &'p Path) -> Result<(PathBuf, P
             Err(errno) => return Err(NoRoot::Unseen(root, errno)),
         }
     }
+    // Links are resolved here once, because below the root none is followed.
     let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
     Ok((disk.canonical(root).map_err(|errno| NoRoot::Unseen(root, errno))?, relative))
 }

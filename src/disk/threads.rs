@@ -31,7 +31,9 @@ impl Processors {
         self.given.push(sched_getcpu());
         let Ok(all) = sched_getaffinity(None) else { return };
         let mut others = all;
-        self.given.iter().for_each(|processor| others.unset(*processor));
+        for processor in &self.given {
+            others.unset(*processor);
+        }
         // It moves now, and may move again later, as may the threads that it creates. Without others this is refused.
         if sched_setaffinity(None, &others).is_ok() {
             let _ = sched_setaffinity(None, &all);

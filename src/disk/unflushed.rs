@@ -2,7 +2,7 @@
 
 use crate::disk::dir::{Dir, NEW_FILE};
 use crate::disk::error::{DiskError, Operation};
-use crate::disk::file_system::{Errno, FileType, Open, Rename};
+use crate::disk::file_system::{FileType, Open, Rename};
 use crate::model::Timestamp;
 
 /// What the name of a temporary file begins and ends with. Between them are the process and a number: processes that replace
@@ -26,6 +26,7 @@ pub(crate) fn replace_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(),
         }
     };
     dir.rename(&new, name, Rename::Replace).inspect_err(|_| {
+        // Otherwise it would stay until a sweep that comes an hour later.
         let _ = dir.remove(&new);
     })
 }
@@ -33,13 +34,13 @@ pub(crate) fn replace_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(),
 /// Puts `text` in place of one of the same length, such as a time, which takes a fortieth of the time of [`replace_unflushed`].
 /// A reader may see a part of either.
 pub(crate) fn overwrite_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
-    let is_there = dir.look(name).is_ok_and(|stat| stat.kind == FileType::RegularFile && stat.len == text.len() as u64);
-    if !is_there {
-        return replace_unflushed(dir, name, text);
+    match dir.look(name) {
+        Ok(stat) if stat.kind == FileType::RegularFile && stat.len == text.len() as u64 => {}
+        _ => return replace_unflushed(dir, name, text),
     }
     let file = dir.open_own(name, Open::Write { mode: NEW_FILE })?;
-    let fault = |errno: Errno| DiskError::Io { action: Operation::Write, path: dir.join(name), source: errno.into() };
-    file.write_at(text.as_bytes(), 0).map(drop).map_err(fault)
+    let written = file.write_at(text.as_bytes(), 0);
+    written.map(drop).map_err(|errno| DiskError::io(Operation::Write, dir.join(name), errno))
 }
 
 /// Removes the temporary files that dead processes left in `dir`.
@@ -48,8 +49,11 @@ pub(crate) fn sweep_unflushed(dir: &Dir, now: Timestamp) {
         if !name.starts_with(BEGINS) || !name.ends_with(ENDS) {
             continue;
         }
-        let changed = dir.look(&name).ok().and_then(|stat| Timestamp::of_unix(stat.changed.0));
-        if changed.is_some_and(|changed| changed.milliseconds_until(now) > LEFT_AFTER) {
+        // A younger one may belong to a process that is about to rename it.
+        if let Ok(stat) = dir.look(&name)
+            && let Some(changed) = Timestamp::of_unix(stat.changed.0)
+            && changed.milliseconds_until(now) > LEFT_AFTER
+        {
             let _ = dir.remove(&name);
         }
     }

@@ -5,9 +5,11 @@
 //! name of a model, and an editor's terminal with a person in it say nothing. No variable makes a caller a person.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use crate::host::known::{ANY, AgentHost, HOSTS, Host, Sign};
+use crate::host::known::{ANY, AgentHost, HOSTS, Host, Sign, all_hooks};
 use crate::host::process::{Holder, holders_of, nearest};
 use crate::host::setting::Setting;
 use crate::model::SessionId;
@@ -16,8 +18,12 @@ impl Host {
     /// Its process: the one with this number, an ancestor with a name of it, or the nearest ancestor that is not a shell or
     /// launcher.
     fn process(&self, pid: Option<u32>) -> Option<Holder> {
-        let named = nearest(&[(pid, self.programs)]).and_then(|(_, process)| holders_of([process]).pop());
-        named.or_else(|| Holder::current(pid))
+        if let Some((_, process)) = nearest(&[(pid, self.programs)])
+            && let Some(named) = holders_of([process]).pop()
+        {
+            return Some(named);
+        }
+        Holder::current(pid)
     }
 }
 
@@ -46,27 +52,25 @@ pub struct Agent {
 impl Agent {
     /// The agent that the variables show, if there is one.
     pub fn shown_by(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<Self> {
-        let setting = |variable| Setting::of(variable, lookup);
         let mut shown: Vec<Self> = Vec::new();
         for host in HOSTS {
-            let Some(sign) = host.variables.iter().find(|name| setting(name).is_some()) else { continue };
+            let Some(sign) = first_set(host.variables, lookup) else { continue };
             // Ids are used only if they are valid, because flow did not define them.
-            let ids = host.variables[..host.ids].iter().filter_map(|name| setting(name));
-            shown.push(Self {
-                host,
-                sign: (*sign).to_owned(),
-                session: ids.into_iter().find(|id| id.parse::<SessionId>().is_ok()),
-                pid: host.pid.and_then(setting).filter(|pid| pid.parse::<u32>().is_ok()),
-            });
+            let session = first_valid::<SessionId>(&host.variables[..host.ids], lookup);
+            let pid = first_valid::<u32>(host.pid.as_slice(), lookup);
+            shown.push(Self { host, sign, session, pid });
         }
-        if shown.len() < 2 {
-            return shown.pop().or_else(|| {
-                let sign = convention(lookup)?;
-                Some(Self { host: &ANY, sign, session: None, pid: None })
-            });
+        if shown.is_empty() {
+            let sign = convention(lookup)?;
+            return Some(Self { host: &ANY, sign, session: None, pid: None });
+        }
+        if shown.len() == 1 {
+            return shown.pop();
         }
         let processes: Vec<_> = shown.iter().map(|agent| (agent.pid(), agent.host.programs)).collect();
-        Some(shown.swap_remove(nearest(&processes).map_or(0, |(at, _)| at)))
+        // In Codex's sandbox none of these processes is visible; it comes first in the table.
+        let nearest = nearest(&processes).map_or(0, |(at, _)| at);
+        Some(shown.swap_remove(nearest))
     }
 
     /// The host of agents among the ancestors of this process, if there is one.
@@ -93,7 +97,7 @@ impl Agent {
     }
 
     fn pid(&self) -> Option<u32> {
-        self.pid.as_ref().and_then(|pid| pid.parse().ok())
+        self.pid.as_ref()?.parse().ok()
     }
 }
 
@@ -109,13 +113,16 @@ pub struct HostSigns {
 impl HostSigns {
     pub(super) fn shown_by(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Self {
         let mut signs = Self::default();
-        for hooks in HOSTS.iter().filter_map(|host| host.hooks.as_ref()) {
+        for hooks in all_hooks() {
             match hooks.sign {
-                Sign::Nothing => {}
-                Sign::Variable(name) => signs.others.extend(Setting::of(name, lookup).map(|_| hooks.host)),
+                Sign::Variable(name) if Setting::of(name, lookup).is_some() => signs.others.push(hooks.host),
+                Sign::Nothing | Sign::Variable(_) => {}
                 Sign::Session(name) => {
-                    let session = Setting::of(name, lookup).and_then(|id| id.parse().ok());
-                    signs.sessions.extend(session.map(|session| (hooks.host, session)));
+                    if let Some(id) = Setting::of(name, lookup)
+                        && let Ok(session) = id.parse()
+                    {
+                        signs.sessions.push((hooks.host, session));
+                    }
                 }
             }
         }
@@ -125,24 +132,27 @@ impl HostSigns {
     /// The host that calls a hook about `session`, as far as it shows.
     #[must_use]
     pub fn host(&self, session: Option<&SessionId>) -> Option<AgentHost> {
-        let named = self.sessions.iter().find(|(_, named)| Some(named) == session);
-        named.map(|(host, _)| *host).or_else(|| self.others.first().copied())
+        match self.sessions.iter().find(|(_, named)| Some(named) == session) {
+            Some((host, _)) => Some(*host),
+            None => self.others.first().copied(),
+        }
     }
 }
 
 /// The project that a host names to its hooks.
 pub(super) fn project_of_host(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
-    let mut variables = HOSTS.iter().filter_map(|host| host.hooks.as_ref()?.project);
-    variables.find_map(|name| Setting::of(name, lookup)).map(|dir| dir.raw.into())
+    let dir = all_hooks().find_map(|hooks| Setting::of(hooks.project?, lookup))?;
+    Some(dir.raw.into())
 }
 
 /// The directories of settings that variables of hosts name.
 pub(super) fn homes(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Vec<(AgentHost, PathBuf)> {
     let mut homes = Vec::new();
-    for hooks in HOSTS.iter().filter_map(|host| host.hooks.as_ref()) {
+    for hooks in all_hooks() {
         let Some((name, below)) = hooks.home.variable else { continue };
         let Some(dir) = Setting::of(name, lookup) else { continue };
         let dir = PathBuf::from(dir.raw);
+        // Joining nothing would end the path in a slash.
         homes.push((hooks.host, if below.is_empty() { dir } else { dir.join(below) }));
     }
     homes
@@ -150,28 +160,48 @@ pub(super) fn homes(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Vec<(
 
 /// The variable by which a process shows that an agent began it, if there is one.
 pub fn sign(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
-    let agent = Agent::shown_by(lookup).map(|agent| agent.sign);
-    let own = || OWN.iter().find(|name| Setting::of(name, lookup).is_some()).map(|name| (*name).to_owned());
-    agent.or_else(own)
+    match Agent::shown_by(lookup) {
+        Some(agent) => Some(agent.sign),
+        None => first_set(OWN, lookup),
+    }
 }
 
 /// What an agent shows by that has no variable of its own.
 fn convention(lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
-    let is_set = |name: &'static str| Setting::of(name, lookup).is_some();
-    let is = |pair: &'static str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        lookup(name).is_some_and(|given| given == value)
-    };
-    if let Some(name) = ANY.variables.iter().find(|name| is_set(name)) {
-        return Some((*name).to_owned());
+    if let Some(name) = first_set(ANY.variables, lookup) {
+        return Some(name);
     }
-    if let Some(pair) = EXACTLY.iter().find(|pair| is(pair)) {
+    if let Some(pair) = EXACTLY.iter().find(|pair| is_exactly(pair, lookup)) {
         return Some((*pair).to_owned());
     }
-    if let Some((editor, pager)) = PAIRS.iter().find(|(editor, pager)| is(editor) && is(pager)) {
-        return Some(format!("{editor} with {pager}"));
+    for (editor, pager) in PAIRS {
+        if is_exactly(editor, lookup) && is_exactly(pager, lookup) {
+            return Some(format!("{editor} with {pager}"));
+        }
     }
-    (is_set(CURSOR.0) && is(CURSOR.1)).then(|| CURSOR.0.to_owned())
+    let (cursor, pager) = CURSOR;
+    if is_exactly(pager, lookup) { first_set(&[cursor], lookup) } else { None }
+}
+
+/// Whether a variable has the value in `pair`, such as `PAGER=cat`.
+fn is_exactly(pair: &'static str, lookup: &impl Fn(&'static str) -> Option<OsString>) -> bool {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    lookup(name).is_some_and(|given| given == value)
+}
+
+/// The first of these variables that is set.
+fn first_set(names: &[&'static str], lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<String> {
+    let name = names.iter().find(|name| Setting::of(name, lookup).is_some())?;
+    Some((*name).to_owned())
+}
+
+/// The first of these variables that is set to a `T`.
+fn first_valid<T: FromStr<Err: Display>>(
+    names: &[&'static str],
+    lookup: &impl Fn(&'static str) -> Option<OsString>,
+) -> Option<Setting> {
+    let mut set = names.iter().filter_map(|name| Setting::of(name, lookup));
+    set.find(|setting| setting.parse::<T>().is_ok())
 }
 
 #[cfg(test)]

@@ -71,13 +71,10 @@ impl Clock {
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        let Some(Fixed { start, calls }) = &self.fixed else {
-            return Timestamp::new(Utc::now());
-        };
-        let seconds = i64::try_from(calls.fetch_add(1, Ordering::Relaxed)).ok();
-        let later =
-            seconds.and_then(TimeDelta::try_seconds).and_then(|passed| start.as_datetime().checked_add_signed(passed));
-        later.map_or(*start, Timestamp::new)
+        let Some(Fixed { start, calls }) = &self.fixed else { return Timestamp::new(Utc::now()) };
+        let calls = i64::try_from(calls.fetch_add(1, Ordering::Relaxed)).unwrap_or(0);
+        let passed = TimeDelta::try_seconds(calls).unwrap_or_default();
+        start.as_datetime().checked_add_signed(passed).map_or(*start, Timestamp::new)
     }
 }
 

@@ -15,7 +15,7 @@ const MOST: usize = 4 << 20;
 
 /// A question to a program.
 #[derive(Debug)]
-pub(crate) struct Question<'a> {
+pub(crate) struct ProgramQuestion<'a> {
     /// The program.
     pub(crate) program: &'a OsStr,
     /// Its arguments.
@@ -28,7 +28,7 @@ pub(crate) struct Question<'a> {
     pub(crate) limit: Duration,
 }
 
-impl Question<'_> {
+impl ProgramQuestion<'_> {
     /// What the program wrote to standard output when that was enough, when it ended, or when the time was over. Then the
     /// program is ended, with what it started.
     ///
@@ -41,11 +41,11 @@ impl Question<'_> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
-        let stdin = child.stdin.take().map(|mut stdin| {
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
             // A program that does not read answers anyway, or not.
             let _ = stdin.write_all(self.input);
-            stdin
-        });
+        }
         let (send, parts) = mpsc::channel();
         listen(&mut child, MOST, &send);
         drop(send);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn ask(script: &str, limit: u64) -> String {
-        let question = Question {
+        let question = ProgramQuestion {
             program: OsStr::new("sh"),
             arguments: &["-c".into(), script.into()],
             directory: Path::new("/"),
@@ -91,7 +91,7 @@ mod tests {
     fn a_program_that_does_not_exist_is_an_error() {
         let program = OsStr::new("/nowhere/to/be/found");
         let question =
-            Question { program, arguments: &[], directory: Path::new("/"), input: b"", limit: Duration::ZERO };
+            ProgramQuestion { program, arguments: &[], directory: Path::new("/"), input: b"", limit: Duration::ZERO };
         assert_eq!(question.ask(|_| true).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

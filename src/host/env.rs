@@ -59,7 +59,7 @@ pub struct Env {
     pub shell: Option<OsString>,
     /// The variable by which an agent shows that started this process, if there is one.
     pub agent: Option<String>,
-    /// Whether a person uses this process, whoever started it.
+    /// Whether a person uses this process, even if an agent started it.
     pub is_of_a_person: bool,
     /// `LOGNAME`, otherwise `USER`: what the system calls the user.
     pub user: Option<String>,
@@ -73,49 +73,50 @@ impl Env {
     /// Reads the environment of this process.
     #[must_use]
     pub fn read() -> Self {
-        let cwd = std::env::current_dir();
-        // A directory that was deleted is the usual case, and says so by itself.
-        let fault = cwd.as_ref().err().filter(|error| error.kind() != ErrorKind::NotFound);
-        let cwd_errno = fault.and_then(std::io::Error::raw_os_error);
-        Self { cwd_errno, ..Self::from_lookup(std::env::var_os, cwd.ok()) }
+        let (cwd, cwd_errno) = match std::env::current_dir() {
+            Ok(cwd) => (Some(cwd), None),
+            // A directory that was deleted is the usual case, and says so by itself.
+            Err(error) if error.kind() == ErrorKind::NotFound => (None, None),
+            Err(error) => (None, error.raw_os_error()),
+        };
+        Self { cwd_errno, ..Self::from_lookup(std::env::var_os, cwd) }
     }
 
     /// Reads an environment from a function.
     pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<OsString>, cwd: Option<PathBuf>) -> Self {
         let setting = |variable| Setting::of(variable, &lookup);
+        let raw = |variable| Some(setting(variable)?.raw);
         let caller = Agent::shown_by(&lookup);
-        let session = setting(FLOW_SESSION).or_else(|| caller.as_ref()?.session.clone());
-        let holder_pid = setting(FLOW_HOLDER_PID).or_else(|| caller.as_ref()?.pid.clone());
-        let trust_owner = setting("FLOW_TRUST_OWNER");
-        let home: Option<PathBuf> = setting("HOME").map(|setting| setting.raw.into());
-        // Its specification has relative paths ignored.
-        let state_home =
-            setting("XDG_STATE_HOME").map(|setting| PathBuf::from(setting.raw)).filter(|dir| dir.is_absolute());
+        let home = raw("HOME").map(PathBuf::from);
+        let state_home = match raw("XDG_STATE_HOME").map(PathBuf::from) {
+            Some(dir) if dir.is_absolute() => Some(dir),
+            // Its specification has relative paths ignored.
+            _ => home.as_ref().map(|home| home.join(".local/state")),
+        };
+        let user = raw("LOGNAME").or_else(|| raw("USER"));
         Self {
-            flow_dir: setting("FLOW_DIR").map(|setting| setting.raw.into()),
+            flow_dir: raw("FLOW_DIR").map(PathBuf::from),
             run: setting("FLOW_RUN"),
-            session,
+            session: setting(FLOW_SESSION).or_else(|| caller.as_ref()?.session.clone()),
             signs: HostSigns::shown_by(&lookup),
             epoch: setting("FLOW_EPOCH"),
             run_token: setting("FLOW_RUN_TOKEN"),
-            holder_pid,
+            holder_pid: setting(FLOW_HOLDER_PID).or_else(|| caller.as_ref()?.pid.clone()),
             hook_continue: setting("FLOW_HOOK_CONTINUE"),
             lock_timeout: setting("FLOW_LOCK_TIMEOUT"),
             choose_model: setting("FLOW_CHOOSE_MODEL"),
             choose_key: setting("FLOW_CHOOSE_KEY"),
-            trust_owner,
-            state_home: state_home.or_else(|| home.as_ref().map(|home| home.join(".local/state"))),
+            trust_owner: setting("FLOW_TRUST_OWNER"),
+            state_home,
             home,
             host_homes: agents::homes(&lookup),
-            path: setting("PATH").map(|setting| setting.raw),
+            path: raw("PATH"),
             host_project: agents::project_of_host(&lookup),
-            shell: setting("SHELL").map(|setting| setting.raw),
+            shell: raw("SHELL"),
             agent: agents::sign(&lookup),
             caller,
             is_of_a_person: false,
-            user: setting("LOGNAME")
-                .or_else(|| setting("USER"))
-                .map(|setting| setting.raw.to_string_lossy().into_owned()),
+            user: user.map(|user| user.to_string_lossy().into_owned()),
             cwd,
             cwd_errno: None,
         }
@@ -182,9 +183,7 @@ impl Env {
     /// # Errors
     /// [`BadSetting`] if it is not a number or is zero.
     pub fn holder(&self) -> Result<Option<u32>, BadSetting> {
-        let Some(setting) = &self.holder_pid else {
-            return Ok(None);
-        };
+        let Some(setting) = &self.holder_pid else { return Ok(None) };
         match setting.parse()? {
             0 => Err(setting.bad("no process has this number")),
             pid => Ok(Some(pid)),
@@ -193,12 +192,12 @@ impl Env {
 
     /// Whether `FLOW_SESSION` names the session, not a variable of the agent.
     pub(crate) fn names_session(&self) -> bool {
-        self.session.as_ref().is_some_and(|setting| setting.variable == FLOW_SESSION)
+        matches!(&self.session, Some(setting) if setting.variable == FLOW_SESSION)
     }
 
     /// Whether `FLOW_HOLDER_PID` names the holder, not a variable of the agent.
     pub(crate) fn names_holder(&self) -> bool {
-        self.holder_pid.as_ref().is_some_and(|setting| setting.variable == FLOW_HOLDER_PID)
+        matches!(&self.holder_pid, Some(setting) if setting.variable == FLOW_HOLDER_PID)
     }
 
     /// How long to wait for a lock. Fractions of a second are allowed.
@@ -206,9 +205,7 @@ impl Env {
     /// # Errors
     /// [`BadSetting`] if it is not a number of seconds.
     pub fn lock_wait(&self) -> Result<Option<Duration>, BadSetting> {
-        let Some(setting) = &self.lock_timeout else {
-            return Ok(None);
-        };
+        let Some(setting) = &self.lock_timeout else { return Ok(None) };
         Duration::try_from_secs_f64(setting.parse()?).map(Some).map_err(|error| setting.bad(error.to_string()))
     }
 }

@@ -390,6 +390,11 @@ const KIRO: Hooks = Hooks {
     ..CURSOR
 };
 
+/// The hooks of all hosts that have some.
+pub(super) fn all_hooks() -> impl Iterator<Item = &'static Hooks> {
+    HOSTS.iter().filter_map(|host| host.hooks.as_ref())
+}
+
 impl AgentHost {
     /// All hosts.
     pub const ALL: [Self; 8] = [

@@ -15,7 +15,7 @@ fn holder_in(listed: &str, inode: u64) -> Option<u32> {
         let words: Vec<_> = line.split_whitespace().collect();
         let [_, "FLOCK", _, "READ" | "WRITE", pid, place, ..] = words.as_slice() else { return None };
         let held: u64 = place.rsplit(':').next()?.parse().ok()?;
-        (held == inode).then(|| pid.parse().ok()).flatten()
+        if held == inode { pid.parse().ok() } else { None }
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) use call::call;
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
-pub(crate) use dialog::Question;
+pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub use git::{AskedForChanges, Git, Head, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Waits for `pause`, or until standard output has no reader any more; returns whether that happened. A file always has
+/// Waits for `pause`, or until standard output has lost its reader; returns whether that happened. A file always has
 /// a reader.
 #[must_use]
 pub fn reader_left(pause: Duration) -> bool {

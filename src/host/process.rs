@@ -12,8 +12,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::host::workers::workers;
-
 /// Shells. They may end before the session or outlive it.
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "ash", "busybox", "zsh", "fish", "ksh", "mksh", "csh", "tcsh", "nu", "elvish", "xonsh",
@@ -72,43 +70,37 @@ impl fmt::Display for Holder {
 impl FromStr for Holder {
     type Err = BadHolder;
     fn from_str(text: &str) -> Result<Self, BadHolder> {
-        let bad = || BadHolder { text: text.to_owned() };
-        let parts: Vec<_> = text.split(';').collect();
-        let &["v1", host, boot, namespace, pid, started] = parts.as_slice() else {
-            return Err(bad());
-        };
-        Ok(Self {
-            host: host.to_owned(),
-            boot: boot.to_owned(),
-            namespace: namespace.to_owned(),
-            pid: pid.parse().map_err(|_| bad())?,
-            started: started.parse().map_err(|_| bad())?,
-        })
+        Self::parse(text).ok_or_else(|| BadHolder { text: text.to_owned() })
     }
 }
 
 impl Holder {
+    fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<_> = text.split(';').collect();
+        let &["v1", host, boot, namespace, pid, started] = parts.as_slice() else { return None };
+        let (host, boot, namespace) = (host.to_owned(), boot.to_owned(), namespace.to_owned());
+        Some(Self { host, boot, namespace, pid: pid.parse().ok()?, started: started.parse().ok()? })
+    }
+
     /// The process that lives as long as the current session: `env_pid` if it exists, otherwise the nearest ancestor
     /// that is not a shell or launcher. `None` if this cannot be determined (no `/proc`), or if there is no such
     /// ancestor but init.
     #[must_use]
     pub fn current(env_pid: Option<u32>) -> Option<Self> {
-        let Machine { host, boot, namespace } = Machine::read()?;
-        let given = env_pid.and_then(|pid| Stat::read(pid).ok().filter(|stat| !stat.is_over()));
-        let Stat { pid, started, .. } = given.or_else(nearest_worker)?;
-        Some(Self { host, boot, namespace, pid, started })
+        let machine = Machine::read()?;
+        if let Some(pid) = env_pid
+            && let Some(stat) = Stat::of_running(pid)
+        {
+            return Some(machine.holder(&stat));
+        }
+        let worker = ancestors().find(|stat| !stat.is_launcher())?;
+        Some(machine.holder(&worker))
     }
 
     /// The process `pid`, if it runs.
     pub(crate) fn running(pid: u32) -> Option<Self> {
-        let stat = Stat::read(pid).ok().filter(|stat| !stat.is_over())?;
+        let stat = Stat::of_running(pid)?;
         holders_of([stat]).pop()
-    }
-
-    /// The processes whose life shows that the work of this one goes on: scripts, builds and agents that run it. Empty if
-    /// there are none, or if they cannot be determined.
-    pub(crate) fn workers() -> Vec<Self> {
-        workers()
     }
 
     /// The ancestors of this process, nearest first; empty if they cannot be determined.
@@ -120,12 +112,11 @@ impl Holder {
     /// Whether the process is still alive, as far as this process can see.
     #[must_use]
     pub fn liveness(&self) -> Liveness {
-        let Some(machine) = Machine::read() else {
-            return Liveness::Unknown;
-        };
+        let Some(machine) = Machine::read() else { return Liveness::Unknown };
         if machine.host != self.host {
             return Liveness::Unknown;
         }
+        // The same machine was started again, which ended all its processes.
         if machine.boot != self.boot {
             return Liveness::Dead;
         }
@@ -133,6 +124,7 @@ impl Holder {
             return Liveness::Unknown;
         }
         match Stat::read(self.pid) {
+            // Another start time: the number belongs to another process now.
             Ok(stat) if stat.started != self.started || stat.is_over() => Liveness::Dead,
             Ok(_) => Liveness::Alive,
             Err(error) if is_gone(&error) && !answers(self.pid) => Liveness::Dead,
@@ -143,25 +135,21 @@ impl Holder {
 
 /// Processes of this machine as holders; empty if the machine cannot be identified.
 pub(super) fn holders_of(processes: impl IntoIterator<Item = Stat>) -> Vec<Holder> {
-    let Some(Machine { host, boot, namespace }) = Machine::read() else { return Vec::new() };
-    let holder = |Stat { pid, started, .. }| Holder {
-        host: host.clone(),
-        boot: boot.clone(),
-        namespace: namespace.clone(),
-        pid,
-        started,
-    };
-    processes.into_iter().map(holder).collect()
+    let Some(machine) = Machine::read() else { return Vec::new() };
+    processes.into_iter().map(|stat| machine.holder(&stat)).collect()
 }
 
 /// The kernel's id of the current boot; `None` if unknown.
 #[must_use]
 pub fn boot_id() -> Option<String> {
-    line("/proc/sys/kernel/random/boot_id").filter(|boot| !boot.is_empty())
+    line("/proc/sys/kernel/random/boot_id")
 }
 
+/// The line in a file, unless it is empty.
 fn line(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| plain(text.trim()))
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = plain(text.trim());
+    if line.is_empty() { None } else { Some(line) }
 }
 
 /// What a holder and this process must have in common before process ids can be compared.
@@ -175,16 +163,21 @@ impl Machine {
     #[cfg(target_os = "linux")]
     fn read() -> Option<Self> {
         Some(Self {
-            host: line("/proc/sys/kernel/hostname").filter(|host| !host.is_empty())?,
+            host: line("/proc/sys/kernel/hostname")?,
             boot: boot_id()?,
-            namespace: std::fs::read_link("/proc/self/ns/pid")
-                .map_or_else(|_| String::new(), |link| plain(&link.to_string_lossy())),
+            namespace: plain(&std::fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy()),
         })
     }
 
     #[cfg(not(target_os = "linux"))]
     fn read() -> Option<Self> {
         None
+    }
+
+    fn holder(&self, process: &Stat) -> Holder {
+        let Self { host, boot, namespace } = self;
+        let (host, boot, namespace) = (host.clone(), boot.clone(), namespace.clone());
+        Holder { host, boot, namespace, pid: process.pid, started: process.started }
     }
 }
 
@@ -209,6 +202,18 @@ impl Stat {
     fn read(pid: u32) -> io::Result<Self> {
         let bytes = std::fs::read(format!("/proc/{pid}/stat"))?;
         Self::parse(&text_of(&bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// As [`Self::read`]; `None` if the process has ended or cannot be seen.
+    fn of_running(pid: u32) -> Option<Self> {
+        let stat = Self::read(pid).ok()?;
+        if stat.is_over() { None } else { Some(stat) }
+    }
+
+    /// The process that started it, unless that is init.
+    fn above(&self) -> Option<Self> {
+        // Init adopts orphans, and so says nothing about the session.
+        if self.parent > 1 { Self::read(self.parent).ok() } else { None }
     }
 
     /// Parses the file. The name of the program may contain blanks and parentheses; the last `)` ends it.
@@ -271,9 +276,9 @@ pub(super) fn nearest(programs: &[(Option<u32>, &[&str])]) -> Option<(usize, Sta
 /// since many programs run in an interpreter.
 fn names_of(stat: &Stat) -> Vec<String> {
     let command = std::fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
-    let arguments = command.split(|byte| *byte == 0).take(2);
-    let programs = arguments.map(|argument| program_of(&text_of(argument)));
-    [stat.name.clone()].into_iter().chain(programs).collect()
+    let mut names = vec![stat.name.clone()];
+    names.extend(command.split(|byte| *byte == 0).take(2).map(|argument| program_of(&text_of(argument))));
+    names
 }
 
 /// The name of the program in an argument: the last part of its path, without the ending of a script.
@@ -289,18 +294,10 @@ fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-fn nearest_worker() -> Option<Stat> {
-    ancestors().find(|stat| !stat.is_launcher())
-}
-
 /// The ancestors of this process, nearest first.
 pub(super) fn ancestors() -> impl Iterator<Item = Stat> {
-    let above = |stat: &Stat| {
-        // Stop at init: it adopts orphans and so says nothing about the session.
-        Some(stat.parent).filter(|&parent| parent > 1).and_then(|parent| Stat::read(parent).ok())
-    };
     let own = Stat::read(std::process::id()).ok();
-    std::iter::successors(own, above).skip(1).take(GENERATIONS)
+    std::iter::successors(own, Stat::above).skip(1).take(GENERATIONS)
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -310,8 +307,10 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// Whether a process with this id exists, even if `/proc` does not show it (mounted with `hidepid`).
 pub(super) fn answers(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
+    // A process that may not be signalled exists as well.
+    rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
 /// This user's processes that were started with all of these environment variables; empty if `/proc` is not available.
@@ -319,14 +318,22 @@ pub(super) fn answers(pid: u32) -> bool {
 pub fn processes_with(variables: &[(&str, &std::ffi::OsStr)]) -> Vec<u32> {
     let wanted: Vec<_> =
         variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_encoded_bytes()].concat()).collect();
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let has = |pid: &u32| {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        // The other entries there are not processes.
+        let Some(Ok(pid)) = name.to_str().map(str::parse::<u32>) else { continue };
+        if pid == std::process::id() {
+            continue;
+        }
+        // That of another user's process cannot be read.
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        wanted.iter().all(|wanted| environment.split(|&byte| byte == 0).any(|entry| entry == wanted))
-    };
-    let own = std::process::id();
-    pids.filter(|&pid| pid != own).filter(has).collect()
+        let variables: Vec<_> = environment.split(|&byte| byte == 0).collect();
+        if wanted.iter().all(|wanted| variables.contains(&wanted.as_slice())) {
+            found.push(pid);
+        }
+    }
+    found
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -30,8 +30,8 @@ pub struct BadSetting {
 impl Setting {
     /// The variable, unless it is unset or empty.
     pub(super) fn of(variable: &'static str, lookup: &impl Fn(&'static str) -> Option<OsString>) -> Option<Self> {
-        let raw = lookup(variable).filter(|raw| !raw.is_empty())?;
-        Some(Self { variable, raw })
+        let raw = lookup(variable)?;
+        if raw.is_empty() { None } else { Some(Self { variable, raw }) }
     }
 
     pub(super) fn bad(&self, reason: impl Into<String>) -> BadSetting {

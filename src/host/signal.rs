@@ -79,6 +79,7 @@ fn came() -> Option<i32> {
 
 fn install() -> io::Result<()> {
     let before = Dispositions::read();
+    // A program that was started with `nohup` is to go on.
     for signal in ENDING.into_iter().filter(|&signal| !before.ignores(signal)) {
         // Register this first: a signal is then noted, or ends the program, even if a watch ends at the same time.
         flag::register_usize(signal, &CAME, usize::try_from(signal).unwrap_or_default())?;
@@ -116,11 +117,7 @@ impl Dispositions {
     }
 
     fn of(status: &str) -> Self {
-        let mask = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
-        };
-        Self { ignored: mask("SigIgn:"), caught: mask("SigCgt:") }
+        Self { ignored: mask(status, "SigIgn:"), caught: mask(status, "SigCgt:") }
     }
 
     fn ignores(self, signal: i32) -> bool {
@@ -130,6 +127,11 @@ impl Dispositions {
     fn catches(self, signal: i32) -> bool {
         self.caught >> (signal - 1) & 1 == 1
     }
+}
+
+fn mask(status: &str, name: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -17,13 +17,14 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// A watcher that calls `tell`, on a thread of its own, with the path of each file or directory that changed.
     pub(crate) fn new(tell: impl Fn(PathBuf) + Send + 'static) -> notify::Result<Self> {
-        let told = move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else { return };
-            if is_change(event.kind) {
+        let handler = move |event: notify::Result<notify::Event>| {
+            if let Ok(event) = event
+                && is_change(event.kind)
+            {
                 event.paths.into_iter().for_each(&tell);
             }
         };
-        Ok(Self { inner: RecommendedWatcher::new(told, Config::default())?, watched: BTreeSet::new() })
+        Ok(Self { inner: RecommendedWatcher::new(handler, Config::default())?, watched: BTreeSet::new() })
     }
 
     /// Forgets a directory: another one may have taken its place, which the next [`Self::set`] watches.
@@ -40,7 +41,7 @@ impl Watcher {
     /// When the system allows no more watches.
     pub(crate) fn set(&mut self, dirs: BTreeSet<PathBuf>) -> notify::Result<()> {
         for gone in self.watched.difference(&dirs) {
-            // A directory that was removed is not watched any more.
+            // A directory that was removed is no longer watched.
             let _ = self.inner.unwatch(gone);
         }
         for new in dirs.difference(&self.watched) {

@@ -92,22 +92,25 @@ const ARGUMENTS: u64 = 16 << 10;
 /// Options of shells after which another word belongs to them.
 const WITH_VALUE: &[&str] = &["-o", "+o", "-O", "+O", "-C", "--rcfile", "--init-file", "--init-command"];
 
-/// The processes that run this one for the sake of its work: from its parent up to the nearest one that is not a shell or
-/// launcher. A script, a build or an agent ends when its work does. A shell in which a person types and whatever is
-/// above it live on for days, so that the search ends there. Empty if there is no `/proc`.
-pub(super) fn workers() -> Vec<Holder> {
-    let mut found = Vec::new();
-    for process in ancestors().take(NOTED) {
-        if is_bystander(&process) || is_interactive(&process) {
-            break;
+impl Holder {
+    /// The processes that run this one for the sake of its work: from its parent up to the nearest one that is not a shell
+    /// or launcher. A script, a build or an agent ends when its work does. A shell in which a person types and whatever is
+    /// above it live on for days, so that the search ends there. Empty if there is no `/proc`.
+    pub(crate) fn workers() -> Vec<Self> {
+        let mut found = Vec::new();
+        for process in ancestors().take(NOTED) {
+            if is_bystander(&process) || is_interactive(&process) {
+                break;
+            }
+            // A subshell ends before its script, and `make` lives as long as its build: note what is above them, too.
+            let is_launcher = process.is_launcher();
+            found.push(process);
+            if !is_launcher {
+                break;
+            }
         }
-        let is_launcher = process.is_launcher();
-        found.push(process);
-        if !is_launcher {
-            break;
-        }
+        holders_of(found)
     }
-    holders_of(found)
 }
 
 fn is_bystander(process: &Stat) -> bool {
@@ -127,8 +130,8 @@ fn is_interactive(process: &Stat) -> bool {
 fn arguments(pid: u32) -> Option<Vec<String>> {
     let mut bytes = Vec::new();
     std::fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(ARGUMENTS).read_to_end(&mut bytes).ok()?;
-    let arguments = bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned());
-    Some(arguments.filter(|argument| !argument.is_empty()).collect())
+    let arguments = bytes.split(|byte| *byte == 0).filter(|argument| !argument.is_empty());
+    Some(arguments.map(|argument| String::from_utf8_lossy(argument).into_owned()).collect())
 }
 
 /// Whether the command line of a shell has the commands that it runs, or names the script with them.
@@ -161,6 +164,7 @@ fn has_commands(arguments: &[String]) -> bool {
 
 /// Whether an option is several in one, such as `-euc`.
 fn is_cluster(letters: &str) -> bool {
+    // A longer word is an option of its own, such as `-noprofile`.
     letters.len() <= 8 && letters.bytes().all(|letter| letter.is_ascii_alphabetic()) && letters != "login"
 }
 

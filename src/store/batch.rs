@@ -28,11 +28,15 @@ impl ActivityFile {
 
     /// The files of all records of these events, including those that a repair recovered from activity files.
     pub fn of_all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
-        let records = |event: &'a Event| match &event.kind {
-            EventKind::LogRepaired(repair) => &repair.salvaged,
-            kind => kind.records(),
-        };
-        events.into_iter().flat_map(records).map(Self::of).collect()
+        let mut files = Vec::new();
+        for event in events {
+            let records = match &event.kind {
+                EventKind::LogRepaired(repair) => &repair.salvaged,
+                kind => kind.records(),
+            };
+            files.extend(records.iter().map(Self::of));
+        }
+        files
     }
 }
 
@@ -54,8 +58,7 @@ impl Batch<'_> {
     /// The highest number of an activity in it; 0 without one.
     #[must_use]
     pub(in crate::store) fn last_number(&self) -> Number {
-        let records = self.events.iter().flat_map(|event| event.kind.records());
-        records.map(|record| record.number).max().unwrap_or_default()
+        last_number(self.events)
     }
 
     /// Whether flow wrote this `run.yaml` with one of the events, or it is the one that was read.
@@ -64,6 +67,7 @@ impl Batch<'_> {
         if text == self.old_text || self.earlier.is_empty() {
             return text == self.old_text;
         }
+        // Only a commit among others is published by another writer, so the digest is rarely needed.
         let digest = Some(TextDigest(digest(text.as_bytes())));
         self.earlier.iter().chain(self.events).any(|event| event.run == digest)
     }
@@ -73,13 +77,22 @@ impl Batch<'_> {
     /// # Errors
     /// [`StoreError::Full`].
     pub fn refuse_full(&self, run: &RunId) -> Result<(), StoreError> {
-        let adds_work = |event: &Event| matches!(event.kind, EventKind::ActivityRecorded(_) | EventKind::Emitted(_));
-        let limit = if self.events.iter().any(adds_work) { limits::FULL_RUN_BYTES } else { limits::RUN_BYTES };
+        let adds_work = self
+            .events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::ActivityRecorded(_) | EventKind::Emitted(_)));
+        let limit = if adds_work { limits::FULL_RUN_BYTES } else { limits::RUN_BYTES };
         if self.new_text.len() <= limit {
             return Ok(());
         }
         Err(StoreError::Full { run: run.clone(), limit })
     }
+}
+
+/// The highest number of an activity in these events; 0 without one.
+pub(in crate::store) fn last_number(events: &[Event]) -> Number {
+    let records = events.iter().flat_map(|event| event.kind.records());
+    records.map(|record| record.number).max().unwrap_or_default()
 }
 
 /// The result of a commit: its events are on stable storage.

@@ -365,7 +365,7 @@ pub struct MaybeOpen {
     /// Those that have to be read.
     pub ids: Vec<RunId>,
     /// What the store found out about the runs; `None` if it cannot cache anything.
-    pub(in crate::store) found: Option<Found>,
+    pub(in crate::store) seen: Option<SeenRuns>,
 }
 
 /// From how many runs on it is worth the while to cache what was found out about them.
@@ -382,25 +382,26 @@ impl MaybeOpen {
     /// Whether every run was looked at, so that [`RunStore::remember`] saves the next caller from that.
     #[must_use]
     pub fn is_news(&self) -> bool {
-        self.found.as_ref().is_some_and(|found| matches!(found.over, Over::All { .. }))
+        matches!(&self.seen, Some(seen) if matches!(seen.finished, SeenFinished::All { .. }))
     }
 
     /// Whether so many runs were looked at or have to be read that even a caller who only reads should call
     /// [`RunStore::remember`].
     #[must_use]
     pub fn is_much(&self) -> bool {
-        let over = match self.found.as_ref().map(|found| &found.over) {
-            None => return false,
-            Some(Over::All { known, .. }) => known.len() + self.known.len(),
-            Some(Over::Recent(_)) => 0,
+        let Some(seen) = &self.seen else { return false };
+        let looked_at = match &seen.finished {
+            SeenFinished::All { known, .. } => known.len() + self.known.len(),
+            // The cache is up to date but for the runs that have to be read.
+            SeenFinished::Recent(_) => 0,
         };
-        over + self.ids.len() >= WORTH_CACHING
+        looked_at + self.ids.len() >= WORTH_CACHING
     }
 }
 
 /// What the store saw when it looked for open runs.
 #[derive(Debug)]
-pub(in crate::store) struct Found {
+pub(in crate::store) struct SeenRuns {
     /// The stamps of all that shows whether other runs may be open, from before they were looked at.
     pub(in crate::store) world: String,
     /// The stamps of [`MaybeOpen::known`].
@@ -408,7 +409,7 @@ pub(in crate::store) struct Found {
     /// What was seen of [`MaybeOpen::ids`].
     pub(in crate::store) looked_at: Vec<LookedAt>,
     /// The finished runs.
-    pub(in crate::store) over: Over,
+    pub(in crate::store) finished: SeenFinished,
 }
 
 /// The metadata of a run's files from before it is read.
@@ -422,7 +423,7 @@ pub(in crate::store) struct LookedAt {
 
 /// The finished runs that a store saw.
 #[derive(Debug)]
-pub(in crate::store) enum Over {
+pub(in crate::store) enum SeenFinished {
     /// All of them, each with its stamp.
     All {
         known: Vec<(String, RunSummary)>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::host::Question;
+use crate::host::ProgramQuestion;
 use crate::runs::Context;
 
 /// How long a shell or a host may take.
@@ -29,7 +29,7 @@ pub(super) fn login_flow(cx: &Context, directory: &Path) -> Option<LoginFlow> {
     let shell = cx.env.shell.clone().unwrap_or_else(|| "/bin/sh".into());
     let script = format!("echo; echo '{BEGIN}'; command -v flow >/dev/null && flow --version; echo '{END}'");
     let arguments: [OsString; 2] = ["-lc".into(), script.into()];
-    let question = Question { program: &shell, arguments: &arguments, directory, input: b"", limit: LIMIT };
+    let question = ProgramQuestion { program: &shell, arguments: &arguments, directory, input: b"", limit: LIMIT };
     // A profile may start programs that keep the output open, so the end of the answer is a line.
     let answer = question.ask(|answer| complete_lines(answer).iter().any(|line| line == END)).ok()?;
     let lines = complete_lines(&answer);
@@ -65,7 +65,7 @@ pub(super) fn codex_hooks(directory: &Path) -> Option<Vec<CodexHook>> {
     let program = OsString::from("codex");
     let arguments = [OsString::from("app-server")];
     let question =
-        Question { program: &program, arguments: &arguments, directory, input: input.as_bytes(), limit: LIMIT };
+        ProgramQuestion { program: &program, arguments: &arguments, directory, input: input.as_bytes(), limit: LIMIT };
     // The server lives on when it has answered, so its answer decides when to stop reading.
     let answer = question.ask(|answer| answer_to_2(answer).is_some()).ok()?;
     let answer = answer_to_2(&answer)?;

@@ -5,7 +5,7 @@
 //! answer is wanted.
 
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::mem::take;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
@@ -20,6 +20,8 @@ use crate::host::child::kill;
 const OUTPUT_BYTES: usize = 8 << 20;
 /// How much of git's error output is kept, in bytes.
 const COMPLAINT_BYTES: usize = 4 << 10;
+/// The longest reason, in characters.
+const REASON: usize = 200;
 /// How much is read from a pipe at a time, in bytes: as much as it holds.
 const PART: usize = 64 << 10;
 
@@ -45,7 +47,7 @@ impl Drop for Asked {
 }
 
 /// What git answered.
-pub(super) struct Answer {
+pub(super) struct GitAnswer {
     pub(super) status: ExitStatus,
     pub(super) out: Vec<u8>,
     pub(super) complaint: Vec<u8>,
@@ -66,6 +68,11 @@ impl Silence {
             Self::NoProgram(why) | Self::NoAnswer(why) => why,
         }
     }
+
+    /// Whether there is no git, so that nothing which only git knows exists.
+    pub(super) fn is_without_git(&self) -> bool {
+        matches!(self, Self::NoProgram(_))
+    }
 }
 
 impl Asked {
@@ -77,24 +84,53 @@ impl Asked {
         Ok(Self { child, limit, out, complaint, is_over: false })
     }
 
-    /// Waits for the answer. If it is not whole at the deadline, git is killed, as it is when nobody waits for it.
-    pub(super) fn answer(mut self, deadline: Instant) -> Result<Answer, Silence> {
-        match self.read(deadline).and_then(|is_whole| if is_whole { self.wait(deadline) } else { Ok(None) }) {
+    /// Waits for the answer. If it is not whole at the deadline, git is killed, as it is when no one waits for it.
+    pub(super) fn answer(mut self, deadline: Instant) -> Result<GitAnswer, Silence> {
+        match self.finish(deadline) {
             Ok(Some(status)) => {
                 self.is_over = true;
-                let [out, complaint] = [&mut self.out.bytes, &mut self.complaint.bytes].map(std::mem::take);
-                Ok(Answer { status, out, complaint })
+                let (out, complaint) = (take(&mut self.out.bytes), take(&mut self.complaint.bytes));
+                Ok(GitAnswer { status, out, complaint })
             }
             Ok(None) => Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32()))),
             Err(error) => Err(Silence::NoAnswer(format!("cannot read what git says: {error}"))),
         }
     }
 
+    /// Its output, or why it failed.
+    pub(super) fn output(self, deadline: Instant) -> Result<Vec<u8>, String> {
+        let answer = self.answer(deadline).map_err(Silence::why)?;
+        // A git whose output was cut off is stopped by that.
+        if !is_cut(&answer.out) && !answer.status.success() {
+            return Err(reason(&answer));
+        }
+        Ok(answer.out)
+    }
+
+    /// Reads both pipes to their ends, and waits; returns the exit status, and `None` after the deadline.
+    fn finish(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+        if !self.read(deadline)? {
+            return Ok(None);
+        }
+        // It may live on for a while after it closed them.
+        loop {
+            match self.child.try_wait()? {
+                None if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
+                status => return Ok(status),
+            }
+        }
+    }
+
     /// Reads both pipes until they are closed; returns false after the deadline.
     fn read(&mut self, deadline: Instant) -> io::Result<bool> {
         loop {
-            let pipes = [self.out.from.as_ref().map(AsFd::as_fd), self.complaint.from.as_ref().map(AsFd::as_fd)];
-            let mut watched: Vec<_> = pipes.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+            let mut watched = Vec::with_capacity(2);
+            if let Some(out) = &self.out.from {
+                watched.push(PollFd::new(out, PollFlags::IN));
+            }
+            if let Some(complaint) = &self.complaint.from {
+                watched.push(PollFd::new(complaint, PollFlags::IN));
+            }
             if watched.is_empty() {
                 return Ok(true);
             }
@@ -105,24 +141,15 @@ impl Asked {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let mut ready = watched.iter().map(|pipe| !pipe.revents().is_empty());
-            let [out, complaint] = pipes.map(|pipe| pipe.is_some() && ready.next() == Some(true));
+            // A pipe that is closed is not among them, and the other one is then the first and the last.
+            let out = self.out.from.is_some() && !watched[0].revents().is_empty();
+            let complaint = self.complaint.from.is_some() && !watched[watched.len() - 1].revents().is_empty();
             // If git has more output than is read, the closed pipe stops it with a failure.
             if out && self.out.read(OUTPUT_BYTES)? == OUTPUT_BYTES {
                 self.out.from = None;
             }
             if complaint {
                 self.complaint.read(COMPLAINT_BYTES)?;
-            }
-        }
-    }
-
-    /// The exit status; `None` after the deadline.
-    fn wait(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-        loop {
-            match self.child.try_wait()? {
-                None if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
-                status => return Ok(status),
             }
         }
     }
@@ -144,15 +171,16 @@ impl<R: Read> Pipe<R> {
     /// Reads what is there, keeps at most `most` bytes of all, and returns how many it has.
     fn read(&mut self, most: usize) -> io::Result<usize> {
         let mut part = [0; PART];
-        match self.from.as_mut().map(|from| from.read(&mut part)) {
-            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+        let Some(from) = &mut self.from else { return Ok(self.bytes.len()) };
+        match from.read(&mut part) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // A part of what git says may mean something else than all of it.
-            Some(Err(error)) => return Err(error),
-            Some(Ok(len)) if len > 0 => {
+            Err(error) => return Err(error),
+            Ok(0) => self.from = None,
+            Ok(len) => {
                 self.bytes.extend_from_slice(&part[..len]);
                 self.bytes.truncate(most);
             }
-            Some(Ok(_)) | None => self.from = None,
         }
         Ok(self.bytes.len())
     }
@@ -163,6 +191,15 @@ fn cannot_start(command: &Command, error: &io::Error) -> Silence {
     match error.kind() {
         io::ErrorKind::NotFound => Silence::NoProgram(format!("there is no program `{program}`")),
         _ => Silence::NoAnswer(format!("cannot start `{program}`: {error}")),
+    }
+}
+
+/// What git complained about, in one line.
+pub(super) fn reason(answer: &GitAnswer) -> String {
+    let complaint = String::from_utf8_lossy(&answer.complaint);
+    match complaint.lines().map(str::trim).find(|line| !line.is_empty()) {
+        Some(line) => line.trim_start_matches("fatal: ").chars().take(REASON).collect(),
+        None => format!("git failed ({})", answer.status),
     }
 }
 

@@ -11,12 +11,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::host::process::answers;
+use crate::host::git::kept::{keep, remove, sweep};
 use crate::model::hex;
 
 /// The entries of a common directory that git needs. No hooks and no configuration.
@@ -24,14 +23,8 @@ const LINKED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "info",
 const CONFIG: &str = "config";
 /// What names in the state directory begin with; a digest follows.
 const KEPT: &str = "git-";
-/// What the name of one that is being made ends with, behind the process that makes it.
-const NEW: &str = ".new";
-/// How many are kept; the ones that were made first go first.
-const MOST: usize = 200;
 /// What names in the temporary directory begin with; the process that made it follows.
 const TEMPORARY: &str = "flow-git-";
-/// How many names of the temporary directory are looked at.
-const LOOKED_AT: usize = 10_000;
 
 /// A common directory that git can use.
 #[derive(Debug)]
@@ -45,8 +38,10 @@ pub(super) enum Common {
 impl Common {
     /// The directory for the repository whose own one is `repository`. `state` is the user's state directory.
     pub(super) fn of(repository: &Path, config: &[u8], state: Option<&Path>) -> io::Result<Self> {
-        let content = Content { repository, config };
-        if let Some(kept) = state.and_then(|state| content.keep(state).ok()) {
+        let content = CommonContent { repository, config };
+        if let Some(state) = state
+            && let Ok(kept) = content.keep(state)
+        {
             return Ok(Self::Kept(kept));
         }
         sweep(&std::env::temp_dir(), |name| name.strip_prefix(TEMPORARY)?.split_once('-')?.0.parse().ok());
@@ -64,30 +59,20 @@ impl Common {
 }
 
 /// What is in a common directory.
-struct Content<'c> {
+struct CommonContent<'c> {
     repository: &'c Path,
     config: &'c [u8],
 }
 
-impl Content<'_> {
+impl CommonContent<'_> {
     /// The directory in `state`, which is made if it is not there.
     fn keep(&self, state: &Path) -> io::Result<PathBuf> {
-        static MADE: AtomicU64 = AtomicU64::new(0);
         let name = self.name();
         let kept = state.join(&name);
-        if self.is_in(&kept) {
-            return Ok(kept);
+        if !self.is_in(&kept) {
+            keep(state, KEPT, &name, |new| self.put(new, &kept))?;
         }
-        sweep(state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
-        drop_oldest(state, KEPT, NEW);
-        // Threads of this process may make the same one.
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let new = state.join(format!("{name}.{}.{made}{NEW}", std::process::id()));
-        let put = self.put(&new, &kept);
-        if put.is_err() {
-            let _ = remove(&new);
-        }
-        put.map(|()| kept)
+        Ok(kept)
     }
 
     /// Makes the directory as `new`, and renames it to `kept`, so that others never see a part of it.
@@ -118,9 +103,9 @@ impl Content<'_> {
     /// commands that anything else there names.
     fn is_in(&self, dir: &Path) -> bool {
         let own = rustix::process::geteuid().as_raw();
-        let is_private = |meta: fs::Metadata| meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0;
-        let Ok(names) = fs::read_dir(dir) else { return false };
-        if !dir.symlink_metadata().is_ok_and(is_private) || names.count() != LINKED.len() + 1 {
+        let (Ok(names), Ok(meta)) = (fs::read_dir(dir), dir.symlink_metadata()) else { return false };
+        let is_private = meta.is_dir() && meta.uid() == own && meta.mode() & 0o077 == 0;
+        if !is_private || names.count() != LINKED.len() + 1 {
             return false;
         }
         for name in LINKED {
@@ -142,43 +127,4 @@ impl Content<'_> {
         digest.update(self.config);
         format!("{KEPT}{}", hex(&digest.finalize()[..8]))
     }
-}
-
-/// Removes what dead processes left in `dir`. `maker` gives the process from a name.
-pub(super) fn sweep(dir: &Path, maker: impl Fn(&str) -> Option<u32>) {
-    for name in names(dir) {
-        if maker(&name).is_some_and(|pid| !answers(pid)) {
-            let _ = remove(&dir.join(name));
-        }
-    }
-}
-
-/// Makes room in the state directory for one more of those whose names begin with `kept_with`, and do not end with `new`.
-pub(super) fn drop_oldest(state: &Path, kept_with: &str, new: &str) {
-    let mut kept = Vec::new();
-    for name in names(state) {
-        if name.starts_with(kept_with) && !name.ends_with(new) {
-            let path = state.join(name);
-            kept.push((path.symlink_metadata().and_then(|meta| meta.modified()).ok(), path));
-        }
-    }
-    kept.sort();
-    let surplus = (kept.len() + 1).saturating_sub(MOST);
-    for (_, path) in &kept[..surplus] {
-        let _ = remove(path);
-    }
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().take(LOOKED_AT).flatten() {
-        names.extend(entry.file_name().into_string());
-    }
-    names
-}
-
-/// Removes a common directory, with whatever else stands in it, or a file. Links are removed and not followed.
-#[expect(clippy::disallowed_methods, reason = "only names that flow gave, in a directory that is no project's")]
-fn remove(path: &Path) -> io::Result<()> {
-    if path.symlink_metadata()?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }

@@ -1,10 +1,10 @@
 //! What is checked out, from the files in which git stores it (gitrepository-layout). Does not run git.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::Git;
-use super::worktrees::{git_dir, pointed_to, shared_dir};
+use crate::host::git::command::Git;
+use crate::host::git::worktrees::{git_dir, pointed_to, shared_dir};
 
 /// How many references may lead to each other.
 const LINKS: usize = 5;
@@ -38,7 +38,8 @@ impl Head {
             return self.branch.as_deref() == Some(noted);
         }
         // Without a branch a run notes the short id of the commit.
-        noted.len() >= SHORT && self.commit.as_ref().is_some_and(|commit| commit.starts_with(noted))
+        let Some(commit) = &self.commit else { return false };
+        noted.len() >= SHORT && commit.starts_with(noted)
     }
 }
 
@@ -88,7 +89,7 @@ fn follow(shared: &Path, mut name: String) -> (String, Option<String>) {
 
 /// The commit of a reference in the file of packed ones.
 fn packed(file: &Path, name: &str) -> Option<String> {
-    fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() <= PACKED_BYTES)?;
+    fs::symlink_metadata(file).ok().filter(|meta| meta.is_file() && meta.len() <= PACKED_BYTES)?;
     let text = fs::read_to_string(file).ok()?;
     for line in text.lines() {
         if let Some((commit, packed)) = line.split_once(' ')
@@ -103,9 +104,9 @@ fn packed(file: &Path, name: &str) -> Option<String> {
 /// A whole commit id: of SHA-1 or SHA-256, in lower case.
 fn commit_id(text: &str) -> Option<String> {
     let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    is_id.then(|| text.to_owned())
+    if is_id { Some(text.to_owned()) } else { None }
 }
 
 fn one_line(file: &Path) -> Option<String> {
-    pointed_to(file).map(PathBuf::into_os_string)?.into_string().ok()
+    pointed_to(file)?.into_os_string().into_string().ok()
 }

@@ -9,16 +9,15 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
-use super::asked::{Silence, is_cut};
-use super::common::{drop_oldest, sweep};
-use super::tree::Places;
-use super::{Git, NO_SUCH_KEY};
+use crate::host::git::asked::{Silence, is_cut};
+use crate::host::git::command::{Git, NO_SUCH_KEY};
+use crate::host::git::kept::keep;
+use crate::host::git::places::Places;
 use crate::model::hex;
 
 /// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
@@ -33,8 +32,6 @@ pub(super) const REMOTE: &[u8] = b"remote.origin.url";
 const CONFIG_BYTES: u64 = 1 << 20;
 /// What the names of kept answers begin with; a digest of the repository's path follows.
 const KEPT: &str = "asked-";
-/// What the name of one that is being written ends with, behind the process that writes it.
-const NEW: &str = ".new";
 /// How long the configuration must have been the same when its answer was kept. Within a tick of the file system's clock a
 /// second change could go unnoticed.
 const SETTLED: Duration = Duration::from_millis(20);
@@ -52,8 +49,8 @@ impl Git {
         deadline: Instant,
     ) -> Result<Option<Vec<Setting>>, Silence> {
         let Some(stamp) = Stamp::of(places) else { return Ok(None) };
-        let kept = state.map(|state| Kept { state, name: name_of(&places.common) });
-        if let Some(answer) = kept.as_ref().and_then(|kept| kept.answer(&stamp)) {
+        let kept = state.map(|state| KeptAnswer { state, name: name_of(&places.common) });
+        if let Some(answer) = kept.as_ref().and_then(|kept| kept.read(&stamp)) {
             return Ok(Some(settings_in(&answer)));
         }
         let question = ["config", "--local", "-z", "--get-regexp", KEYS];
@@ -61,9 +58,12 @@ impl Git {
         if !matches!(answer.status.code(), Some(0 | NO_SUCH_KEY)) || is_cut(&answer.out) {
             return Ok(None);
         }
-        if let Some(kept) = kept.filter(|_| Stamp::of(places).as_ref() == Some(&stamp)) {
+        // A configuration that changed while git read it may not be the one that git answered from.
+        if let Some(kept) = kept
+            && Stamp::of(places).as_ref() == Some(&stamp)
+        {
             // Without it the next call asks again.
-            let _ = kept.keep(&stamp, &answer.out);
+            let _ = kept.write(&stamp, &answer.out);
         }
         Ok(Some(settings_in(&answer.out)))
     }
@@ -71,12 +71,16 @@ impl Git {
 
 /// The settings that `git config -z --get-regexp` prints.
 pub(super) fn settings_in(out: &[u8]) -> Vec<Setting> {
-    let entries = out.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
-    let setting = |entry: &[u8]| match entry.iter().position(|&byte| byte == b'\n') {
-        Some(at) => (entry[..at].to_owned(), Some(entry[at + 1..].to_owned())),
-        None => (entry.to_owned(), None),
-    };
-    entries.map(setting).collect()
+    let mut settings = Vec::new();
+    for entry in out.split(|&byte| byte == 0) {
+        match memchr::memchr(b'\n', entry) {
+            // The output ends with a zero byte.
+            None if entry.is_empty() => {}
+            None => settings.push((entry.to_owned(), None)),
+            Some(at) => settings.push((entry[..at].to_owned(), Some(entry[at + 1..].to_owned()))),
+        }
+    }
+    settings
 }
 
 /// What differs after a change of the repository's configuration.
@@ -92,6 +96,7 @@ impl Stamp {
     fn of(places: &Places) -> Option<Self> {
         let file = places.common.join("config");
         let meta = file.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= CONFIG_BYTES)?;
+        // Sections have no case.
         if memmem::find(&fs::read(&file).ok()?.to_ascii_lowercase(), b"include").is_some() {
             return None;
         }
@@ -116,16 +121,18 @@ fn name_of(repository: &Path) -> String {
 }
 
 /// An answer in the state directory: the stamp, a line feed, what git printed.
-struct Kept<'s> {
+struct KeptAnswer<'s> {
     state: &'s Path,
     name: String,
 }
 
-impl Kept<'_> {
-    fn answer(&self, stamp: &Stamp) -> Option<Vec<u8>> {
+impl KeptAnswer<'_> {
+    /// What git printed, if it holds for this stamp.
+    fn read(&self, stamp: &Stamp) -> Option<Vec<u8>> {
         let file = self.path();
-        let meta = file.symlink_metadata().ok().filter(is_private)?;
-        if changed_at(&meta)? < stamp.changed + SETTLED {
+        let meta = file.symlink_metadata().ok()?;
+        // Another user could forge the configuration that git is started with.
+        if !is_private(&meta) || changed_at(&meta)? < stamp.changed + SETTLED {
             return None;
         }
         let bytes = fs::read(file).ok()?;
@@ -133,16 +140,13 @@ impl Kept<'_> {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a private file in the user's state directory")]
-    fn keep(&self, stamp: &Stamp, answer: &[u8]) -> io::Result<()> {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        sweep(self.state, |name| name.strip_prefix(KEPT)?.strip_suffix(NEW)?.split('.').nth(1)?.parse().ok());
-        drop_oldest(self.state, KEPT, NEW);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let new = self.state.join(format!("{}.{}.{made}{NEW}", self.name, std::process::id()));
-        // An address may have a password in it.
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(&[stamp.text.as_bytes(), b"\n", answer].concat())?;
-        fs::rename(&new, self.path()).inspect_err(|_| drop(fs::remove_file(&new)))
+    fn write(&self, stamp: &Stamp, answer: &[u8]) -> io::Result<()> {
+        keep(self.state, KEPT, &self.name, |new| {
+            // An address may have a password in it.
+            let mut file = File::options().write(true).create_new(true).mode(0o600).open(new)?;
+            file.write_all(&[stamp.text.as_bytes(), b"\n", answer].concat())?;
+            fs::rename(new, self.path())
+        })
     }
 
     fn path(&self) -> PathBuf {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::Git;
-use super::worktrees::git_dir;
+use crate::host::git::command::Git;
+use crate::host::git::worktrees::git_dir;
 
 /// How many runs are read from git's index.
 const FILES: usize = 50;
@@ -13,8 +13,9 @@ impl Git {
     /// Whether a sparse checkout may leave out files of the working tree of `dir`. Does not run git.
     #[must_use]
     pub fn may_be_sparse(&self, dir: &Path) -> bool {
-        let own = self.top(dir).and_then(|top| git_dir(&top.join(".git")));
-        own.is_some_and(|own| own.join("info/sparse-checkout").is_file())
+        let Some(top) = self.top(dir) else { return false };
+        let Some(own) = git_dir(&top.join(".git")) else { return false };
+        own.join("info/sparse-checkout").is_file()
     }
 
     /// The files below `path` that git has and a sparse checkout leaves out, relative to `dir`; `path` may be a pattern with
@@ -52,9 +53,9 @@ impl Git {
         let deadline = Instant::now() + self.limit;
         let mut found = Vec::new();
         for file in files.iter().take(FILES) {
-            let asked = self.start(&[], dir, &["cat-file", "blob", &format!(":./{file}")]);
-            let shown = asked.and_then(|asked| asked.answer(deadline));
-            let Ok(answer) = shown else { break };
+            let Ok(asked) = self.start(&[], dir, &["cat-file", "blob", &format!(":./{file}")]) else { break };
+            // One deadline for all: a git that is slow once would be so for each file.
+            let Ok(answer) = asked.answer(deadline) else { break };
             let text = String::from_utf8_lossy(&answer.out).into_owned();
             if answer.status.success() && text.contains(word) {
                 found.push((file.clone(), text));

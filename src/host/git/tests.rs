@@ -1,8 +1,12 @@
 //! The questions, asked of real repositories.
 
+use super::asked::{self, reason};
+use super::command::LIMIT;
 use super::tree::{PATHS, changed_paths};
 use super::*;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 const OWN: [&str; 2] = [".flow/", ".decisions/"];
 

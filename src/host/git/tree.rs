@@ -10,15 +10,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use super::asked::{Asked, Silence, is_cut};
-use super::common::Common;
-use super::settings::{KEYS, REMOTE, Setting, settings_in};
-use super::worktrees::{git_dir, shared_dir};
-use super::{Git, NO_SUCH_KEY, reason};
+use crate::host::git::asked::{Asked, Silence, is_cut, reason};
+use crate::host::git::command::{Git, NO_SUCH_KEY};
+use crate::host::git::common::Common;
+use crate::host::git::places::Places;
+use crate::host::git::settings::{KEYS, REMOTE, Setting, settings_in};
 
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
@@ -82,18 +81,8 @@ struct Apart {
     _common: Common,
 }
 
-/// Where a repository is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Places {
-    pub(super) top: PathBuf,
-    /// The directory of git's files for this worktree.
-    pub(super) git_dir: PathBuf,
-    /// The directory that all its worktrees share.
-    pub(super) common: PathBuf,
-}
-
 /// An entry in the output of `git status`.
-pub(super) struct Changed {
+pub(super) struct ChangedPath {
     state: [u8; 2],
     pub(super) path: String,
 }
@@ -143,11 +132,12 @@ impl Git {
         deadline: Instant,
         depth: usize,
     ) -> Result<(Vec<String>, bool), String> {
-        let out = listing(status, deadline)?;
+        let out = status.output(deadline)?;
         let mut changed = changed_paths(&out, own);
         let mut inside = Vec::new();
         for (path, ignored) in self.submodules(apart, deadline)? {
             if ignored == b"all" {
+                // What is staged counts all the same.
                 changed.retain(|changed| changed.state[0] != b' ' || changed.path != path);
             }
             let looked = matches!(&*ignored, b"all" | b"dirty") || changed.iter().any(|changed| changed.path == path);
@@ -155,8 +145,10 @@ impl Git {
                 inside.push(path);
             }
         }
-        let paths = changed.into_iter().map(|changed| changed.path).chain(inside).take(PATHS);
-        Ok((paths.collect(), is_cut(&out)))
+        let mut paths: Vec<_> = changed.into_iter().map(|changed| changed.path).collect();
+        paths.append(&mut inside);
+        paths.truncate(PATHS);
+        Ok((paths, is_cut(&out)))
     }
 
     fn is_changed_inside(&self, apart: &Apart, path: &str, deadline: Instant, depth: usize) -> Result<bool, String> {
@@ -164,23 +156,28 @@ impl Git {
         if depth == 0 {
             return Err(format!("submodule {path}: submodules are nested too deep"));
         }
-        let within = |why: String| format!("submodule {path}: {why}");
-        let inner = self.apart(&dir, apart.state.clone(), deadline).map_err(within)?;
-        if inner.top == apart.top {
-            return Ok(false); // What lies there is no repository of its own.
+        self.is_changed(&dir, apart, deadline, depth - 1).map_err(|why| format!("submodule {path}: {why}"))
+    }
+
+    /// Whether the repository of `dir`, a submodule in that of `outer`, has changes.
+    fn is_changed(&self, dir: &Path, outer: &Apart, deadline: Instant, depth: usize) -> Result<bool, String> {
+        let inner = self.apart(dir, outer.state.clone(), deadline)?;
+        // What lies there is not a repository of its own.
+        if inner.top == outer.top {
+            return Ok(false);
         }
         let question = [&CHANGED[..], &[TRACKED]].concat();
-        let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why).map_err(within)?;
-        let (paths, cut) = self.changed(&inner, status, &[], deadline, depth - 1).map_err(within)?;
+        let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why)?;
+        let (paths, cut) = self.changed(&inner, status, &[], deadline, depth)?;
         Ok(cut || !paths.is_empty())
     }
 
     /// The paths of the submodules in `.gitmodules`, each with the changes to ignore.
     fn submodules(&self, apart: &Apart, deadline: Instant) -> Result<Vec<(String, Vec<u8>)>, String> {
         let file = apart.top.join(".gitmodules");
-        let is_read = |meta: std::fs::Metadata| meta.is_file() && meta.len() <= MODULES_BYTES;
-        if !file.symlink_metadata().is_ok_and(is_read) {
-            return Ok(Vec::new());
+        match file.symlink_metadata() {
+            Ok(meta) if meta.is_file() && meta.len() <= MODULES_BYTES => {}
+            _ => return Ok(Vec::new()),
         }
         let file = file.to_string_lossy();
         let question = ["config", "-z", "--no-includes", "--file", &*file, "--get-regexp", MODULES];
@@ -197,15 +194,15 @@ impl Git {
         if found.len() > SUBMODULES {
             return Err(format!("there are more than {SUBMODULES} submodules"));
         }
-        let chosen = |name: &[u8], said: Vec<u8>| match apart.ignored.get(name).or_else(|| apart.ignored.get(&b""[..]))
-        {
-            Some(own) => own.clone(),
-            None => said,
-        };
-        let of = |(name, said): (Vec<u8>, Submodule)| {
-            Some((String::from_utf8(said.path?).ok()?, chosen(&name, said.ignored)))
-        };
-        Ok(found.into_iter().filter_map(of).collect())
+        let mut submodules = Vec::new();
+        for (name, Submodule { path, ignored }) in found {
+            let Some(path) = path else { continue };
+            let Ok(path) = String::from_utf8(path) else { continue };
+            // What the configuration says of this submodule, or else of all, goes before what `.gitmodules` says.
+            let configured = apart.ignored.get(&name).or_else(|| apart.ignored.get(&b""[..]));
+            submodules.push((path, configured.cloned().unwrap_or(ignored)));
+        }
+        Ok(submodules)
     }
 
     /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
@@ -229,9 +226,9 @@ impl Git {
                 None => values.push((key, value)),
             }
         }
-        let Places { top, git_dir, common } = match places.filter(|_| !is_elsewhere) {
-            Some(places) => places,
-            None => self.places_from_git(dir, deadline)?,
+        let Places { top, git_dir, common } = match places {
+            Some(places) if !is_elsewhere => places,
+            _ => self.places_from_git(dir, deadline)?,
         };
         let own = Common::of(&common, &config(&values), state.as_deref());
         let own = own.map_err(|error| format!("no temporary directory: {error}"))?;
@@ -243,31 +240,6 @@ impl Git {
         Ok(Apart { top, variables, ignored, state, _common: own })
     }
 
-    /// Where the repository that contains `dir` is, from its files; `None` if they do not look as git makes them.
-    pub(super) fn places(&self, dir: &Path) -> Option<Places> {
-        let top = self.top(dir)?;
-        let git_dir = git_dir(&top.join(".git"))?.canonicalize().ok()?;
-        let common = shared_dir(&git_dir)?;
-        // By these git tells a repository from a directory of this name.
-        let is_whole = git_dir.join("HEAD").symlink_metadata().is_ok()
-            && ["objects", "refs"].iter().all(|name| common.join(name).is_dir());
-        let top = top.canonicalize().ok()?;
-        is_whole.then_some(Places { top, git_dir, common })
-    }
-
-    /// As [`Self::places`], for a repository whose files do not tell.
-    pub(super) fn places_from_git(&self, dir: &Path, deadline: Instant) -> Result<Places, String> {
-        let question = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
-        let places = listing(self.start(&[], dir, &question).map_err(Silence::why)?, deadline)?;
-        let places: Vec<_> = places.strip_suffix(b"\n").unwrap_or(&places).split(|&byte| byte == b'\n').collect();
-        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_owned()));
-        let [top, git_dir, common] = places[..] else {
-            return Err("the path of the repository has a line break in it".to_owned());
-        };
-        let common = dir.join(path(common)).canonicalize().map_err(|error| error.to_string())?;
-        Ok(Places { top: path(top), git_dir: path(git_dir), common })
-    }
-
     /// The settings that `git config -z --get-regexp` prints.
     fn settings(
         &self,
@@ -276,8 +248,8 @@ impl Git {
         question: &[&str],
         deadline: Instant,
     ) -> Result<Vec<Setting>, String> {
-        let asked = self.start(repository, dir, question);
-        let answer = asked.and_then(|asked| asked.answer(deadline)).map_err(Silence::why)?;
+        let asked = self.start(repository, dir, question).map_err(Silence::why)?;
+        let answer = asked.answer(deadline).map_err(Silence::why)?;
         match answer.status.code() {
             Some(0) => {}
             Some(NO_SUCH_KEY) => return Ok(Vec::new()),
@@ -293,8 +265,9 @@ impl AskedForChanges<'_> {
     pub fn answer(self) -> WorkingTree {
         match self.0.and_then(Listing::paths) {
             Ok((paths, _)) if !paths.is_empty() => WorkingTree::Dirty(paths),
-            Ok((_, false)) => WorkingTree::Clean,
-            Ok((_, true)) => WorkingTree::Unknown("git lists too many changed files".to_owned()),
+            // Among what was cut off there may be changes besides flow's own.
+            Ok((_, is_cut)) if is_cut => WorkingTree::Unknown("git lists too many changed files".to_owned()),
+            Ok(_) => WorkingTree::Clean,
             Err(reason) => WorkingTree::Unknown(reason),
         }
     }
@@ -306,15 +279,6 @@ impl Listing<'_> {
         let Self { git, own, apart, status } = self;
         git.changed(&apart, status, &own, Instant::now() + git.limit, DEPTH)
     }
-}
-
-/// The output of a git command, or why it failed.
-fn listing(asked: Asked, deadline: Instant) -> Result<Vec<u8>, String> {
-    let answer = asked.answer(deadline).map_err(Silence::why)?;
-    if !is_cut(&answer.out) && !answer.status.success() {
-        return Err(reason(&answer));
-    }
-    Ok(answer.out)
 }
 
 /// The name of the submodule in a key, and the rest of the key.
@@ -334,6 +298,7 @@ fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
             return None;
         }
     }
+    // One that is not checked out is an empty directory.
     dir.join(".git").symlink_metadata().is_ok().then_some(dir)
 }
 
@@ -341,6 +306,7 @@ fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
 fn config(values: &[Setting]) -> Vec<u8> {
     let mut text = Vec::new();
     for (key, value) in values {
+        // None of the keys has a section in two parts, whose second one would need quotes.
         let Some(dot) = key.iter().position(|&byte| byte == b'.') else { continue };
         text.extend([b"[", &key[..dot], b"]\n\t", &key[dot + 1..]].concat());
         if let Some(value) = value {
@@ -365,7 +331,7 @@ fn is_own(path: &str, own: &[String]) -> bool {
 }
 
 /// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
-pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<Changed> {
+pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<ChangedPath> {
     // The last entry may be cut off, so ignore everything after the last NUL.
     let whole = out.iter().rposition(|&byte| byte == 0).unwrap_or(0);
     let mut entries = out[..whole].split(|&byte| byte == 0);
@@ -374,12 +340,13 @@ pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<Changed> {
         let [x, y, b' ', path @ ..] = entry else {
             continue;
         };
-        if [x, y].iter().any(|state| matches!(state, b'R' | b'C')) {
-            entries.next(); // where it was before
+        if matches!(x, b'R' | b'C') || matches!(y, b'R' | b'C') {
+            // The next entry says where it was before.
+            entries.next();
         }
         let path = String::from_utf8_lossy(path).into_owned();
         if !is_own(&path, own) {
-            paths.push(Changed { state: [*x, *y], path });
+            paths.push(ChangedPath { state: [*x, *y], path });
         }
         if paths.len() == PATHS {
             break;

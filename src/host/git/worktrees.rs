@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Git;
+use crate::host::git::command::Git;
 use crate::model::limits;
 
 /// The maximum number of worktrees to return.
@@ -16,18 +16,29 @@ impl Git {
     #[must_use]
     pub fn other_worktrees(&self, dir: &Path) -> Vec<PathBuf> {
         let Some(top) = self.top(dir) else { return Vec::new() };
-        let Some(common) = git_dir(&top.join(".git")).and_then(|own| shared_dir(&own)) else { return Vec::new() };
-        let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-        let tops = linked.filter_map(|entry| {
+        let Some(git_dir) = git_dir(&top.join(".git")) else { return Vec::new() };
+        let Some(common) = shared_dir(&git_dir) else { return Vec::new() };
+        let mut tops = Vec::new();
+        // A bare repository has no main worktree.
+        if common.ends_with(".git") {
+            tops.extend(common.parent().map(Path::to_owned));
+        }
+        for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
+            let Some(git_file) = pointed_to(&entry.path().join("gitdir")) else { continue };
             // The path of the worktree's `.git` file, which may be relative to the directory of this entry.
-            let git_file = entry.path().join(pointed_to(&entry.path().join("gitdir"))?);
-            Some(git_file.parent()?.to_owned())
-        });
-        let main = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+            tops.extend(entry.path().join(git_file).parent().map(Path::to_owned));
+        }
         let own = fs::canonicalize(&top).ok();
-        let there = |path: PathBuf| path.join(".git").exists().then(|| fs::canonicalize(path).ok()).flatten();
-        let all = main.map(Path::to_owned).into_iter().chain(tops).filter_map(there);
-        let mut others: Vec<_> = all.filter(|path| Some(path) != own.as_ref()).collect();
+        let mut others = Vec::new();
+        for path in tops {
+            // git keeps the entry of a worktree that was removed until it is pruned.
+            if path.join(".git").exists()
+                && let Ok(path) = fs::canonicalize(path)
+                && Some(&path) != own.as_ref()
+            {
+                others.push(path);
+            }
+        }
         others.sort();
         others.dedup();
         others.truncate(WORKTREES);
@@ -60,8 +71,9 @@ pub(super) fn shared_dir(own: &Path) -> Option<PathBuf> {
 
 /// The path in a small file with one line.
 pub(super) fn pointed_to(file: &Path) -> Option<PathBuf> {
-    let len = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len();
-    if len > limits::TAIL_BYTES as u64 {
+    let meta = fs::symlink_metadata(file).ok()?;
+    // Checked before it is opened: a FIFO would keep the reader waiting.
+    if !meta.is_file() || meta.len() > limits::TAIL_BYTES as u64 {
         return None;
     }
     let text = fs::read_to_string(file).ok()?;

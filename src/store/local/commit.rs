@@ -22,22 +22,21 @@ impl LockedRun<'_> {
             // The process that created the run may have been killed before it flushed the run's name.
             self.run.runs.sync()?;
         }
-        let lagging = if self.log.is_held() || !batch.earlier.is_empty() {
+        let projections = if self.log.is_held() || !batch.earlier.is_empty() {
             self.commit_with_others(batch, &lines, merge)?
         } else {
             self.commit_alone(batch, &lines, merge)?
         };
         self.log.tail.end.advance(last);
-        Ok(Committed { seq: last.seq, lagging: lagging.err().map(|error| error.in_words()) })
+        let lagging = match projections {
+            Projections::UpToDate => None,
+            Projections::Lagging(error) => Some(error.in_words()),
+        };
+        Ok(Committed { seq: last.seq, lagging })
     }
 
-    /// Commits while nobody else waits for the lock. Returns what became of the projections.
-    fn commit_alone(
-        &mut self,
-        batch: &Batch<'_>,
-        lines: &str,
-        merge: Merge<'_>,
-    ) -> Result<Result<(), StoreError>, StoreError> {
+    /// Commits while no one else waits for the lock.
+    fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Projections, StoreError> {
         let (seq, now) = end_of(batch);
         let files = ActivityFile::of_records(batch.events);
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
@@ -48,17 +47,17 @@ impl LockedRun<'_> {
         // The record is acknowledged from here on: nothing below may fail the operation.
         let published = self.publish(batch, &files, files.len().min(1), now, merge);
         self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
-        Ok(published)
+        Ok(published.into())
     }
 
-    /// Commits while others append and flush as well: the lock is free during the flush. Whoever publishes first shows all
-    /// events up to its own, so that the others have nothing left to do.
+    /// Commits while others append and flush as well: the lock is free during the flush. The first one to publish shows
+    /// all events up to its own, so that the others have nothing left to do.
     fn commit_with_others(
         &mut self,
         batch: &Batch<'_>,
         lines: &str,
         merge: Merge<'_>,
-    ) -> Result<Result<(), StoreError>, StoreError> {
+    ) -> Result<Projections, StoreError> {
         let (seq, now) = end_of(batch);
         let name = run_tmp_of(seq);
         let dir = &self.run.dir;
@@ -66,24 +65,19 @@ impl LockedRun<'_> {
         dir.remove(&name)?;
         let new_run = dir.create(&name, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         // By this lock others see that this writer lives.
-        let locked = new_run.lock(Wait::No).map_err(|errno| DiskError::Io {
-            action: Operation::Lock,
-            path: dir.join(&name),
-            source: errno.into(),
-        });
-        let committed = locked.map_err(StoreError::from).and_then(|()| self.log.commit_with_others(lines, &new_run));
+        let committed = match new_run.lock(Wait::No) {
+            Ok(()) => self.log.commit_with_others(lines, &new_run),
+            Err(errno) => Err(DiskError::io(Operation::Lock, dir.join(&name), errno).into()),
+        };
         let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;
         // The numbers first: another writer may acknowledge its own record as soon as it sees that it is published.
         self.log.lock.note_counters(seq, batch.last_number());
         let published = match flushed {
             Ok(()) => self.publish_unless_shown(batch, &name, now, merge),
-            Err(errno) => {
-                let path = self.run.dir.join(&name);
-                Err(DiskError::Io { action: Operation::Flush, path, source: errno.into() }.into())
-            }
+            Err(errno) => Err(DiskError::io(Operation::Flush, self.run.dir.join(&name), errno).into()),
         };
         let _ = self.run.dir.remove(&name);
-        Ok(published)
+        Ok(published.into())
     }
 
     fn publish_unless_shown(
@@ -96,17 +90,12 @@ impl LockedRun<'_> {
         let dir = &self.run.dir;
         let text = dir.read_text(RUN_FILE, limits::RUN_BYTES)?;
         let shown = text.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        // Another writer has published it, and `run.yaml` must not go back.
         if shown >= Some(end_of(batch).0) {
             return Ok(());
         }
         self.set_text_aside(RUN_TMP, now)?;
         dir.rename(name, RUN_TMP, Rename::NoReplace)?;
-        for file in ActivityFile::of_records(batch.earlier) {
-            if !self.activities.exists(&file.name)? {
-                self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
-                self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
-            }
-        }
         self.publish(batch, &ActivityFile::of_records(batch.events), 0, now, merge)
     }
 
@@ -153,13 +142,36 @@ impl LockedRun<'_> {
         now: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
-        for (at, file) in files.iter().enumerate() {
-            if at >= prepared {
-                self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
+        for file in ActivityFile::of_records(batch.earlier) {
+            // A writer in between may have put it into place already.
+            if !self.activities.exists(&file.name)? {
+                self.put_activity(&file, false)?;
             }
-            self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)?;
+        }
+        for (at, file) in files.iter().enumerate() {
+            self.put_activity(file, at < prepared)?;
         }
         self.publish_run(Some(batch.old_text), batch.new_text, |text| batch.knows(text), now, merge)
+    }
+
+    /// Puts an activity file into place; it never replaces one.
+    fn put_activity(&self, file: &ActivityFile, is_prepared: bool) -> Result<(), DiskError> {
+        if !is_prepared {
+            self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
+        }
+        self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)
+    }
+}
+
+/// What became of the projections. The record counts in any case.
+enum Projections {
+    UpToDate,
+    Lagging(StoreError),
+}
+
+impl From<Result<(), StoreError>> for Projections {
+    fn from(published: Result<(), StoreError>) -> Self {
+        published.map_or_else(Self::Lagging, |()| Self::UpToDate)
     }
 }
 

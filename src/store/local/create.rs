@@ -29,12 +29,11 @@ impl Project {
         // The lock also orders creations: a half-made run found under it belongs to a dead process, not to a live one.
         let _lock = Lock::take(&self.flow, request)?;
         self.remove_half_made();
+        // The new run changes the stamps by which the list of open runs counts.
         let known = self.known_open(outside);
         let mut taken = runs.path().to_owned();
         for attempt in 1..=ID_TRIES {
-            let Some(new) = propose(attempt) else {
-                return Err(StoreError::Taken { at: taken.into() });
-            };
+            let Some(new) = propose(attempt) else { return Err(StoreError::Taken { at: taken.into() }) };
             taken = runs.join(new.id.as_str());
             if runs.exists(new.id.as_str())? {
                 continue;
@@ -45,6 +44,7 @@ impl Project {
                 .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Rename::NoReplace));
             match built {
                 Ok(()) => {
+                    // Other processes may see the run from here on, so it is not taken back.
                     runs.sync().map_err(|error| match error {
                         DiskError::Io { source, .. } => StoreError::Unconfirmed { at: (&taken).into(), source },
                         other => other.into(),

@@ -70,8 +70,10 @@ impl FinishedRuns {
         let mut end = 0;
         for line in text.split_inclusive('\n') {
             end += line.len();
-            let fields = line.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(' '));
-            if let Some((id, _)) = fields.and_then(|fields| fields.split_once(' ')) {
+            if let Some(rest) = line.strip_prefix(VERSION)
+                && let Some((id, _)) = rest.strip_prefix(' ').and_then(|fields| fields.split_once(' '))
+            {
+                // A later line of the same run takes the place of an earlier one.
                 let place = end - line.len() + VERSION.len() + 1..end;
                 self.lines.insert(self.hasher.hash_one(id), (self.texts.len(), place));
             }
@@ -84,10 +86,11 @@ impl FinishedRuns {
         let (nth, place) = self.lines.get(&self.hasher.hash_one(id.as_str()))?;
         let rest = self.texts[*nth][place.clone()].strip_prefix(id.as_str())?.strip_prefix(' ')?;
         let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
+        // The hashes of two ids may be the same.
         (summary.head.run_id == *id && summary.head.status.is_terminal()).then_some(summary)
     }
 
-    /// Whether it has so many lines that do not count any more that it should be written again.
+    /// Whether it has so many lines that no longer count that it should be written again.
     pub(super) fn is_outdated(&self, runs: usize) -> bool {
         self.lines.len() > runs + OUTDATED
     }
@@ -105,6 +108,7 @@ pub(super) fn write(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), Di
         }
     }
     replace_unflushed(cache, &file_name(nth), &text)?;
+    // A reader takes the files up to the first one that is missing.
     for superfluous in nth + 1..FILES {
         match cache.exists(&file_name(superfluous)) {
             Ok(true) => cache.remove(&file_name(superfluous))?,
@@ -126,8 +130,7 @@ pub(super) fn append(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), D
     }
     let name = file_name(nth);
     let file = cache.open_own(&name, Open::Append { mode: NEW_FILE })?;
-    let fault = |source| DiskError::Io { action: Operation::Write, path: cache.join(&name), source };
-    write_all(&*file, lines.as_bytes()).map_err(fault)
+    write_all(&*file, lines.as_bytes()).map_err(|error| DiskError::io(Operation::Write, cache.join(&name), error))
 }
 
 fn file_name(nth: usize) -> String {

@@ -11,7 +11,7 @@ use crate::store::request::WriteRequest;
 
 /// Largest note about a session, in bytes.
 const NOTE_BYTES: usize = 16 << 10;
-/// Largest log of trouble, in bytes. A longer one is begun anew, with its second half.
+/// Largest log of trouble, in bytes. Of a longer one the second half is kept.
 const LOG_BYTES: usize = 64 * 1024;
 
 impl Project {
@@ -51,10 +51,12 @@ impl Project {
         change: &mut dyn FnMut(Option<String>) -> Option<String>,
     ) -> Result<bool, StoreError> {
         let _lock = Lock::take(&self.flow, request)?;
+        // Read under the lock, so that nothing which another hook noted is lost.
         match change(self.host_note(name)) {
-            Some(text) => self.keep_host_note(name, &text).map(|()| true),
-            None => Ok(false),
+            Some(text) => self.keep_host_note(name, &text)?,
+            None => return Ok(false),
         }
+        Ok(true)
     }
 
     /// Deletes the note `name`, if it can.

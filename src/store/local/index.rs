@@ -25,9 +25,9 @@ use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
-use crate::store::local::stamps::{entry, log_in, number, stamp, stamp_of, text_at};
+use crate::store::local::stamps::{log_in, number, run_entry, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Found, LookedAt, MaybeOpen, Over, Reopening};
+use crate::store::run_store::{LookedAt, MaybeOpen, Reopening, SeenFinished, SeenRuns};
 
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
@@ -40,10 +40,8 @@ const IGNORE_ALL: &str = "# Written by flow: a cache.\n*\n";
 
 impl Project {
     /// Implements [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
-    pub(super) fn not_known_over(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(MaybeOpen::default());
-        };
+    pub(super) fn maybe_open_runs(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(MaybeOpen::default()) };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let world = world(&runs, cache.as_ref(), outside)?;
         let listed = cache.as_ref().and_then(OpenRuns::read);
@@ -55,14 +53,16 @@ impl Project {
             listed => {
                 let known = listed.map(OpenRuns::by_id).unwrap_or_default();
                 let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
-                Ok(all_but_over(&runs, world, known, &finished)?)
+                Ok(all_but_finished(&runs, world, known, &finished)?)
             }
         }
     }
 
     /// Implements [`RunStore::remember`](crate::store::RunStore::remember).
     pub(super) fn note_read(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
-        let MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over }) } = read else { return };
+        let MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished }) } = read else {
+            return;
+        };
         let mut listed = OpenRuns::new(world);
         listed.known.extend(known.into_iter().zip(stamps).map(|(summary, stamp)| KnownRun(stamp, summary)));
         let mut ended = Vec::new();
@@ -76,22 +76,23 @@ impl Project {
                 {
                     listed.known.push(KnownRun(number(&[text, log]), summary));
                 }
+                // Its summary does not follow from its files alone, or they could not be looked at.
                 _ => listed.unknown.push(id),
             }
         }
         let _: Result<(), DiskError> = self.in_cache(|cache, _| {
-            listed.recent = match over {
-                Over::All { mut known, is_outdated } if is_outdated => {
+            listed.recent = match finished {
+                SeenFinished::All { mut known, is_outdated } if is_outdated => {
                     known.append(&mut ended);
                     finished::write(cache, &known)?;
                     last_of(known)
                 }
-                Over::All { mut known, .. } => {
+                SeenFinished::All { mut known, .. } => {
                     finished::append(cache, &ended)?;
                     known.append(&mut ended);
                     last_of(known)
                 }
-                Over::Recent(mut recent) => {
+                SeenFinished::Recent(mut recent) => {
                     finished::append(cache, &ended)?;
                     recent.extend(ended.into_iter().map(|(stamp, run)| (run.head.run_id, stamp)));
                     recent.drain(..recent.len().saturating_sub(RECENT));
@@ -107,6 +108,7 @@ impl Project {
         let mut remembered = false;
         let _: Result<(), DiskError> = self.in_cache(|cache, runs| {
             let Some(mut listed) = fresh(cache, runs, outside)? else { return Ok(()) };
+            // Taken before the run is read: a later change then gives it another one.
             let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
             let Some(summary) = read() else { return Ok(()) };
             finished::append(cache, &[(stamp.clone(), summary)])?;
@@ -122,22 +124,24 @@ impl Project {
 
     /// Implements [`RunStore::remember_reopening`](crate::store::RunStore::remember_reopening).
     pub(super) fn note_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
-        let noted = || -> Result<(), StoreError> {
-            let _lock = Lock::take(&self.flow, request)?;
-            Ok(self.in_cache(|cache, _| {
-                let mut ids = reopening_now(cache);
-                ids.retain(|other| other != id);
-                if reopening == Reopening::Begins {
-                    ids.push(id.clone());
-                }
-                ids.drain(..ids.len().saturating_sub(REOPENING));
-                replace_unflushed(cache, REOPENING_RUNS, &serde_json::to_string(&ids).unwrap_or_default())
-            })?)
-        };
-        if noted().is_err() {
+        if self.write_reopening(request, id, reopening).is_err() {
             // Without a list of open runs every run is looked at.
             let _: Result<(), DiskError> = self.in_cache(|cache, _| cache.remove(OPEN_RUNS));
         }
+    }
+
+    fn write_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) -> Result<(), StoreError> {
+        let _lock = Lock::take(&self.flow, request)?;
+        Ok(self.in_cache(|cache, _| {
+            let mut ids = reopening_now(cache);
+            ids.retain(|other| other != id);
+            if reopening == Reopening::Begins {
+                ids.push(id.clone());
+            }
+            ids.drain(..ids.len().saturating_sub(REOPENING));
+            // Written afterwards as well: the new stamp makes a list stale that was made in between.
+            replace_unflushed(cache, REOPENING_RUNS, &serde_json::to_string(&ids).unwrap_or_default())
+        })?)
     }
 
     /// The cached open runs, if the cache is up to date; for [`Self::remember_start`].
@@ -196,8 +200,14 @@ pub(super) struct KnownOpen {
 /// The runs of a list that is up to date, and those that may have been opened since.
 fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen {
     let OpenRuns { world, known: listed_runs, unknown, recent, .. } = listed;
-    let changed = recent.iter().filter(|(id, stamp)| stamp_of(runs, id).as_ref() != Some(stamp)).map(|(id, _)| id);
-    let others: Vec<RunId> = changed.cloned().chain(reopening).collect();
+    let mut others = Vec::new();
+    for (id, stamp) in &recent {
+        // A person may have opened it again by hand.
+        if stamp_of(runs, id).as_ref() != Some(stamp) {
+            others.push(id.clone());
+        }
+    }
+    others.extend(reopening);
     let (mut known, mut stamps) = (Vec::with_capacity(listed_runs.len()), Vec::with_capacity(listed_runs.len()));
     let mut ids = unknown;
     let numbers = numbers_of(runs, &listed_runs);
@@ -215,33 +225,34 @@ fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen 
         }
     }
     // Take the stamps before the runs are read: a later change then gives them others.
-    let looked_at = ids.iter().map(|id| LookedAt::at(runs, id)).collect();
-    MaybeOpen { known, ids, found: Some(Found { world, stamps, looked_at, over: Over::Recent(recent) }) }
+    let looked_at = ids.iter().map(|id| LookedAt::of_run(runs, id)).collect();
+    MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished: SeenFinished::Recent(recent) }) }
 }
 
 /// The numbers of the files of these runs. Of many, another thread looks at half.
 fn numbers_of(runs: &Dir, listed: &[KnownRun]) -> Vec<Option<u64>> {
-    let looked_at = |part: &[KnownRun]| -> Vec<_> {
-        part.iter().map(|KnownRun(_, summary)| LookedAt::at(runs, &summary.head.run_id).number()).collect()
-    };
     if listed.len() < TWO_THREADS {
-        return looked_at(listed);
+        return numbers_of_part(runs, listed);
     }
     let (first, rest) = listed.split_at(listed.len() / 2);
-    let (mut numbers, rest) = both(|| looked_at(first), || looked_at(rest));
+    let (mut numbers, rest) = both(|| numbers_of_part(runs, first), || numbers_of_part(runs, rest));
     numbers.extend(rest);
     numbers
 }
 
+fn numbers_of_part(runs: &Dir, part: &[KnownRun]) -> Vec<Option<u64>> {
+    part.iter().map(|KnownRun(_, summary)| LookedAt::of_run(runs, &summary.head.run_id).number()).collect()
+}
+
 /// All runs but those that are over, as far as it is known. A known summary needs no reading.
-fn all_but_over(
+fn all_but_finished(
     runs: &Dir,
     world: Option<String>,
     mut summaries: HashMap<RunId, KnownRun>,
     finished: &FinishedRuns,
 ) -> Result<MaybeOpen, DiskError> {
     let mut entries = Vec::new();
-    runs.entries(|name, kind| entries.extend(entry(name, kind)))?;
+    runs.entries(|name, kind| entries.extend(run_entry(name, kind)))?;
     let (mut known, mut ids, mut over) = (Vec::new(), Vec::new(), Vec::new());
     let (mut stamps, mut looked_at) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -269,8 +280,9 @@ fn all_but_over(
         }
     }
     let is_outdated = finished.is_outdated(over.len());
-    let found = world.map(|world| Found { world, stamps, looked_at, over: Over::All { known: over, is_outdated } });
-    Ok(MaybeOpen { known, ids, found })
+    let finished = SeenFinished::All { known: over, is_outdated };
+    let seen = world.map(|world| SeenRuns { world, stamps, looked_at, finished });
+    Ok(MaybeOpen { known, ids, seen })
 }
 
 /// Those of these runs that finished last.

@@ -16,12 +16,15 @@ const BYTES: usize = 1 << 20;
 impl Project {
     /// The documents that were noted, as paths in the project; the latest last.
     pub(crate) fn noted_interviews(&self) -> Vec<String> {
-        let read = || self.flow.find_dir(CACHE).ok()??.read(INTERVIEW_NOTE, BYTES).ok()?;
-        let noted = read().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        noted.unwrap_or_default()
+        self.interview_note().unwrap_or_default()
     }
 
-    /// Notes `document` as the latest one, and drops those that are not `known` any more.
+    fn interview_note(&self) -> Option<Vec<String>> {
+        let bytes = self.flow.find_dir(CACHE).ok()??.read(INTERVIEW_NOTE, BYTES).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Notes `document` as the latest one, and drops those for which `is_known` is false.
     pub(crate) fn note_interview(
         &self,
         request: &WriteRequest,

@@ -66,8 +66,8 @@ pub fn run_tmp_of(seq: Seq) -> String {
 /// Whether a file in a run's directory has a name of [`run_tmp_of`].
 #[must_use]
 pub fn is_run_tmp_of_one(name: &str) -> bool {
-    let seq = name.strip_prefix(".run.").and_then(|rest| rest.strip_suffix(".tmp"));
-    seq.is_some_and(|seq| !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit()))
+    let seq = name.strip_prefix(".run.").and_then(|rest| rest.strip_suffix(".tmp")).unwrap_or_default();
+    !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Contents of `.flow/.gitignore`. It ignores itself: so it survives a checkout of a branch without `.flow`, and the

@@ -63,11 +63,11 @@ impl Gap {
         if self.lines > limits::GAP_LINES {
             return Err(self.fault(format!("{} lines", limits::GAP_LINES)));
         }
-        self.judge(0)
+        self.check_length(0)
     }
 
     /// Whether it is not too long yet, with so many bytes of a line whose other end was not found.
-    fn judge(&self, more: usize) -> Read<()> {
+    fn check_length(&self, more: usize) -> Read<()> {
         if self.bytes + more <= limits::GAP_BYTES {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl<'f> Backwards<'f> {
             if self.start == 0 {
                 break 0;
             }
-            gap.judge(self.left)?;
+            gap.check_length(self.left)?;
             self.read_more()?;
         };
         if self.left == 0 {
@@ -171,12 +171,13 @@ pub(super) fn forwards(
             let line = &rest[begin..=known + at];
             begin = known + at + 1;
             let is_event = is_event(line);
+            // Another thread may have read what is before, and joins its last gap with this one.
             if is_event {
                 first_gap.get_or_insert(gap);
             }
             gap.pass(line, is_event)?;
         }
-        gap.judge(rest.len() - begin)?;
+        gap.check_length(rest.len() - begin)?;
         rest.drain(..begin);
         place += begin as u64;
     }

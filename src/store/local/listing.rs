@@ -4,7 +4,6 @@
 //! listed so far.
 
 use std::collections::HashMap;
-use std::iter;
 use std::mem::replace;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -18,7 +17,7 @@ use crate::store::local::finished::FinishedRuns;
 use crate::store::local::layout::{CACHE, RUNS};
 use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
-use crate::store::local::stamps::{Entry, entry, log_in, number, stamp, text_at};
+use crate::store::local::stamps::{RunEntry, log_in, number, run_entry, stamp, text_at};
 use crate::store::run_store::RunStamp;
 
 /// How many runs a thread looks up at a time.
@@ -27,9 +26,7 @@ const BATCH: usize = 64;
 impl Project {
     /// Implements [`RunStore::listing`](crate::store::RunStore::listing).
     pub(super) fn all_runs(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(Vec::new());
-        };
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let cached = LazyLock::new(|| Cached {
             finished: cache.as_ref().map(FinishedRuns::read).unwrap_or_default(),
@@ -42,51 +39,53 @@ impl Project {
         let helpers = if is_long { thread::available_parallelism().map_or(1, usize::from) - 1 } else { 0 };
         let mut processors = Processors::default();
         thread::scope(|scope| {
-            let helpers = (0..helpers).map(|_| scope.spawn(look_up)).inspect(|_| processors.leave());
-            let helpers: Vec<_> = helpers.collect();
+            let mut started = Vec::new();
+            for _ in 0..helpers {
+                started.push(scope.spawn(look_up));
+                processors.leave();
+            }
             let listed = send_entries(&runs, send);
+            // The last batch was sent, and this thread helps with the rest.
             let mut others = look_up();
-            for helper in helpers {
+            for helper in started {
                 others.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
             }
             Ok(listed.map(|()| others)?)
         })
     }
-}
 
-impl Project {
     /// Implements [`RunStore::stamps`](crate::store::RunStore::stamps).
     pub(super) fn stamps_of_runs(
         &self,
         ids: Option<&[RunId]>,
         due: &dyn Fn(&RunId) -> bool,
     ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(Vec::new());
-        };
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         match ids {
             // The type of a named entry has to be looked up.
             Some(ids) => entries.extend(ids.iter().map(|id| (id.clone(), FileType::Unknown))),
-            None => runs.entries(|name, kind| entries.extend(entry(name, kind)))?,
+            None => runs.entries(|name, kind| entries.extend(run_entry(name, kind)))?,
         }
-        let known = |entry: &Entry| Some(number(&[text_at(&runs, entry)?, log_in(&runs, &entry.0)?]));
-        let stamped = entries.into_iter().map(|entry| {
-            let stamp = match due(&entry.0) {
-                true => known(&entry).map_or(RunStamp::Unknown, RunStamp::Known),
-                false => RunStamp::NotDue,
-            };
-            (entry.0, stamp)
-        });
-        Ok(stamped.collect())
+        let mut stamps = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let stamp = if due(&entry.0) { stamp_of_entry(&runs, &entry) } else { RunStamp::NotDue };
+            stamps.push((entry.0, stamp));
+        }
+        Ok(stamps)
     }
 }
 
+fn stamp_of_entry(runs: &Dir, entry: &RunEntry) -> RunStamp {
+    let Some(text) = text_at(runs, entry) else { return RunStamp::Unknown };
+    log_in(runs, &entry.0).map_or(RunStamp::Unknown, |log| RunStamp::Known(number(&[text, log])))
+}
+
 /// Sends the entries of the directory of runs in batches.
-fn send_entries(runs: &Dir, batches: Sender<Vec<Entry>>) -> Result<(), DiskError> {
+fn send_entries(runs: &Dir, batches: Sender<Vec<RunEntry>>) -> Result<(), DiskError> {
     let mut batch = Vec::with_capacity(BATCH);
     runs.entries(|name, kind| {
-        batch.extend(entry(name, kind));
+        batch.extend(run_entry(name, kind));
         if batch.len() == BATCH {
             // The receiver lives until every batch was looked up.
             let _ = batches.send(replace(&mut batch, Vec::with_capacity(BATCH)));
@@ -99,13 +98,12 @@ fn send_entries(runs: &Dir, batches: Sender<Vec<Entry>>) -> Result<(), DiskError
 /// Calls `known` with the cached summaries of the runs in these batches, and returns the other runs.
 fn look_up(
     runs: &Dir,
-    batches: &Mutex<Receiver<Vec<Entry>>>,
+    batches: &Mutex<Receiver<Vec<RunEntry>>>,
     cached: &Cached,
     known: &(dyn Fn(Vec<RunSummary>) + Sync),
 ) -> Vec<RunId> {
-    let next = || batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
     let mut others = Vec::new();
-    for batch in iter::from_fn(next) {
+    while let Some(batch) = next_batch(batches) {
         let mut summaries = Vec::with_capacity(batch.len());
         for entry in batch {
             match cached.summary(runs, &entry) {
@@ -118,6 +116,11 @@ fn look_up(
     others
 }
 
+/// The next batch. The threads take turns in waiting for it, and none holds the lock while it looks runs up.
+fn next_batch(batches: &Mutex<Receiver<Vec<RunEntry>>>) -> Option<Vec<RunEntry>> {
+    batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
 /// What the caches know of the runs.
 struct Cached {
     finished: FinishedRuns,
@@ -126,12 +129,13 @@ struct Cached {
 
 impl Cached {
     /// The summary of a run, if the files that it follows from have not changed.
-    fn summary(&self, runs: &Dir, entry: &Entry) -> Option<RunSummary> {
+    fn summary(&self, runs: &Dir, entry: &RunEntry) -> Option<RunSummary> {
         let text = text_at(runs, entry)?;
         if let Some(summary) = self.finished.summary(&entry.0, &stamp(&text)) {
             return Some(summary);
         }
         let KnownRun(known, summary) = self.open.get(&entry.0)?;
-        (number(&[text, log_in(runs, &entry.0)?]) == *known).then(|| summary.clone())
+        let log = log_in(runs, &entry.0)?;
+        if number(&[text, log]) == *known { Some(summary.clone()) } else { None }
     }
 }

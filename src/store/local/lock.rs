@@ -49,6 +49,7 @@ impl Lock {
                 let WriterNote { seq, number, boot, suspect, log_len, .. } = before;
                 note = WriterNote { seq, number, boot, suspect, log_len, ..note };
             }
+            // It is not known whether activity files were checked in this boot.
             None => note.boot = String::new(),
         }
         let lock = Self { lock: Some(lock), wait: request.wait, note, boot: request.boot.clone() };
@@ -134,9 +135,8 @@ impl Lock {
     /// Returns `false` if the note could not be written. A full disk must not prevent a record, so most callers ignore
     /// that.
     fn write(&self) -> bool {
-        let Ok(mut text) = serde_json::to_string(&self.note) else {
-            return false;
-        };
+        let Ok(mut text) = serde_json::to_string(&self.note) else { return false };
+        // A note that is cut counts as none. A shorter one must leave nothing of a longer one.
         text.truncate(NOTE_BYTES - 1);
         let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
         self.lock.as_ref().is_some_and(|lock| lock.file.write_at(padded.as_bytes(), 0) == Ok(padded.len()))

@@ -35,19 +35,21 @@ const TWO_THREADS: u64 = 1 << 20;
 
 /// The lines before the place `end`. The last one may lack its line break.
 fn scan_until(file: &dyn DiskFile, end: u64) -> Read<LogScan> {
+    // A line belongs to one of the parts as a whole.
     let middle = if end < TWO_THREADS { end } else { start_of_line(file, end / 2..end)? };
     if middle == end {
         return Ok(scan_part(file, 0..end)?.scan.sorted());
     }
     let (first, second) = both(|| scan_part(file, 0..middle), || scan_part(file, middle..end));
     let (mut first, second) = (first?, second?);
+    // Neither part alone shows how much there is without an event across the middle.
     first.passed.last_gap.pass_into(&second.passed.first_gap)?;
     first.scan.extend(second.scan, first.lines);
     Ok(first.scan.sorted())
 }
 
 /// A part of a log.
-struct Part {
+struct ScannedPart {
     scan: LogScan,
     /// How many lines it has.
     lines: usize,
@@ -55,7 +57,7 @@ struct Part {
 }
 
 /// The lines between two places, with their numbers from there on. The last one may lack its line break.
-fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<Part> {
+fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<ScannedPart> {
     let mut scan = LogScan::default();
     let mut lines = 0;
     let passed = forwards(file, places, |line| {
@@ -65,15 +67,17 @@ fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<Part> {
     if event_of(&passed.rest).is_ok() {
         scan.take(lines + 1, &passed.rest);
     }
-    Ok(Part { scan, lines, passed })
+    Ok(ScannedPart { scan, lines, passed })
 }
 
 /// The first place between these two where a line begins; the second place if there is none within the length of a block.
 fn start_of_line(file: &dyn DiskFile, places: Range<u64>) -> Read<u64> {
     let mut block = vec![0; BLOCK];
     let read = file.read_at(&mut block, places.start).map_err(io::Error::from)?;
-    let start = memchr(b'\n', &block[..read]).map(|at| places.start + at as u64 + 1);
-    Ok(start.filter(|start| *start < places.end).unwrap_or(places.end))
+    match memchr(b'\n', &block[..read]) {
+        Some(at) => Ok(places.end.min(places.start + at as u64 + 1)),
+        None => Ok(places.end),
+    }
 }
 
 /// Checks that a log can be read as a whole.
@@ -85,10 +89,11 @@ pub(super) fn check(file: &dyn DiskFile) -> Read<()> {
 }
 
 /// The position that a line claims, read from its first bytes without verifying the seal.
-fn said_position(line: &[u8]) -> Option<u64> {
+fn claimed_position(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"v\":1,\"seq\":")?;
     let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(&digits[..len]).ok()?.parse().ok().filter(|seq| *seq <= limits::COUNTER)
+    let seq = std::str::from_utf8(&digits[..len]).ok()?.parse().ok()?;
+    if seq <= limits::COUNTER { Some(seq) } else { None }
 }
 
 /// The whole lines after `position`, which advances past them. At the beginning of an orderly log, those up to the event
@@ -97,6 +102,7 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq
     let stat = file.stat().map_err(io::Error::from)?;
     if *position == Position::default() && after > Seq(0) {
         let LogTail { end, whole, unended, .. } = LogTail::read(file, after)?;
+        // Otherwise events up to `after` may be anywhere in it.
         if end.at.is_some() && end.ordered && !end.has_others && !unended {
             *position = Position { log: stat.inode, offset: whole };
             return Ok(LogScan::of_end(end));
@@ -123,7 +129,8 @@ pub(super) fn with_text(file: &dyn DiskFile, text: &str) -> Read<Vec<Event>> {
     let finder = memmem::Finder::new(text);
     let mut found = Vec::new();
     while let Some((_, line)) = lines.next(&gap)? {
-        gap.pass(line, said_position(line).is_some())?;
+        // A claim is enough here: to verify each line would take longer than the search.
+        gap.pass(line, claimed_position(line).is_some())?;
         if finder.find(line).is_some() {
             found.extend(sealed_event(line));
         }
@@ -177,6 +184,7 @@ impl LogTail {
             if !order.rises {
                 break;
             }
+            // The rest of the window is only looked at for its order.
             if tail.end.at.is_some() {
                 continue;
             }
@@ -242,7 +250,7 @@ impl Default for Order {
 
 impl Order {
     fn look_at(&mut self, line: &[u8]) {
-        let Some(said) = said_position(line) else { return };
+        let Some(said) = claimed_position(line) else { return };
         self.rises = self.first.is_none_or(|first| said < first);
         self.last = self.last.or(Some(said));
         self.first = Some(said);

@@ -74,10 +74,10 @@ impl LockedLog {
 
     /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.
     pub(crate) fn check_place(&self) -> Result<(), StoreError> {
-        match self.dir.is_still(LOG, &self.file)? {
-            true => Ok(()),
-            false => Err(StoreError::Replaced { at: self.dir.join(LOG).into() }),
+        if self.dir.is_still(LOG, &self.file)? {
+            return Ok(());
         }
+        Err(StoreError::Replaced { at: self.dir.join(LOG).into() })
     }
 
     /// Appends whole lines with one write and flushes the log, then calls `also`, which flushes more. This is the
@@ -105,7 +105,7 @@ impl LockedLog {
     }
 
     /// As [`Self::commit`], but other writers may go on while the log is flushed, and it may be longer afterwards. Before the
-    /// lines, those of [`LogTail::end`]'s newer events are written once more in place: whoever appended them may not have
+    /// lines, those of [`LogTail::end`]'s newer events are written once more in place: their writers may not have
     /// flushed them, and a flush of theirs may have failed since; then only what is written afresh is flushed.
     ///
     /// `prepared` is flushed as well, after the log. Returns what became of that.
@@ -122,14 +122,13 @@ impl LockedLog {
         prepared.write_soon();
         let flushed = self.file.sync_data();
         let prepared = prepared.sync_all();
-        let unconfirmed = |source| StoreError::Unconfirmed { at: self.dir.join(LOG).into(), source };
         match self.lock.take_again(&self.dir) {
             Ok(true) => {}
-            Ok(false) => return Err(unconfirmed(io::Error::other("another process holds the lock of the run"))),
-            Err(error) => return Err(unconfirmed(io::Error::other(error.to_string()))),
+            Ok(false) => return Err(self.unconfirmed(io::Error::other("another process holds the lock of the run"))),
+            Err(error) => return Err(self.unconfirmed(io::Error::other(error.to_string()))),
         }
         let end = self.tail.len;
-        self.tail.len = self.file.stat().map_err(|errno| unconfirmed(errno.into()))?.len;
+        self.tail.len = self.file.stat().map_err(|errno| self.unconfirmed(errno.into()))?.len;
         if let Err(errno) = flushed {
             // Do not take the line back: a retry of this command may have flushed it meanwhile and been acknowledged.
             self.lock.note_suspect(true);
@@ -138,7 +137,8 @@ impl LockedLog {
         self.has_moved_on = self.tail.len != end;
         match self.check_place() {
             Err(StoreError::Replaced { .. }) => Err(self.unconfirmed(io::Error::other(REPLACED))),
-            placed => placed.map(|()| prepared),
+            Err(error) => Err(error),
+            Ok(()) => Ok(prepared),
         }
     }
 
@@ -147,14 +147,13 @@ impl LockedLog {
     /// # Errors
     /// [`StoreError::Unconfirmed`].
     pub(crate) fn flush_newer(&mut self) -> Result<(), StoreError> {
-        let flushed = self.write_newer_again().map(|()| self.file.sync_data());
-        match flushed {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(errno)) => {
+        self.write_newer_again()?;
+        match self.file.sync_data() {
+            Ok(()) => Ok(()),
+            Err(errno) => {
                 self.lock.note_suspect(true);
                 Err(self.unconfirmed(errno.into()))
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -164,15 +163,14 @@ impl LockedLog {
         if places.is_empty() {
             return Ok(());
         }
-        let fault = |source| log_fault(&self.dir, Operation::Append, source);
         let mut bytes = vec![0; usize::try_from(places.end - places.start).unwrap_or(usize::MAX)];
-        read_exact_at(&*self.file, &mut bytes, places.start).map_err(fault)?;
+        read_exact_at(&*self.file, &mut bytes, places.start).map_err(|error| self.fault(Operation::Append, error))?;
         // What is opened for appending writes at the end alone.
         let file = self.dir.open_own(LOG, Open::Write { mode: NEW_FILE })?;
         match file.write_at(&bytes, places.start) {
             Ok(written) if written == bytes.len() => Ok(()),
-            Ok(_) => Err(fault(io::Error::new(io::ErrorKind::WriteZero, "only a part was written"))),
-            Err(errno) => Err(fault(errno.into())),
+            Ok(_) => Err(self.fault(Operation::Append, short_write())),
+            Err(errno) => Err(self.fault(Operation::Append, errno)),
         }
     }
 
@@ -209,6 +207,10 @@ impl LockedLog {
         StoreError::Unconfirmed { at: self.dir.join(LOG).into(), source }
     }
 
+    fn fault(&self, action: Operation, source: impl Into<io::Error>) -> StoreError {
+        log_fault(&self.dir, action, source)
+    }
+
     /// Truncates the log to the length before the append.
     fn take_back(&self, before: u64) {
         let _ = self.file.set_len(before);
@@ -221,14 +223,13 @@ impl LockedLog {
     }
 
     /// Removes bytes after the last line break. A torn line goes to quarantine. A line that only lacks its line break
-    /// gets one: a whole JSON line that somebody wrote by hand, or a sealed line whose break an editor cut off.
+    /// gets one: a whole JSON line that was written by hand, or a sealed line whose break an editor cut off.
     fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
         // Have the log copied before the next append. Otherwise a power cut could undo the truncation and keep a later
         // page of the next line, and the two together would look like a whole but damaged line.
         self.lock.note_suspect(true);
-        let fault = |source| log_fault(&self.dir, Operation::Repair, source);
-        if self.tail.unended || self.is_by_hand().map_err(fault)? {
-            write_all(&*self.file, b"\n").map_err(fault)?;
+        if self.tail.unended || self.is_by_hand().map_err(|error| self.fault(Operation::Repair, error))? {
+            write_all(&*self.file, b"\n").map_err(|error| self.fault(Operation::Repair, error))?;
             self.tail.len += 1;
             self.tail.whole = self.tail.len;
             return Ok(());
@@ -238,17 +239,17 @@ impl LockedLog {
         // After an error, remove the partial copy: the next writer will make a whole one.
         self.keep_torn_tail(&quarantine, &free).inspect_err(|_| drop(quarantine.remove(&free)))?;
         self.note("a torn end of the log", &quarantine, &free);
-        self.file.set_len(self.tail.whole).map_err(|errno| fault(errno.into()))?;
+        self.file.set_len(self.tail.whole).map_err(|errno| self.fault(Operation::Repair, errno))?;
         self.tail.len = self.tail.whole;
         Ok(())
     }
 
     /// Copies the torn tail to quarantine and flushes the copy, before it is cut off.
     fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
-        let fault = |source| log_fault(&self.dir, Operation::Repair, source);
         let kept = quarantine.create(name, b"", NEW_FILE)?;
-        copy(&*self.file, self.tail.whole..self.tail.len, &*kept).map_err(fault)?;
-        kept.sync_all().map_err(|errno| fault(errno.into()))?;
+        let torn = self.tail.whole..self.tail.len;
+        copy(&*self.file, torn, &*kept).map_err(|error| self.fault(Operation::Repair, error))?;
+        kept.sync_all().map_err(|errno| self.fault(Operation::Repair, errno))?;
         Ok(quarantine.sync()?)
     }
 
@@ -265,15 +266,12 @@ impl LockedLog {
     }
 
     fn renew(&mut self) -> Result<(), StoreError> {
-        let dir = self.dir.clone();
-        let fault = |source| log_fault(&dir, Operation::Repair, source);
+        let dir = &self.dir;
         dir.remove(LOG_TMP)?;
         let renewed = dir.create(LOG_TMP, b"", dir.mode_of(LOG))?;
-        copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(fault)?;
-        renewed.sync_all().map_err(|errno| fault(errno.into()))?;
-        if !dir.is_still(LOG, &self.file)? {
-            return Err(StoreError::Replaced { at: dir.join(LOG).into() });
-        }
+        copy(&*self.file, 0..self.tail.whole, &*renewed).map_err(|error| self.fault(Operation::Repair, error))?;
+        renewed.sync_all().map_err(|errno| self.fault(Operation::Repair, errno))?;
+        self.check_place()?;
         dir.rename(LOG_TMP, LOG, Rename::Replace)?;
         dir.sync()?;
         self.file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
@@ -290,11 +288,12 @@ const REPLACED: &str = "another program replaced the log meanwhile";
 /// The log of `dir`, shared: a sign that a writer waits for the lock.
 fn shared(dir: &Dir) -> Option<File> {
     let file = dir.open_read(LOG).ok()??;
-    file.share().ok().map(|()| file)
+    file.share().ok()?;
+    Some(file)
 }
 
-pub(crate) fn log_fault(dir: &Dir, action: Operation, source: io::Error) -> StoreError {
-    DiskError::Io { action, path: dir.join(LOG), source }.into()
+pub(crate) fn log_fault(dir: &Dir, action: Operation, source: impl Into<io::Error>) -> StoreError {
+    DiskError::io(action, dir.join(LOG), source).into()
 }
 
 /// Why the log of `dir` could not be read.
@@ -306,10 +305,15 @@ pub(crate) fn unread(dir: &Dir, fault: LogFault) -> StoreError {
 }
 
 fn write_once(file: &dyn DiskFile, bytes: &[u8]) -> io::Result<()> {
+    // A short write is cut off again, so that nothing has happened.
     match file.append(bytes)? {
         len if len == bytes.len() => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part was written")),
+        _ => Err(short_write()),
     }
+}
+
+fn short_write() -> io::Error {
+    io::Error::new(io::ErrorKind::WriteZero, "only a part was written")
 }
 
 /// Copies a range of bytes in bounded memory.

@@ -39,16 +39,17 @@ impl RunDir {
 
     /// The bytes of activity files, damaged or not, each with the file's name.
     pub fn activity_bytes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, FileBytes)> {
-        let open = || self.dir.find_dir(ACTIVITIES);
-        // flow adds fields to a document, so that a file may be larger than the limit for documents that it accepts.
-        let read = |dir: &Dir, name: &str| dir.read(name, limits::ACTIVITY_BYTES * 2);
-        let opened = open();
-        let bytes_of = |name| match &opened {
-            Ok(Some(dir)) => read(dir, name),
-            Ok(None) => Ok(None),
-            Err(_) => open().and_then(|dir| dir.map_or(Ok(None), |dir| read(&dir, name))),
-        };
-        names.map(|name| (name, bytes_of(name).map_err(StoreError::from))).collect()
+        let opened = self.dir.find_dir(ACTIVITIES);
+        let mut files = Vec::new();
+        for name in names {
+            let bytes = match &opened {
+                Ok(dir) => activity_bytes(dir.as_ref(), name),
+                // Tried again, so that each file has an error of its own.
+                Err(_) => self.dir.find_dir(ACTIVITIES).and_then(|dir| activity_bytes(dir.as_ref(), name)),
+            };
+            files.push((name, bytes.map_err(StoreError::from)));
+        }
+        files
     }
 
     /// The note that the last writer left in `.lock`.
@@ -64,6 +65,12 @@ impl RunDir {
     pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<Mender<'_>, StoreError> {
         Ok(Mender { lock: Lock::take(&self.dir, request)?, run: self })
     }
+}
+
+fn activity_bytes(dir: Option<&Dir>, name: &str) -> Result<Option<Vec<u8>>, DiskError> {
+    let Some(dir) = dir else { return Ok(None) };
+    // flow adds fields to a document, so that a file may be larger than the limit for documents that it accepts.
+    dir.read(name, limits::ACTIVITY_BYTES * 2)
 }
 
 /// A locked run whose files may be damaged.
@@ -205,6 +212,7 @@ fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<Stri
     let quarantine = quarantine(owner)?;
     let free = free_name_like(&quarantine, name, now)?;
     from.rename_into(name, &quarantine, &free, Rename::NoReplace)?;
+    // The new name first: a power cut in between must not lose both.
     quarantine.sync()?;
     from.sync()?;
     Ok(free)
@@ -217,8 +225,9 @@ fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, Di
     let quarantine = quarantine(dir)?;
     let stem = name.split('.').next().unwrap_or(name);
     let mut names = quarantine.names()?;
+    names.retain(|kept| kept.starts_with(stem));
     names.sort();
-    for kept in names.into_iter().filter(|kept| kept.starts_with(stem)) {
+    for kept in names {
         if let Ok(Some(copy)) = quarantine.read(&kept, bytes.len())
             && copy == bytes
             && let Some(file) = quarantine.open_read(&kept)?
@@ -250,7 +259,8 @@ fn quarantine(owner: &Dir) -> Result<Dir, DiskError> {
 fn free_name_like(quarantine: &Dir, name: &str, now: Timestamp) -> Result<String, DiskError> {
     let plain = name.trim_start_matches('.');
     let (stem, extension) = plain.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((plain, ""));
-    let cut = (0..=STEM_BYTES.min(stem.len())).rev().find(|&at| stem.is_char_boundary(at)).unwrap_or(0);
+    // A name may be as long as the file system allows, so the time has to find room in it.
+    let stem = &stem[..stem.floor_char_boundary(STEM_BYTES)];
     let ending = if extension.is_empty() || extension.len() > 16 { String::new() } else { format!(".{extension}") };
-    quarantine.free_name(&format!("{}-{}", &stem[..cut], now.compact()), &ending)
+    quarantine.free_name(&format!("{stem}-{}", now.compact()), &ending)
 }

@@ -8,8 +8,8 @@
 //! 4. append the lines with one `write`; flush the log: **the commit point**; flush the new `run.yaml`;
 //! 5. rename both files into place; acknowledge.
 //!
-//! When others wait for the lock, it is free during the flush of step 4, and whoever comes to step 5 publishes what the
-//! writers before it appended as well.
+//! When others wait for the lock, it is free during the flush of step 4, and a writer that comes to step 5 publishes what
+//! the writers before it appended as well.
 //!
 //! Everything but the lines is a projection, which can be rebuilt from them. Files are opened by one name below a
 //! directory handle, never by a path that is resolved again, and no symbolic link below `.flow` is followed.

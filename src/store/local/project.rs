@@ -1,6 +1,7 @@
 //! A project's `.flow`: finds it, creates it, and recognises another program's.
 
 use std::cell::LazyCell;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,9 +77,7 @@ impl Project {
             match disk.look(&path, Links::Refuse) {
                 Ok(_) => return Ok(Some(dir.to_owned())),
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => {
-                    return Err(DiskError::Io { action: Operation::Inspect, path, source: errno.into() }.into());
-                }
+                Err(errno) => return Err(DiskError::io(Operation::Inspect, path, errno).into()),
             }
             if top.as_deref() == Some(dir) {
                 break;
@@ -127,7 +126,7 @@ impl Project {
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
         let flow = parent.open_dir(name)?;
         let text = flow.read_text(".gitignore", limits::JOURNAL_BYTES).ok().flatten();
-        let is_marked = text.is_some_and(|text| text.contains(MARK));
+        let is_marked = matches!(text, Some(text) if text.contains(MARK));
         let project = Self { flow, is_marked, elsewhere: None };
         match project.foreign()? {
             Some(evidence) => Err(StoreError::Foreign { path: project.path().to_owned(), evidence }),
@@ -232,12 +231,10 @@ impl Project {
                 RUNS | WORKFLOWS => self.flow.open_dir(&name)?.names()?.is_empty(),
                 SCHEMAS => {
                     let dir = self.flow.open_dir(&name)?;
-                    dir.names()?
-                        .iter()
-                        .all(|name| schemas.iter().any(|(own, text)| own == name && is_text(&dir, name, text)))
+                    dir.names()?.iter().all(|name| is_one_of(schemas, &dir, name))
                 }
                 LOCK | CACHE => true,
-                name => files.iter().any(|(own, text)| *own == name && is_text(&self.flow, name, text)),
+                name => is_one_of(&files, &self.flow, name),
             };
             if !is_unused {
                 return Ok(false);
@@ -251,6 +248,7 @@ impl Project {
                 return Ok(false);
             }
         }
+        // What is left can be made again by `init`.
         remove_all(&self.flow)?;
         let (parent, name) = split(self.path())?;
         Dir::open_path(disk, &parent, self.trust())?.remove_dir(&name)?;
@@ -263,7 +261,10 @@ impl Project {
     /// # Errors
     /// As [`Self::init`].
     pub fn keep_out_of_git(&self, request: &WriteRequest) -> Result<(), StoreError> {
-        if self.is_marked { Ok(()) } else { self.complete(&[], request).map(|_| ()) }
+        if !self.is_marked {
+            self.complete(&[], request)?;
+        }
+        Ok(())
     }
 
     /// The same project with its runs in another store.
@@ -307,38 +308,43 @@ impl Project {
         if self.is_marked {
             return Ok(None);
         }
-        let names = self.flow.names()?;
-        if let Some(name) = names.iter().find(|name| !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN))
-        {
-            return Ok(Some(name.clone()));
+        for name in self.flow.names()? {
+            if !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN) {
+                return Ok(Some(name));
+            }
         }
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(None);
-        };
-        let names = runs.names()?;
-        // A checkout of another branch leaves parts of a run's directory behind; they are flow's as well.
-        let foreign =
-            |name: &&String| !name.starts_with('.') && !runs.open_dir(name).is_ok_and(|run| is_leftover(&run));
-        let mut some = names.iter().filter(foreign).take(RUNS_LOOKED_AT).peekable();
-        let first = some.peek().map(|name| format!("{RUNS}/{name}"));
-        let any = some.any(|name| {
-            let run = runs.open_dir(name);
-            run.is_ok_and(|run| run.exists(RUN_FILE).unwrap_or(false) || run.exists("activities").unwrap_or(false))
-        });
-        Ok(first.filter(|_| !any))
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(None) };
+        let (mut first, mut looked_at) = (None, 0);
+        for name in runs.names()? {
+            if looked_at == RUNS_LOOKED_AT {
+                break;
+            }
+            // A checkout of another branch leaves parts of a run's directory behind; they are flow's as well.
+            if name.starts_with('.') || runs.open_dir(&name).is_ok_and(|run| is_leftover(&run)) {
+                continue;
+            }
+            looked_at += 1;
+            if let Ok(run) = runs.open_dir(&name)
+                && (run.exists(RUN_FILE).unwrap_or(false) || run.exists("activities").unwrap_or(false))
+            {
+                return Ok(None);
+            }
+            first = first.or_else(|| Some(format!("{RUNS}/{name}")));
+        }
+        Ok(first)
     }
 
     /// Whether `.flow` has only files that flow keeps out of git: a checkout of a branch without `.flow` removed the
     /// others.
     #[must_use]
     pub fn is_leftover(&self) -> bool {
-        let kept = |name: &str| self.flow.exists(name).unwrap_or(true);
-        let runs = || self.flow.find_dir(RUNS).ok().flatten();
-        let all_left = |runs: Dir| {
-            let names = runs.names().unwrap_or_default();
-            !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_leftover(&run)))
-        };
-        !kept(".gitattributes") && !kept(SCHEMAS) && runs().is_some_and(all_left)
+        // Where one of them cannot be looked at, it may be there.
+        if self.flow.exists(".gitattributes").unwrap_or(true) || self.flow.exists(SCHEMAS).unwrap_or(true) {
+            return false;
+        }
+        let Ok(Some(runs)) = self.flow.find_dir(RUNS) else { return false };
+        let names = runs.names().unwrap_or_default();
+        !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_leftover(&run)))
     }
 
     /// Opens a run.
@@ -346,8 +352,9 @@ impl Project {
     /// # Errors
     /// [`DiskError::NotFound`] if the directory does not exist, others if it cannot be used.
     pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
-        let missing = || DiskError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) };
-        let runs = self.flow.find_dir(RUNS)?.ok_or_else(missing)?;
+        let Some(runs) = self.flow.find_dir(RUNS)? else {
+            return Err(DiskError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) }.into());
+        };
         Ok(RunDir { dir: runs.open_dir(id.as_str())?, runs, id: id.clone() })
     }
 
@@ -368,9 +375,7 @@ impl Project {
         ids: &[RunId],
         mut visit: impl FnMut(&RunId, Result<RunDir, StoreError>),
     ) -> Result<(), StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(());
-        };
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(()) };
         for id in ids {
             match runs.open_dir(id.as_str()) {
                 Ok(dir) => visit(id, Ok(RunDir { dir, runs: runs.clone(), id: id.clone() })),
@@ -388,17 +393,15 @@ impl Project {
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read.
     pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
-        let Some(runs) = self.flow.find_dir(RUNS)? else {
-            return Ok(Vec::new());
-        };
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         // Names with a dot are runs that are being created; they are not valid ids.
         Ok(runs.names()?.into_iter().filter_map(|name| RunId::new(name).ok()).collect())
     }
 }
 
-/// Whether the file has this text.
-fn is_text(dir: &Dir, name: &str, text: &str) -> bool {
-    dir.holds(name, text.as_bytes()).unwrap_or(false)
+/// Whether the file is one of these, each with its text, and was not changed.
+fn is_one_of(files: &[(&str, &str)], dir: &Dir, name: &str) -> bool {
+    files.iter().any(|(own, text)| *own == name && dir.holds(name, text.as_bytes()).unwrap_or(false))
 }
 
 /// Removes everything in `dir`.
@@ -423,10 +426,9 @@ fn put(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
 }
 
 fn split(flow: &Path) -> Result<(PathBuf, String), DiskError> {
-    let name = flow.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    match (name, flow.parent()) {
-        (Some(name), Some(parent)) if parent.as_os_str().is_empty() => Ok((PathBuf::from("."), name)),
-        (Some(name), Some(parent)) => Ok((parent.to_owned(), name)),
-        _ => Err(DiskError::NotFound { path: flow.to_owned() }),
-    }
+    let (Some(name), Some(parent)) = (flow.file_name().and_then(OsStr::to_str), flow.parent()) else {
+        return Err(DiskError::NotFound { path: flow.to_owned() });
+    };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    Ok((parent.to_owned(), name.to_owned()))
 }

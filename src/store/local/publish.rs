@@ -69,9 +69,7 @@ impl LockedRun<'_> {
         let dir = &self.run.dir;
         match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
             Some(text) if Some(text.as_str()) != old => {
-                let Some(merged) = merge(&text) else {
-                    return Ok(dir.remove(RUN_TMP)?);
-                };
+                let Some(merged) = merge(&text) else { return Ok(dir.remove(RUN_TMP)?) };
                 self.write_merged(&merged)?;
                 dir.rename(RUN_MERGE_TMP, RUN_FILE, Rename::Replace)?;
                 Ok(dir.remove(RUN_TMP)?)

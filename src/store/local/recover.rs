@@ -17,11 +17,6 @@ impl LockedRun<'_> {
         let log = self.log.read()?;
         let written: HashSet<_> = log.events().flat_map(texts_of).collect();
         let last = log.last_seq().max(shown);
-        let is_ours = |text: &str| {
-            // A text that shows a later event than the log has: its writer died before the event was in the log.
-            let unsaid = || RunText::parse(text).is_ok_and(|text| text.document().state.last_seq > Some(last));
-            written.contains(&TextDigest(digest(text.as_bytes()))) || unsaid()
-        };
         let dir = &self.run.dir;
         dir.remove(LOG_TMP)?;
         self.activities.remove(ACTIVITY_TMP)?;
@@ -29,7 +24,12 @@ impl LockedRun<'_> {
         names.retain(|name| [RUN_TMP, RUN_MERGE_TMP].contains(&&**name) || self.is_of_dead_writer(name));
         for name in &names {
             let ours = match dir.read_text(name, limits::RUN_BYTES) {
-                Ok(Some(text)) => text.trim_matches('\0').trim().is_empty() || is_ours(&text),
+                // One without a text is what a power cut left.
+                Ok(Some(text)) => {
+                    text.trim_matches('\0').trim().is_empty()
+                        || written.contains(&TextDigest(digest(text.as_bytes())))
+                        || shows_later(&text, last)
+                }
                 Ok(None) => continue,
                 Err(_) => false,
             };
@@ -49,12 +49,15 @@ impl LockedRun<'_> {
 
     /// Whether this is the next `run.yaml` of a writer that has died: one that lives holds a lock on it.
     fn is_of_dead_writer(&self, name: &str) -> bool {
-        is_run_tmp_of_one(name)
-            && match self.run.dir.open_read(name) {
-                Ok(Some(file)) => !file.is_held().unwrap_or_default(),
-                Ok(None) => false,
-                Err(_) => true,
-            }
+        if !is_run_tmp_of_one(name) {
+            return false;
+        }
+        match self.run.dir.open_read(name) {
+            Ok(Some(file)) => !file.is_held().unwrap_or_default(),
+            Ok(None) => false,
+            // What cannot be opened goes to quarantine.
+            Err(_) => true,
+        }
     }
 
     /// Whether a temporary file of an earlier writer is there.
@@ -62,10 +65,12 @@ impl LockedRun<'_> {
     /// # Errors
     /// [`StoreError`] when the directory cannot be inspected.
     pub(super) fn has_leftovers(&self) -> Result<bool, StoreError> {
-        let names = self.run.dir.names()?;
-        let is_left =
-            |name: &String| [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&**name) || self.is_of_dead_writer(name);
-        Ok(names.iter().any(is_left) || self.activities.exists(ACTIVITY_TMP)?)
+        for name in self.run.dir.names()? {
+            if [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&*name) || self.is_of_dead_writer(&name) {
+                return Ok(true);
+            }
+        }
+        Ok(self.activities.exists(ACTIVITY_TMP)?)
     }
 
     /// Updates the projections from a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was
@@ -91,7 +96,7 @@ impl LockedRun<'_> {
         let mode = self.run.dir.mode_of(RUN_FILE);
         let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
         flush(&*file, || self.run.dir.join(RUN_TMP))?;
-        // Whoever repeats a command whose line this is gets an answer.
+        // A command that is repeated and whose line this is gets an answer.
         self.log.lock.note_seq(self.log.tail.end.last);
         self.publish_run(old, new, |_| false, now, merge)?;
         Ok(self.run.dir.sync()?)
@@ -114,7 +119,7 @@ impl LockedRun<'_> {
         let Some(event) = &self.log.tail.end.at else { return Ok(()) };
         for record in event.kind.records() {
             let lost = match self.is_lost(&record.number.file_name(&record.id())) {
-                // After the next record this file is not the latest any more and would not be checked again.
+                // After the next record this file is no longer the latest and would not be checked again.
                 Err(error) if error.is_io() => return Err(error),
                 found => found.unwrap_or(false),
             };
@@ -137,7 +142,9 @@ impl LockedRun<'_> {
             Err(_) => return Ok(()),
         };
         let wanted = file.text.as_bytes();
-        if !found.is_none_or(|found| is_cut_off(&found, wanted)) {
+        if let Some(found) = found
+            && !is_cut_off(&found, wanted)
+        {
             return Ok(());
         }
         self.activities.remove(ACTIVITY_TMP)?;
@@ -145,6 +152,11 @@ impl LockedRun<'_> {
         flush(&*new, || self.activities.join(&file.name))?;
         Ok(self.activities.rename(ACTIVITY_TMP, &file.name, Rename::Replace)?)
     }
+}
+
+/// Whether a `run.yaml` shows a later event than the log has: its writer died before the event was in the log.
+fn shows_later(text: &str, last: Seq) -> bool {
+    RunText::parse(text).is_ok_and(|text| text.document().state.last_seq > Some(last))
 }
 
 /// Digests of the texts that flow wrote with an event, and of a person's text that the event contains.
@@ -161,6 +173,8 @@ fn texts_of(event: &Event) -> impl Iterator<Item = TextDigest> {
 #[must_use]
 pub fn is_cut_off(found: &[u8], wanted: &[u8]) -> bool {
     let written = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let fits = |(found, wanted): (&u8, &u8)| found == wanted || *found == 0;
-    found != wanted && written <= wanted.len() && found[..written].iter().zip(wanted).all(fits)
+    if found == wanted || written > wanted.len() {
+        return false;
+    }
+    found[..written].iter().zip(wanted).all(|(found, wanted)| found == wanted || *found == 0)
 }

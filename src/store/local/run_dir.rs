@@ -110,14 +110,11 @@ impl StoredRun for RunDir {
     }
 
     fn first_event(&self) -> Result<Option<Event>, StoreError> {
-        let Some(file) = self.dir.open_read(LOG)? else {
-            return Ok(None);
-        };
+        let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
         let mut window = limits::TAIL_BYTES;
         let first = loop {
             let mut head = vec![0; window];
-            let len =
-                file.read_at(&mut head, 0).map_err(|errno| log_fault(&self.dir, Operation::Read, errno.into()))?;
+            let len = file.read_at(&mut head, 0).map_err(|errno| log_fault(&self.dir, Operation::Read, errno))?;
             match head[..len].iter().position(|&byte| byte == b'\n') {
                 Some(end) => break LogScan::parse(&head[..=end]).lines.pop().map(|line| line.event),
                 None if len < window || window > limits::LINE_BYTES => break None,
@@ -127,42 +124,42 @@ impl StoredRun for RunDir {
         match first {
             Some(event) if event.seq == Seq(1) => Ok(Some(event)),
             // The first line is unusual or longer than the window.
-            _ => Ok(self.log()?.lines.into_iter().next().map(|line| line.event).filter(|first| first.seq == Seq(1))),
+            _ => Ok(self.log()?.events().next().filter(|first| first.seq == Seq(1)).cloned()),
         }
     }
 
     fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
-        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
-            return Ok(Vec::new());
-        };
-        let numbered = |name: String| {
-            let number: Number = name.split_once('-').filter(|_| name.ends_with(".yaml"))?.0.parse().ok()?;
-            if number.0 > limits::COUNTER {
-                return None;
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for name in dir.names()? {
+            if let Some((number, _)) = name.split_once('-')
+                && name.ends_with(".yaml")
+                && let Ok(number) = number.parse::<Number>()
+                // A number of another program may be larger than any of flow's.
+                && number.0 <= limits::COUNTER
+            {
+                names.push((number, name));
             }
-            Some((number, name))
-        };
-        let mut names: Vec<_> = dir.names()?.into_iter().filter_map(numbered).collect();
+        }
         names.sort();
         Ok(names)
     }
 
     fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else {
-            return Ok(None);
-        };
+        let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(None) };
         Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
     }
 
     fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let Some(dir) = self.dir.find_dir(EVIDENCE)? else {
-            return Ok(Vec::new());
-        };
-        let length = |name: String| {
-            let stat = dir.look(&name).ok().filter(|stat| stat.kind == FileType::RegularFile)?;
-            Some((name, stat.len))
-        };
-        let mut files: Vec<_> = dir.names()?.into_iter().filter_map(length).collect();
+        let Some(dir) = self.dir.find_dir(EVIDENCE)? else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        for name in dir.names()? {
+            if let Ok(stat) = dir.look(&name)
+                && stat.kind == FileType::RegularFile
+            {
+                files.push((name, stat.len));
+            }
+        }
         files.sort();
         Ok(files)
     }
@@ -202,8 +199,8 @@ impl LockedRun<'_> {
         let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
         if stat.len > 0 {
-            let fault = |source| DiskError::Io { action: Operation::Read, path: self.activities.join(name), source };
-            read_exact_at(&*file, &mut last, stat.len - 1).map_err(fault)?;
+            read_exact_at(&*file, &mut last, stat.len - 1)
+                .map_err(|error| DiskError::io(Operation::Read, self.activities.join(name), error))?;
         }
         Ok(last == [0])
     }
@@ -226,16 +223,19 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
     if run.exists(RUN_FILE).unwrap_or(true) {
         return false;
     }
-    let is_empty = |name: &str| {
-        run.open_dir(name)
-            .and_then(|dir| dir.names())
-            .is_ok_and(|names| names.iter().all(|name| is_never_committed(name)))
-    };
-    let own =
-        |name: &String| is_never_committed(name) || [ACTIVITIES, EVIDENCE].contains(&name.as_str()) && is_empty(name);
+    let Ok(names) = run.names() else { return false };
     // A run in which this checkout recorded nothing has no lock: git then leaves the empty directories.
-    let is_trace = |name: &String| [LOCK, EVIDENCE].contains(&name.as_str());
-    run.names().is_ok_and(|names| names.iter().any(is_trace) && names.iter().all(own))
+    let has_trace = names.iter().any(|name| [LOCK, EVIDENCE].contains(&name.as_str()));
+    has_trace && names.iter().all(|name| is_never_committed(name) || is_emptied(run, name))
+}
+
+/// Whether `name` is a directory of a run from which git removed all files.
+fn is_emptied(run: &Dir, name: &str) -> bool {
+    if ![ACTIVITIES, EVIDENCE].contains(&name) {
+        return false;
+    }
+    let names = run.open_dir(name).and_then(|dir| dir.names());
+    names.is_ok_and(|names| names.iter().all(|name| is_never_committed(name)))
 }
 
 /// Whether `.flow/.gitignore` keeps a name of a run out of version control.

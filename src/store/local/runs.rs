@@ -33,7 +33,7 @@ impl RunStore for Project {
 
     fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
         let runs = self.path().join(RUNS);
-        Some(id.map_or_else(|| runs.clone(), |id| runs.join(id.as_str())))
+        Some(if let Some(id) = id { runs.join(id.as_str()) } else { runs })
     }
 
     fn create(
@@ -46,7 +46,7 @@ impl RunStore for Project {
     }
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
-        self.not_known_over(outside)
+        self.maybe_open_runs(outside)
     }
 
     fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {

@@ -8,26 +8,26 @@ use crate::store::local::layout::{LOG, RUN_FILE};
 use crate::store::run_store::LookedAt;
 
 /// An entry of the directory of runs: the id, and the type if the directory tells it.
-pub(super) type Entry = (RunId, FileType);
+pub(super) type RunEntry = (RunId, FileType);
 
-pub(super) fn entry(name: &str, kind: FileType) -> Option<Entry> {
+pub(super) fn run_entry(name: &str, kind: FileType) -> Option<RunEntry> {
     Some((RunId::new(name).ok()?, kind))
 }
 
 /// The metadata of a run's `run.yaml`. `None` if the run has to be read.
-pub(super) fn text_at(runs: &Dir, (id, kind): &Entry) -> Option<Stat> {
+pub(super) fn text_at(runs: &Dir, (id, kind): &RunEntry) -> Option<Stat> {
     if *kind == FileType::Directory { text_in(runs, id) } else { text_of(runs, id) }
 }
 
 /// The stamp of a run's `run.yaml`. `None` if the run has to be read.
 pub(super) fn stamp_of(runs: &Dir, id: &RunId) -> Option<String> {
-    text_of(runs, id).map(|file| stamp(&file))
+    Some(stamp(&text_of(runs, id)?))
 }
 
 /// The metadata of a run's `run.yaml`. `None` if the run is no directory, or has no such file.
 fn text_of(runs: &Dir, id: &RunId) -> Option<Stat> {
     let is_directory = runs.look(id.as_str()).ok()?.kind == FileType::Directory;
-    is_directory.then(|| text_in(runs, id))?
+    if is_directory { text_in(runs, id) } else { None }
 }
 
 /// As [`text_of`], for a run that is known to be a directory. One call, which opens nothing.
@@ -69,9 +69,10 @@ pub(super) fn stamp(stat: &Stat) -> String {
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 impl LookedAt {
-    pub(super) fn at(runs: &Dir, id: &RunId) -> Self {
+    pub(super) fn of_run(runs: &Dir, id: &RunId) -> Self {
         let text = text_in(runs, id);
-        let log = text.as_ref().and_then(|_| log_in(runs, id));
+        // Without a `run.yaml` the run has to be read in any case.
+        let log = if text.is_some() { log_in(runs, id) } else { None };
         Self { text, log }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Number, Seq, Timestamp};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge, last_number};
 use crate::store::error::StoreError;
 use crate::store::local::layout::RUN_FILE;
 use crate::store::local::run_dir::LockedRun;
@@ -44,8 +44,8 @@ impl RunWriter for LockedRun<'_> {
     fn settle(&mut self) -> Result<(), StoreError> {
         self.log.flush_newer()?;
         let end = &self.log.tail.end;
-        let records = end.newer.iter().flat_map(|event| event.kind.records());
-        let (last, number) = (end.last, records.map(|record| record.number).max().unwrap_or_default());
+        let (last, number) = (end.last, last_number(&end.newer));
+        // Their writers may die before they note what they used.
         self.log.lock.note_counters(last, number);
         Ok(())
     }

@@ -1,0 +1,153 @@
+//! The directory of a document: every name in it is opened by itself, and no symlink is followed.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::disk::dir::{File, USER, read_up_to};
+use crate::disk::error::Operation;
+use crate::disk::fault::DocumentFault;
+use crate::disk::file_system::{Answer, Disk, DiskDir, Errno, FileType, Open, Rename, Stat};
+use crate::disk::rights::Rights;
+
+/// An open directory; the path is for messages and for naming temporary files.
+pub(super) struct DocumentDir {
+    pub(super) handle: Arc<dyn DiskDir>,
+    pub(super) path: PathBuf,
+}
+
+/// A document as it was read.
+pub(super) struct OldDocument {
+    pub(super) text: String,
+    pub(super) rights: Rights,
+    /// Whether the file has a second name (a hard link).
+    pub(super) is_linked: bool,
+}
+
+impl DocumentDir {
+    /// Opens `parents` below `root` one by one. Creates those that are missing, or returns `None`.
+    pub(super) fn open(
+        disk: &dyn Disk,
+        root: &Path,
+        parents: &[&OsStr],
+        make: bool,
+    ) -> Result<Option<Self>, DocumentFault> {
+        let handle = disk.open(root).map_err(|errno| DocumentFault::io(Operation::Open, root, errno))?;
+        let mut dir = Self { handle, path: root.to_owned() };
+        for part in parents {
+            let path = dir.path.join(part);
+            let opened = if make { dir.ensure(part) } else { dir.handle.open_dir(part) };
+            let handle = match opened {
+                Ok(handle) => handle,
+                Err(Errno::NOENT) if !make => return Ok(None),
+                Err(Errno::LOOP | Errno::NOTDIR) => return Err(dir.unsafe_component(part, "is not a directory")),
+                Err(errno) => return Err(DocumentFault::io(Operation::Open, &path, errno)),
+            };
+            dir = Self { handle, path };
+        }
+        Ok(Some(dir))
+    }
+
+    /// Opens the directory `part`, and makes it first if it is missing.
+    fn ensure(&self, part: &OsStr) -> Answer<Arc<dyn DiskDir>> {
+        match self.handle.open_dir(part) {
+            Err(Errno::NOENT) => {
+                self.make(part)?;
+                self.handle.open_dir(part)
+            }
+            opened => opened,
+        }
+    }
+
+    fn make(&self, part: &OsStr) -> Answer<()> {
+        match self.handle.make_dir(part, 0o755) {
+            // Another process was faster, and flushes what it made.
+            Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(errno),
+            Ok(()) => {
+                if let Some((user, group)) = self.heir() {
+                    // Where root may not do that, the directory stays root's, as it was made.
+                    let _ = self.handle.give(part, user, group);
+                }
+                self.handle.sync()
+            }
+        }
+    }
+
+    /// To whom root gives what it makes here: the user and group of the directory, unless it is root's.
+    pub(super) fn heir(&self) -> Option<(u32, u32)> {
+        let stat = self.handle.stat().ok()?;
+        let is_given = *USER == 0 && stat.owner != 0;
+        is_given.then_some((stat.owner, stat.group))
+    }
+
+    fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {
+        let is_link = self.handle.look(part).is_ok_and(|stat| stat.kind == FileType::Symlink);
+        DocumentFault::Unsafe {
+            path: self.path.join(part),
+            why: if is_link { "is a symlink, which is not followed" } else { why },
+        }
+    }
+
+    /// Opens a regular file; `None` if it does not exist.
+    pub(super) fn file(&self, name: &OsStr, how: Open) -> Result<Option<(File, Stat)>, DocumentFault> {
+        let path = self.path.join(name);
+        let file = match self.handle.open_file(name, how) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
+                return Err(self.unsafe_component(name, "is not a regular file"));
+            }
+            Err(errno) => return Err(DocumentFault::io(Operation::Open, &path, errno)),
+        };
+        // The type is checked on the open file: a name that is checked first may lead elsewhere when it is opened.
+        let stat = file.stat().map_err(|errno| DocumentFault::io(Operation::Inspect, &path, errno))?;
+        if stat.kind != FileType::RegularFile {
+            return Err(self.unsafe_component(name, "is not a regular file"));
+        }
+        Ok(Some((file, stat)))
+    }
+
+    /// Removes a file, if that can be done.
+    pub(super) fn remove(&self, name: &OsStr) {
+        let _ = self.handle.remove(name);
+    }
+
+    pub(super) fn rename(&self, from: &OsStr, to: &OsStr, how: Rename) -> Answer<()> {
+        self.handle.rename(from, &*self.handle, to, how)
+    }
+
+    /// The document `name`; `None` if it does not exist.
+    pub(super) fn read(&self, name: &OsStr, limit: usize) -> Result<Option<OldDocument>, DocumentFault> {
+        let path = self.path.join(name);
+        let Some((file, stat)) = self.file(name, Open::Read)? else { return Ok(None) };
+        let bytes =
+            read_up_to(&*file, 0, stat.len, limit).map_err(|error| DocumentFault::io(Operation::Read, &path, error))?;
+        if bytes.len() > limit {
+            return Err(DocumentFault::TooLarge { path, limit });
+        }
+        let text = String::from_utf8(bytes)
+            .map_err(|error| DocumentFault::NotText { path, valid: error.utf8_error().valid_up_to() })?;
+        Ok(Some(OldDocument { text, rights: Rights::of(&stat), is_linked: stat.links > 1 }))
+    }
+
+    /// Whether `file` exists and holds exactly this text.
+    pub(super) fn holds(&self, file: &OsStr, text: &str) -> Result<bool, DocumentFault> {
+        // A longer text is another one, so no more than this is read of it.
+        match self.read(file, text.len()) {
+            Ok(Some(held)) => Ok(held.text == text),
+            // A failed read does not show what the file holds.
+            Err(error @ DocumentFault::Io { .. }) => Err(error),
+            Ok(None) | Err(_) => Ok(false),
+        }
+    }
+
+    /// The rights of a file; `None` if it does not exist.
+    pub(super) fn rights(&self, name: &OsStr) -> Result<Option<Rights>, DocumentFault> {
+        match self.handle.look(name) {
+            Ok(stat) => Ok(Some(Rights::of(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(DocumentFault::io(Operation::Inspect, &self.path.join(name), errno)),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The `git` program, and how it is started.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::host::git::asked::{Asked, GitAnswer, Silence};
+
+/// The time limit of one git command.
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
+
+/// Makes git wait for no lock, never prompt, and fetch nothing that a partial clone left out.
+const QUIET: &[(&str, &str)] = &[
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
+];
+
+/// The exit status of `git config` if the key does not exist.
+pub(super) const NO_SUCH_KEY: i32 = 1;
+/// Variables that git sets while it runs a hook. They name that git's repository, which may be another one than the one
+/// asked about.
+const FOREIGN: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// The `git` program.
+#[derive(Debug, Clone)]
+pub struct Git {
+    pub(super) program: OsString,
+    pub(super) limit: Duration,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self::new("git")
+    }
+}
+
+impl Git {
+    /// Uses another name or path for git.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self { program: program.into(), limit: LIMIT, environment: Vec::new() }
+    }
+
+    /// The top of the checkout that contains `dir`: the nearest directory with a `.git` entry. Does not run git.
+    #[must_use]
+    pub fn top(&self, dir: &Path) -> Option<PathBuf> {
+        self.find_top(dir).ok().flatten()
+    }
+
+    /// As [`Self::top`].
+    ///
+    /// # Errors
+    /// If a directory cannot be inspected.
+    pub fn find_top(&self, dir: &Path) -> io::Result<Option<PathBuf>> {
+        let dir = std::path::absolute(dir)?;
+        for dir in dir.ancestors() {
+            match dir.join(".git").symlink_metadata() {
+                Ok(_) => return Ok(Some(dir.to_owned())),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The one line of git's output; `None` if git fails or prints nothing.
+    pub(super) fn line(&self, dir: &Path, question: &[&str]) -> Option<String> {
+        let answer = self.ask(dir, question).ok()?;
+        let line = String::from_utf8_lossy(&answer.out).trim().to_owned();
+        (answer.status.success() && !line.is_empty()).then_some(line)
+    }
+
+    pub(super) fn ask(&self, dir: &Path, question: &[&str]) -> Result<GitAnswer, Silence> {
+        self.start(&[], dir, question)?.answer(Instant::now() + self.limit)
+    }
+
+    /// Starts git in the repository that the variables in `repository` name, or in the one that contains `dir`.
+    pub(super) fn start(
+        &self,
+        repository: &[(&str, OsString)],
+        dir: &Path,
+        question: &[&str],
+    ) -> Result<Asked, Silence> {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("-C")
+            .arg(dir)
+            .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+            // git would not look at a repository of another owner. Whether flow may is decided by its own rule, and no
+            // command here starts what such a repository configures.
+            .args(["-c", "safe.directory=*"])
+            .args(question);
+        for variable in FOREIGN {
+            command.env_remove(variable);
+        }
+        command.envs(QUIET.iter().copied());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(repository.iter().map(|(name, value)| (name, value)));
+        Asked::start(&mut command, self.limit)
+    }
+}

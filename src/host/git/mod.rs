@@ -1,0 +1,27 @@
+//! Facts about the checkout, from the `git` program.
+//!
+//! A repository is untrusted. So git must not start helpers that a repository can name, must not lock the index, and
+//! must not prompt. It has a time limit, and its output is bounded. The commands here start no helper, however git is
+//! configured. The one that would, to find changed files, is in `tree`.
+#![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
+
+mod asked;
+mod command;
+mod common;
+mod facts;
+mod head;
+mod kept;
+mod places;
+mod refs;
+mod settings;
+mod sparse;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod worktrees;
+
+pub use command::Git;
+pub use facts::GitFacts;
+pub use head::Head;
+pub use refs::GitRef;
+pub use tree::{AskedForChanges, WorkingTree};

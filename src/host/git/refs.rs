@@ -1,0 +1,109 @@
+//! The versions of a file that git has on other branches and elsewhere.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::host::git::command::Git;
+
+/// How many references are searched.
+const BRANCHES: usize = 100;
+
+/// A reference to a version of a repository's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitRef {
+    /// A branch.
+    Branch(String),
+    /// The stash.
+    Stash,
+    /// A remote-tracking branch: `origin/main`.
+    Remote(String),
+    /// A tag.
+    Tag(String),
+    /// A commit that is no longer the end of a branch: its short id.
+    Commit(String),
+}
+
+impl GitRef {
+    fn of(name: &str) -> Option<Self> {
+        let rest = name.strip_prefix("refs/")?;
+        match rest.split_once('/') {
+            None if rest == "stash" => Some(Self::Stash),
+            Some(("heads", branch)) => Some(Self::Branch(branch.to_owned())),
+            // `origin/HEAD` is another name for one of the remote's branches.
+            Some(("remotes", branch)) if branch.ends_with("/HEAD") => None,
+            Some(("remotes", branch)) => Some(Self::Remote(branch.to_owned())),
+            Some(("tags", tag)) => Some(Self::Tag(tag.to_owned())),
+            None | Some(_) => None,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Branch(_) => 0,
+            Self::Stash => 1,
+            Self::Remote(_) => 2,
+            Self::Tag(_) => 3,
+            Self::Commit(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for GitRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Stash => write!(f, "the stash"),
+            Self::Remote(name) => write!(f, "{name}"),
+            Self::Tag(name) => write!(f, "tag {name}"),
+            Self::Commit(id) => write!(f, "commit {id}"),
+        }
+    }
+}
+
+impl Git {
+    /// The references whose version of `path` below `dir` contains `text`: branches, the stash, remote-tracking
+    /// branches and tags, in this order, the latest first. Empty if it is unknown.
+    #[must_use]
+    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
+        let count = format!("--count={BRANCHES}");
+        let list = ["for-each-ref", "--sort=-creatordate", &count, "--format=%(refname)"];
+        let places = ["refs/heads", "refs/stash", "refs/remotes", "refs/tags"];
+        let listed = match self.ask(dir, &[&list[..], &places].concat()) {
+            Ok(answer) if self.top(dir).is_some() => String::from_utf8_lossy(&answer.out).into_owned(),
+            _ => return Vec::new(),
+        };
+        let mut refs = Vec::new();
+        for name in listed.lines() {
+            if let Some(reference) = GitRef::of(name) {
+                refs.push((name, reference));
+            }
+        }
+        if refs.is_empty() {
+            return Vec::new();
+        }
+        let path = format!(":(literal){}", path.display());
+        let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
+        question.extend(refs.iter().map(|(name, _)| *name));
+        question.extend(["--", &path]);
+        // git fails if it finds nothing.
+        let Ok(answer) = self.ask(dir, &question) else { return Vec::new() };
+        let found = String::from_utf8_lossy(&answer.out);
+        // `refs/heads/main:PATH`; git allows no colon in the name of a reference.
+        let with_text: Vec<_> = found.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
+        refs.retain(|(name, _)| with_text.contains(name));
+        if refs.is_empty() {
+            return self.commit_with(dir, &path, text).into_iter().collect();
+        }
+        refs.sort_by_key(|(_, reference)| reference.rank());
+        refs.into_iter().map(|(_, reference)| reference).collect()
+    }
+
+    /// The last commit before one that removed `path`, if its version of that contains `text`.
+    fn commit_with(&self, dir: &Path, path: &str, text: &str) -> Option<GitRef> {
+        let removal = ["log", "--all", "--diff-filter=D", "--no-renames", "-1", "--format=%P", "--", path];
+        let parent = self.line(dir, &removal)?.split(' ').next()?.to_owned();
+        let has = self.ask(dir, &["grep", "--no-textconv", "-q", "-F", "-e", text, &parent, "--", path]).ok()?;
+        let id = self.line(dir, &["rev-parse", "--short", &parent])?;
+        has.status.success().then_some(GitRef::Commit(id))
+    }
+}
