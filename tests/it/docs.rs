@@ -120,6 +120,7 @@ fn every_error_code_is_explained_with_its_status() {
         "runs/explain.rs",
         "runs/refused.rs",
         "modes/error.rs",
+        "interviews/error.rs",
         "interviews/explain.rs",
         "drive/error.rs",
         "hooks/settings/error.rs",
