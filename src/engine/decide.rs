@@ -5,9 +5,9 @@ use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{bypassed, is_doubtful, refuse_end, refuse_leaving};
 use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
+use crate::engine::past::units::UnitsAlone;
+use crate::engine::past::work::has_phase;
 use crate::engine::refusal::{needed, phases_of};
-use crate::engine::units::UnitsAlone;
-use crate::engine::work::has_phase;
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
 use crate::model::{

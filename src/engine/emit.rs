@@ -9,9 +9,9 @@ use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::refuse_leaving;
 use crate::engine::gates::{gate_of, void_by_reports};
 use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
+use crate::engine::past::work::has_phase;
 use crate::engine::refusal::phases_of;
 use crate::engine::step_id::recorded_step_id;
-use crate::engine::work::has_phase;
 use crate::engine::{Caller, Decision, Elsewhere, Emit, History, Refusal, Report, RunState, StepFault, Supply, Trail};
 use crate::machine::Machine;
 use crate::model::{

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::leave::is_strict;
-use crate::engine::units::UnitsAlone;
+use crate::engine::past::units::UnitsAlone;
 use crate::engine::{History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
 use crate::model::{

@@ -6,9 +6,7 @@
 mod activity;
 mod digest;
 mod event;
-mod fence;
 mod flaw;
-mod front_matter;
 mod gate;
 mod help;
 mod idlist;
@@ -16,6 +14,7 @@ mod ids;
 mod issue;
 #[doc(hidden)]
 pub mod limits;
+mod markdown;
 mod mode;
 mod named;
 mod problem;
@@ -38,9 +37,7 @@ pub use event::{
     Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, StatusChange, UnknownEvent,
     WorkflowAdopted,
 };
-pub(crate) use fence::bare_reply;
 pub(crate) use flaw::Flaw;
-pub(crate) use front_matter::behind_front_matter;
 pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
 pub use help::Help;
 #[doc(hidden)]
@@ -51,6 +48,8 @@ pub use ids::slug;
 pub use ids::{ActivityId, BadName, EventId, ModeName, Number, RunId, Seq, SessionId, StateName, Unit, WorkflowId};
 pub(crate) use issue::issue_file_part;
 pub use issue::{BadIssue, Issue};
+pub(crate) use markdown::fence::bare_reply;
+pub(crate) use markdown::front_matter::behind_front_matter;
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub(crate) use named::words;

@@ -4,6 +4,7 @@
 //! by its re-exports, and holds nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
 
 use crate::tidy::{Source, sources};
 
@@ -263,4 +264,42 @@ fn a_mod_file_has_no_functions() {
         .map(|(path, _)| path)
         .collect();
     assert!(with.is_empty(), "`mod.rs` holds documentation and re-exports: {with:?}");
+}
+
+#[test]
+fn a_floor_has_at_most_24_files() {
+    let mut floors: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for source in sources() {
+        *floors.entry(source.path.parent().expect("a file is in a folder").to_owned()).or_default() += 1;
+    }
+    floors.retain(|_, files| *files > 24);
+    assert!(floors.is_empty(), "{floors:?}");
+}
+
+/// The folders of `runs/`, lowest first. The files of `runs/` itself are below all of them.
+const FOLDERS_OF_RUNS: [&[&str]; 4] = [&["open"], &["write"], &["look"], &["live", "sessions"]];
+
+#[test]
+fn the_folders_of_runs_stand_one_on_another() {
+    let floor = |file: &str| {
+        let folder = file.strip_prefix("runs/")?.split_once('/').map_or("", |(folder, _)| folder);
+        let above = FOLDERS_OF_RUNS.iter().position(|folders| folders.contains(&folder));
+        Some((above.map_or(0, |above| above + 1), folder.to_owned()))
+    };
+    let tree = Tree::read();
+    let mut broken = Vec::new();
+    for file in tree.files.keys() {
+        let Some((here, folder)) = floor(file) else { continue };
+        for used in tree.leads_to(file) {
+            // `runs/mod.rs` names all of them.
+            if used == "runs/mod.rs" || file == "runs/mod.rs" {
+                continue;
+            }
+            let Some((there, other)) = floor(used) else { continue };
+            if there > here || there == here && other != folder {
+                broken.push(format!("{file} leads to {used}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }

@@ -1,10 +1,11 @@
 //! Which file runs which command.
 
 use crate::cli::args::{Checks, Command, Everyday, Hosts, Look, People, Workflows};
+use crate::cli::cmd::checks::{doctor, validate, verify};
+use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
+use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, attention, doctor, drive, emit, evidence, export, hook, hooks, hud, init, interview, list, log, mcp, mode,
-    next, record, resume, serve, session_end, sessions, set, setup, show, start, status, validate, verify, wait, watch,
-    workflow,
+    approve, drive, emit, init, interview, list, mode, next, record, resume, set, start, status, workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};

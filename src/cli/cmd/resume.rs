@@ -1,7 +1,7 @@
 //! `resume`.
 
 use crate::cli::args::ResumeArgs;
-use crate::cli::cmd::show::left_undone;
+use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};

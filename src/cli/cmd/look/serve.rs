@@ -6,7 +6,7 @@ use crate::cli::out::{Ended, Out};
 use crate::runs::Context;
 use crate::web::{self, ServeReport, Serving};
 
-pub(super) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
     let serving = Serving {
         dirs: args.dirs,
         listen: args.listen,

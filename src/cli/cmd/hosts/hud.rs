@@ -14,7 +14,7 @@ use crate::runs::{Context, Error, RunPosition, reader_left};
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Ended {
     // Told before a host draws a line with a gap in it.
     if let Some(unknown) = args.format.as_deref().and_then(unknown_name) {
         let known = FIELDS.map(|(name, _)| name).join(", ");

@@ -5,7 +5,7 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, TextPage};
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
-pub(super) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Ended {
     let EvidenceArgs { run, all, feature, session } = args;
     let request = EvidenceRequest { run: run.name(), all, feature, session };
     let report = runs::evidence(cx, &request)?;

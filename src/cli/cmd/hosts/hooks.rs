@@ -12,7 +12,7 @@ use crate::hooks::settings::{
 
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Ended {
     match args.command {
         HooksCommand::Install { place, dry_run, continues, status_line } => {
             let (host, scope) = (place.host, place.scope.into());
@@ -54,7 +54,7 @@ fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Ended {
     }))
 }
 
-pub(super) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
+pub(in crate::cli::cmd) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> &'static str {
     match (outcome, is_planned) {
         (ChangeOutcome::Created, false) => "created",
         (ChangeOutcome::Created, true) => "would be created",

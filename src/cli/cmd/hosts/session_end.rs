@@ -10,7 +10,7 @@ use crate::cli::page::TextPage;
 use crate::hooks::HostInput;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
-pub(super) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out) -> Exit {
     let mut request = SessionEndRequest { session: args.session, hook: HookInput::default(), unowned: args.unowned };
     let begun = Instant::now();
     let read = match given(SHORT_WAIT) {

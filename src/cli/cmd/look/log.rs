@@ -14,7 +14,7 @@ use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 /// How often `log --follow` reads the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, false)?;
     let request = LogRequest {
         run,

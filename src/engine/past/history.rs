@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::join::replayed;
-use crate::engine::phases::Phases;
-use crate::engine::workers::{Beginning, Workers};
+use crate::engine::past::phases::Phases;
+use crate::engine::past::workers::{Beginning, Workers};
 use crate::engine::{Attempt, RunState};
 use crate::model::{
     ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned, Question, ReportType,
@@ -59,38 +59,38 @@ struct Loss {
 
 /// What a recap left out, as far as it counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct LeftOut {
+pub(in crate::engine) struct LeftOut {
     /// How many entries of `completed_activities`.
-    pub(super) completed: usize,
+    pub(in crate::engine) completed: usize,
     /// Whether a person wrote one of them.
-    pub(super) unrecorded: bool,
+    pub(in crate::engine) unrecorded: bool,
     /// The numbers of the kept records to which one of them belongs.
-    pub(super) counted: Vec<Number>,
+    pub(in crate::engine) counted: Vec<Number>,
     /// How many records in a phase that failed.
-    pub(super) failures: BTreeMap<StateName, usize>,
+    pub(in crate::engine) failures: BTreeMap<StateName, usize>,
 }
 
 /// The fold of a log, with details that the state does not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
     #[serde(serialize_with = "as_document", deserialize_with = "of_document")]
-    pub(super) state: RunState,
-    pub(super) attempts: Vec<Attempt>,
+    pub(in crate::engine) state: RunState,
+    pub(in crate::engine) attempts: Vec<Attempt>,
     hold: Option<Hold>,
     /// The session that holds the run, or held it last.
     last_session: Option<SessionId>,
     /// The phases that the run has been in, and the records that count.
-    pub(super) phases: Phases,
+    pub(in crate::engine) phases: Phases,
     /// The reason given at the end of the run.
     end_reason: Option<String>,
     /// Events that were lost.
     losses: Vec<Loss>,
     /// All reports on steps.
-    pub(super) reports: Vec<StepReport>,
+    pub(in crate::engine) reports: Vec<StepReport>,
     /// Who began work without a session.
-    pub(super) workers: Workers,
+    pub(in crate::engine) workers: Workers,
     /// What a recap left out, as far as it counts.
-    pub(super) left_out: LeftOut,
+    pub(in crate::engine) left_out: LeftOut,
 }
 
 /// On disk a state is a document.
@@ -162,7 +162,7 @@ impl History {
     }
 
     /// The history with one more event, which is not committed yet.
-    pub(super) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
+    pub(in crate::engine) fn with(&self, kind: EventKind, id: &EventId, at: Timestamp) -> Self {
         let seq = self.state.document().state.last_seq.unwrap_or_default().next();
         let event = Event { seq, id: id.clone(), at, kind, run: None, recap: None };
         let mut history = self.clone();
@@ -276,12 +276,12 @@ impl History {
         self.state = state;
     }
 
-    pub(super) fn latest_number(&self) -> Number {
+    pub(in crate::engine) fn latest_number(&self) -> Number {
         self.attempts.last().map_or(Number(0), |attempt| attempt.number)
     }
 
     /// Changes what the state shows, for readers of a run whose next event is known.
-    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut Owned)) {
+    pub(in crate::engine) fn change_state(&mut self, change: impl FnOnce(&mut Owned)) {
         change(&mut self.state.run.state);
     }
 
@@ -411,7 +411,7 @@ impl History {
     }
 
     /// The processes that were noted when the record `number` said that its work began.
-    pub(super) fn began_activity(&self, number: Number) -> &[String] {
+    pub(in crate::engine) fn began_activity(&self, number: Number) -> &[String] {
         self.workers.of_activity(number)
     }
 
@@ -470,23 +470,23 @@ impl History {
     }
 
     /// Whether a person wrote an entry of `completed_activities`.
-    pub(super) fn has_unrecorded(&self) -> bool {
+    pub(in crate::engine) fn has_unrecorded(&self) -> bool {
         self.left_out.unrecorded || self.completed().iter().any(|(_, record)| record.is_none())
     }
 
     /// The state from which the run first entered `step`.
-    pub(super) fn entered_from(&self, step: &StateName) -> Option<StateName> {
+    pub(in crate::engine) fn entered_from(&self, step: &StateName) -> Option<StateName> {
         let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
         entries.find_map(|report| report.from.clone())
     }
 
     /// The step of the run's own workflow in which `unit` was last reported.
-    pub(super) fn unit_at(&self, unit: &Unit) -> Option<StateName> {
+    pub(in crate::engine) fn unit_at(&self, unit: &Unit) -> Option<StateName> {
         self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned()
     }
 
     /// The phase in which the activity `id` began, if its outcome is not recorded.
-    pub(super) fn begun_in(&self, id: &str) -> Option<&StateName> {
+    pub(in crate::engine) fn begun_in(&self, id: &str) -> Option<&StateName> {
         let latest = self.attempts.iter().rfind(|attempt| attempt.id == id)?;
         match latest.status {
             ActivityStatus::Running | ActivityStatus::Blocked | ActivityStatus::Pending => latest.phase.as_ref(),

@@ -6,7 +6,7 @@ use crate::model::{Number, StepStatus};
 
 /// How far the work of such a run is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum UnitsAlone {
+pub(in crate::engine) enum UnitsAlone {
     /// It is not such a run.
     No,
     /// Every unit is completed or skipped, and at least one is completed.
@@ -17,7 +17,7 @@ pub(super) enum UnitsAlone {
 
 impl UnitsAlone {
     /// Judges a run.
-    pub(super) fn of(history: &History) -> Self {
+    pub(in crate::engine) fn of(history: &History) -> Self {
         let run = &history.state().document().state;
         if run.current_phase.is_some() || !run.steps.is_empty() || run.last_number > Number(0) {
             return Self::No;
@@ -33,7 +33,7 @@ impl UnitsAlone {
     }
 
     /// Whether a run without a completed activity may be completed.
-    pub(super) fn check_done(history: Option<&History>) -> Result<(), Refusal> {
+    pub(in crate::engine) fn check_done(history: Option<&History>) -> Result<(), Refusal> {
         let Some(history) = history else { return Err(Refusal::NothingRecorded) };
         match Self::of(history) {
             Self::Done => Ok(()),

@@ -6,7 +6,7 @@ use crate::model::{SessionId, StateName, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
 use crate::runs::{Context, HolderLife};
 
-pub(super) fn run(cx: &Context, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> Ended {
     let report = modes::sessions(cx)?;
     let exit = out.answer(&report, || page(&report, cx.now()));
     out.warnings(&report.warnings);

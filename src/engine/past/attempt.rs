@@ -39,7 +39,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// The record, as `event` has it; without an event, as a repair found it in an activity file.
-    pub(super) fn new(record: &ActivityRecorded, event: Option<&Event>) -> Self {
+    pub(in crate::engine) fn new(record: &ActivityRecorded, event: Option<&Event>) -> Self {
         Self {
             number: record.number,
             id: record.id().to_string(),
@@ -56,12 +56,12 @@ impl Attempt {
     }
 
     /// Whether it has an outcome, or is blocked.
-    pub(super) fn is_tried(&self) -> bool {
+    pub(in crate::engine) fn is_tried(&self) -> bool {
         self.status.is_settled() || self.status == ActivityStatus::Blocked
     }
 
     /// Whether it was recorded in `phase` after the number `since`.
-    pub(super) fn is_in(&self, phase: &StateName, since: Number) -> bool {
+    pub(in crate::engine) fn is_in(&self, phase: &StateName, since: Number) -> bool {
         self.phase.as_ref() == Some(phase) && self.number > since
     }
 }

@@ -17,38 +17,45 @@ pub struct SkippedPhase {
     /// The position of the event that skipped it.
     pub seq: Seq,
     /// The number of the latest record at that time.
-    pub(super) after: Number,
+    pub(in crate::engine) after: Number,
 }
 
 /// The run's latest stay in a phase. Its records are identified by their numbers, which only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stay {
+pub(in crate::engine) struct Stay {
     /// The number of the latest record before the stay.
-    pub(super) entered: Number,
+    pub(in crate::engine) entered: Number,
     /// The number of the latest record when the run left; `None` while it stays.
-    pub(super) left: Option<Number>,
+    pub(in crate::engine) left: Option<Number>,
     /// Whether the stay began before the log.
-    pub(super) older: bool,
+    pub(in crate::engine) older: bool,
     /// Whether the run has since gone back to an earlier phase.
-    pub(super) overtaken: bool,
+    pub(in crate::engine) overtaken: bool,
 }
 
 /// The phases that the run has been in, and the records that count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Phases {
-    pub(super) here: Vec<StateName>,
+pub(in crate::engine) struct Phases {
+    pub(in crate::engine) here: Vec<StateName>,
     /// The phases that led to the current one, without earlier rounds.
-    pub(super) path: Vec<StateName>,
-    pub(super) stays: BTreeMap<StateName, Stay>,
+    pub(in crate::engine) path: Vec<StateName>,
+    pub(in crate::engine) stays: BTreeMap<StateName, Stay>,
     /// The entries of `completed_activities` with the number of their record; `None` for an entry that a person wrote.
-    pub(super) completed: Vec<(String, Option<Number>)>,
-    pub(super) skips: Vec<SkippedPhase>,
+    pub(in crate::engine) completed: Vec<(String, Option<Number>)>,
+    pub(in crate::engine) skips: Vec<SkippedPhase>,
 }
 
 impl Phases {
     /// Follows the run to where it is after `event`. `before` and `after` are the numbers of the latest records before
     /// and after the event; `attempts` are all records.
-    pub(super) fn note(&mut self, event: &Event, state: &Owned, before: Number, after: Number, attempts: &[Attempt]) {
+    pub(in crate::engine) fn note(
+        &mut self,
+        event: &Event,
+        state: &Owned,
+        before: Number,
+        after: Number,
+        attempts: &[Attempt],
+    ) {
         match &event.kind {
             EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
                 self.completed = aligned(&[], &state.completed_activities, attempts);
@@ -165,7 +172,7 @@ impl Phases {
     }
 
     /// Follows a person's edit of the state: removed entries of `completed_activities` no longer count.
-    pub(super) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
+    pub(in crate::engine) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
         let same = self.completed.iter().map(|(id, _)| id.as_str()).eq(state.completed_activities.iter());
         if !same {
             self.completed = aligned(&self.completed, &state.completed_activities, attempts);
@@ -173,7 +180,7 @@ impl Phases {
     }
 
     /// As [`Self::edit`], for a document that is not in the log yet.
-    pub(super) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
+    pub(in crate::engine) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
         self.edit(state, attempts);
         // A phase that a person set begins another stay, even if the run was there in a parallel branch.
         let moved = self.here.first() != state.current_phase.as_ref();
@@ -182,12 +189,12 @@ impl Phases {
     }
 
     /// Takes over records that another program made before the log began.
-    pub(super) fn add_earlier(&mut self, state: &Owned, attempts: &[Attempt]) {
+    pub(in crate::engine) fn add_earlier(&mut self, state: &Owned, attempts: &[Attempt]) {
         self.completed = aligned(&[], &state.completed_activities, attempts);
     }
 
     /// Forgets all entries of `completed_activities` but the last `most`, and returns them.
-    pub(super) fn forget_completed(&mut self, most: usize) -> Vec<(String, Option<Number>)> {
+    pub(in crate::engine) fn forget_completed(&mut self, most: usize) -> Vec<(String, Option<Number>)> {
         self.completed.drain(..self.completed.len().saturating_sub(most)).collect()
     }
 }

@@ -13,7 +13,7 @@ use crate::runs::{self, Card, Context, Error, Need, reader_left};
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until the run is over or needs a person.
-pub(super) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
     let mut was_wrong = false;

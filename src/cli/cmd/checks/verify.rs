@@ -8,7 +8,7 @@ use crate::cli::page::{BAD, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, true)?;
     let report = doctor::verify(cx, &VerifyRequest { run, session: None })?;
     Ok(match out.answer(&report, || page(&report)) {

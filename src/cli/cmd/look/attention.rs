@@ -16,7 +16,7 @@ use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Cont
 /// How often `--wait` looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Ended {
     if args.wait {
         return wait(cx, &args.exec, out);
     }

@@ -9,7 +9,7 @@ use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
-pub(super) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, true)?;
     let shown = runs::show(cx, &ShowRequest { run, at: args.at, session: None })?;
     Ok(out.answer(&shown, || page(&shown)))
@@ -29,7 +29,7 @@ fn plain(value: &Value) -> Option<String> {
 }
 
 /// A row about work that the run left undone.
-pub(super) fn left_undone(left: &LeftUndone) -> Vec<String> {
+pub(in crate::cli::cmd) fn left_undone(left: &LeftUndone) -> Vec<String> {
     vec![or_dash(left.number), or_dash(left.id.as_ref()), left.phase.to_string(), left.status.to_string()]
 }
 

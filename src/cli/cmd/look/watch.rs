@@ -6,7 +6,7 @@ use crate::cli::out::{Ended, Out};
 use crate::runs::Context;
 use crate::watch::{self, Error, Result, Watching};
 
-pub(super) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
     let watching = Watching {
         dir: args.dir,
         run: args.run_id,

@@ -105,7 +105,7 @@ impl LeftUndone {
 }
 
 /// Whether `phase` is among these.
-pub(super) fn has_phase(works: &[(&StateName, PhaseWork<'_>)], phase: &StateName) -> bool {
+pub(in crate::engine) fn has_phase(works: &[(&StateName, PhaseWork<'_>)], phase: &StateName) -> bool {
     works.iter().any(|(one, _)| *one == phase)
 }
 
@@ -154,7 +154,7 @@ impl History {
     }
 
     /// The numbers of the records to which entries of `completed_activities` belong.
-    pub(super) fn counted(&self) -> BTreeSet<Number> {
+    pub(in crate::engine) fn counted(&self) -> BTreeSet<Number> {
         let kept = self.phases.completed.iter().filter_map(|(_, number)| *number);
         kept.chain(self.left_out.counted.iter().copied()).collect()
     }
@@ -203,7 +203,7 @@ impl History {
     }
 
     /// The records of the run's latest stay in `phase`, oldest first.
-    pub(super) fn records_here(&self, phase: &StateName) -> Vec<&Attempt> {
+    pub(in crate::engine) fn records_here(&self, phase: &StateName) -> Vec<&Attempt> {
         let since = self.phases.stays.get(phase).map_or(Number(0), |stay| stay.entered);
         self.attempts().iter().filter(|attempt| attempt.is_in(phase, since)).collect()
     }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use crate::cli::args::SetupArgs;
-use crate::cli::cmd::hooks::outcome as outcome_in_words;
+use crate::cli::cmd::hosts::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, CARE, FAINT, GOOD, TextPage};
@@ -13,7 +13,7 @@ use crate::hooks::settings::{
 };
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Ended {
     let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
     let plan = plan_setup(cx, &request)?;
     if !args.yes && !plan.is_empty() {

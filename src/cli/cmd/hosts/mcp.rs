@@ -8,7 +8,7 @@ use crate::cli::out::{Ended, Out};
 use crate::mcp::{self, Offer};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Ended {
     let offer = Offer { core: args.tools == ToolsArg::Core, read_only: args.read_only };
     mcp::serve(cx, offer, BufReader::new(io::stdin()), out.stream())?;
     Ok(Exit::Done)

@@ -8,7 +8,7 @@ use crate::model::Seq;
 use crate::picture;
 use crate::runs::{self, Context, Error, ExportReport, RunRequest};
 
-pub(super) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, false)?;
     let request = RunRequest { run, at: args.at.map(Seq), session: None };
     let format = args.format.into();

@@ -7,7 +7,7 @@ use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Ended {
     let report = doctor::validate(cx, args.target.as_deref())?;
     Ok(match out.answer(&report, || page(&report)) {
         Exit::Done if !report.ok => Exit::Refused,

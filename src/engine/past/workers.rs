@@ -18,7 +18,7 @@ pub(crate) struct Beginning {
 
 /// The beginnings of work whose caller had no session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Workers {
+pub(in crate::engine) struct Workers {
     activities: BTreeMap<Number, Vec<String>>,
     // The names of an object could not be places.
     #[serde(serialize_with = "as_pairs", deserialize_with = "from_pairs")]
@@ -34,7 +34,7 @@ fn from_pairs<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Place, Begi
 }
 
 impl Workers {
-    pub(super) fn note(&mut self, event: &Event) {
+    pub(in crate::engine) fn note(&mut self, event: &Event) {
         match &event.kind {
             EventKind::ActivityRecorded(record) if !record.by.is_empty() => {
                 self.activities.insert(record.number, record.by.clone());
@@ -56,20 +56,20 @@ impl Workers {
     }
 
     /// Forgets all activities but these.
-    pub(super) fn keep_activities(&mut self, is_kept: impl Fn(Number) -> bool) {
+    pub(in crate::engine) fn keep_activities(&mut self, is_kept: impl Fn(Number) -> bool) {
         self.activities.retain(|number, _| is_kept(*number));
     }
 
     /// Whether no process was noted.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::engine) fn is_empty(&self) -> bool {
         self.activities.is_empty() && self.steps.is_empty()
     }
 
-    pub(super) fn of_activity(&self, number: Number) -> &[String] {
+    pub(in crate::engine) fn of_activity(&self, number: Number) -> &[String] {
         self.activities.get(&number).map(Vec::as_slice).unwrap_or_default()
     }
 
-    pub(super) fn of_step(&self, step: &StateName, unit: Option<&Unit>) -> Beginning {
+    pub(in crate::engine) fn of_step(&self, step: &StateName, unit: Option<&Unit>) -> Beginning {
         self.steps.get(&(step.clone(), unit.cloned())).cloned().unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::out::Out;
 use crate::hooks::{self, Call};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
     let call = Call { host: &args.host, event: &args.event, may_go_on: args.may_go_on };
     let begun = Instant::now();
     let given = given(if args.event == "session-end" { SHORT_WAIT } else { WAIT });

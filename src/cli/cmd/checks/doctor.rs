@@ -8,7 +8,7 @@ use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
     let request = DoctorRequest {
         run: args.run,
         repair: args.repair,

@@ -1,0 +1,5 @@
+//! Commands that check a project and repair it.
+
+pub(in crate::cli::cmd) mod doctor;
+pub(in crate::cli::cmd) mod validate;
+pub(in crate::cli::cmd) mod verify;

@@ -1,0 +1,10 @@
+//! What happened in a run, as later decisions need it.
+
+pub(in crate::engine) mod attempt;
+pub(in crate::engine) mod history;
+pub(in crate::engine) mod phases;
+pub(in crate::engine) mod progress;
+pub(in crate::engine) mod recap;
+pub(in crate::engine) mod units;
+pub(in crate::engine) mod work;
+pub(in crate::engine) mod workers;
