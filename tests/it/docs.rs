@@ -171,8 +171,8 @@ fn exit_statuses_are_those_of_the_program() {
 #[test]
 fn verdicts_are_those_of_the_program() {
     let source = read("src/engine/resume.rs");
-    let start = source.find("impl Verdict").unwrap();
-    let names = &source[start..start + source[start..].find("\n}\n").unwrap()];
+    let start = source.find("words!(Verdict").unwrap();
+    let names = &source[start..start + source[start..].find("\n});\n").unwrap()];
     let known: Vec<_> = literals(names).into_iter().map(|(_, name)| name.to_owned()).collect();
     assert_eq!(column(&table(&read("README.md"), "## What resume answers"), 0), known);
 }
@@ -180,8 +180,9 @@ fn verdicts_are_those_of_the_program() {
 #[test]
 fn event_types_are_those_of_the_program() {
     let source = read("src/model/event.rs");
-    let names = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("(_) => \""));
-    let known: Vec<_> = names.filter_map(|(_, rest)| Some(rest.split_once('"')?.0.to_owned())).collect();
+    let start = source.find("\nevent_types! {").unwrap();
+    let names = &source[start..start + source[start..].find("\n}\n").unwrap()];
+    let known: Vec<_> = literals(names).into_iter().map(|(_, name)| name.to_owned()).collect();
     assert_eq!(known.len(), 16, "{known:?}");
     let rows = table(&read("docs/format.md"), "### Event types");
     assert_eq!(column(&rows, 0), known);
