@@ -26,6 +26,7 @@ pub struct Compiled {
 /// # Errors
 /// All problems of the definition, at least one of them an error; at most [`limits::VIOLATIONS`] of each severity.
 pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
+    // Before anything else: a file may hold so many that the checks below would take long.
     if source.states.len() > limits::STATES || source.transitions.len() > limits::TRANSITIONS {
         return Err(vec![too_many(&source.id)]);
     }
@@ -38,31 +39,30 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
     let gates = check.marked(&source.gates, "gated", "gate_unknown");
     check.beginning(&initial);
     check.reachability(&initial, &terminal, &transitions);
-    match id {
-        Some(id) if check.errors.is_empty() => {
-            let name = |at: usize| states[at].name.clone();
-            let transition = |(from, to, one): (usize, usize, &SourceTransition)| Transition {
-                from: name(from),
-                to: name(to),
-                label: one.label.clone(),
-            };
-            let machine = Machine::new(Parts {
-                id,
-                version: source.version,
-                notation: source.notation,
-                initial: initial.into_iter().map(name).collect(),
-                terminal: terminal.into_iter().map(name).collect(),
-                gates: gates.into_iter().map(name).collect(),
-                transitions: transitions.into_iter().map(transition).collect(),
-                states,
-            });
-            Ok(Compiled { machine, warnings: check.warnings })
-        }
-        _ => {
-            check.errors.append(&mut check.warnings);
-            Err(check.errors)
-        }
+    let Some(id) = id.filter(|_| check.errors.is_empty()) else {
+        check.errors.append(&mut check.warnings);
+        return Err(check.errors);
+    };
+    let mut between = Vec::with_capacity(transitions.len());
+    for (from, to, one) in transitions {
+        let (from, to) = (states[from].name.clone(), states[to].name.clone());
+        between.push(Transition { from, to, label: one.label.clone() });
     }
+    let machine = Machine::new(Parts {
+        id,
+        version: source.version,
+        notation: source.notation,
+        initial: names_of(&states, &initial),
+        terminal: names_of(&states, &terminal),
+        gates: names_of(&states, &gates),
+        transitions: between,
+        states,
+    });
+    Ok(Compiled { machine, warnings: check.warnings })
+}
+
+fn names_of(states: &[State], indices: &[usize]) -> Vec<StateName> {
+    indices.iter().map(|&at| states[at].name.clone()).collect()
 }
 
 /// A check in progress.
@@ -132,14 +132,16 @@ impl<'a> Check<'a> {
     /// The index of the state that `name` refers to. Reports an unknown one as `code`.
     fn refer(&mut self, name: &Name, code: &'static str) -> Option<usize> {
         if let Some((_, at)) = self.declared.get(name.text.as_str()) {
+            // An invalid name has no index. It was reported where it is declared.
             return *at;
         }
         let mut diagnostic = Diagnostic::error(code, name, format!("there is no state `{}`", shown(&name.text)));
         if self.errors.len() < limits::VIOLATIONS && self.suggestions < SUGGESTIONS {
             self.suggestions += 1;
-            let known = self.source.states.iter().take(CANDIDATES);
-            let meant = codec::similar(&name.text, known.map(|state| state.name.text.as_str()));
-            diagnostic.help = meant.map(|meant| format!("did you mean `{meant}`?"));
+            let known = self.source.states.iter().take(CANDIDATES).map(|state| state.name.text.as_str());
+            if let Some(meant) = codec::similar(&name.text, known) {
+                diagnostic.help = Some(format!("did you mean `{meant}`?"));
+            }
         }
         self.report(diagnostic);
         None
@@ -152,6 +154,7 @@ impl<'a> Check<'a> {
         for one in &self.source.transitions {
             let (from, to) = (self.refer(&one.from, "next_unknown"), self.refer(&one.to, "next_unknown"));
             let (Some(from), Some(to)) = (from, to) else { continue };
+            // Two transitions between the same states are right if their labels differ.
             if !seen.insert((from, to, one.label.as_deref())) {
                 let message = format!("the transition from `{}` to `{}` is there twice", one.from.text, one.to.text);
                 self.report(Diagnostic::warning("duplicate_target", &one.to, message));
@@ -166,9 +169,13 @@ impl<'a> Check<'a> {
     fn marked(&mut self, names: &[Name], what: &str, code: &'static str) -> Vec<usize> {
         let mut seen = HashSet::new();
         let mut marked = Vec::new();
-        for name in names.iter().filter(|name| seen.insert(&name.text)) {
+        for name in names {
+            if !seen.insert(&name.text) {
+                continue;
+            }
             let errors = self.errors.len();
             marked.extend(self.refer(name, code));
+            // There is a further error only if the name is unknown and the list was not full.
             if let Some(error) = self.errors.get_mut(errors) {
                 error.message = format!("the {what} state `{}` does not exist", shown(&name.text));
             }
@@ -177,6 +184,7 @@ impl<'a> Check<'a> {
     }
 
     fn beginning(&mut self, initial: &[usize]) {
+        // If the source names a state that does not exist, that was reported and is enough.
         if initial.is_empty() && self.source.initial.is_empty() {
             let message = "No initial state defined: a run could not begin";
             let mut problem = Diagnostic::error("no_initial", &self.source.id, message);
@@ -252,12 +260,11 @@ pub(super) fn too_many(at: &Name) -> Diagnostic {
 
 /// Parses the name of a state in a definition. It must not have a colon, which separates an agent from its step.
 fn state_name(text: &str) -> Result<StateName, String> {
-    match StateName::new(text) {
-        Ok(_) if text.contains(':') => {
-            Err(format!("the state `{}` has a `:`, which stands between an agent and its step", shown(text)))
-        }
-        made => made.map_err(|error| error.to_string()),
+    let name = StateName::new(text).map_err(|error| error.to_string())?;
+    if text.contains(':') {
+        return Err(format!("the state `{}` has a `:`, which stands between an agent and its step", shown(text)));
     }
+    Ok(name)
 }
 
 /// A text from a file, shortened for a message.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::codec::{Place, YamlError, YamlFault};
 use crate::machine::Name;
-use crate::model::is_terminal_control;
+use crate::model::{is_terminal_control, limits};
 
 /// Whether a definition can be used despite a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -73,21 +73,32 @@ impl Diagnostic {
     }
 }
 
+/// Adds a problem unless there are many of its severity. Warnings must not push errors out: half a definition would pass
+/// for a whole one.
+pub(super) fn push_within_limit(diagnostics: &mut Vec<Diagnostic>, diagnostic: Diagnostic) {
+    let alike = diagnostics.iter().filter(|one| one.severity == diagnostic.severity);
+    if alike.count() < limits::VIOLATIONS {
+        diagnostics.push(diagnostic);
+    }
+}
+
 /// The diagnostic for a text that is not YAML that flow reads.
 pub(super) fn yaml_problem(error: YamlError) -> Diagnostic {
     let mut at = Name::nowhere("");
+    // The parser gives no place for some texts. Then the problem is shown at the beginning of the file.
     at.place = error.place.unwrap_or(at.place);
     let code = match error.fault {
         YamlFault::Syntax | YamlFault::Apostrophe => "yaml_syntax",
         YamlFault::Documents => "multiple_documents",
         YamlFault::Tag => "unsafe_tag",
     };
-    let misplaced = error.message.contains("did not find expected key");
+    // The parser says this of a wrong indentation, and names neither the cause nor the remedy.
+    let is_misplaced = error.message.contains("did not find expected key");
     let problem = Diagnostic::error(code, &at, error.message);
-    match misplaced {
-        true => problem.with_help("this line is indented by less or more than the lines that it should stand under"),
-        false => problem,
+    if !is_misplaced {
+        return problem;
     }
+    problem.with_help("this line is indented by less or more than the lines that it should stand under")
 }
 
 /// The longest message, in characters. It may quote text from a file, which can be long and have many lines.
@@ -118,6 +129,7 @@ pub fn render(path: &str, text: &str, diagnostic: &Diagnostic, colour: bool) -> 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
+    // They may come with a clone, and a terminal must not act on what is in them.
     let path = shown(path);
     let message = shown(&diagnostic.message);
     let (line, span) = excerpt(text, diagnostic);
@@ -150,6 +162,7 @@ fn excerpt(text: &str, diagnostic: &Diagnostic) -> (String, Range<usize>) {
         0 => rest,
         len => len.min(rest),
     };
+    // `shown` replaces characters by longer ones, so what the span counts may end inside of one.
     let end = ceil_boundary(&line, start + len.min(LINE_REST));
     let cut = ceil_boundary(&line, end + LINE_REST);
     (line[..cut].to_owned(), start..end)

@@ -94,7 +94,6 @@ pub enum Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |text: &Option<String>| text.as_deref().map_or("none".to_owned(), |text| format!("`{text}`"));
         match self {
             Self::StateRemoved { state } => write!(f, "state `{state}` removed"),
             Self::StateAdded { state } => write!(f, "state `{state}` added"),
@@ -107,10 +106,10 @@ impl fmt::Display for Difference {
             Self::Gate { state, is: false } => write!(f, "state `{state}` no longer waits for a person"),
             Self::Order => f.write_str("the order of transitions changed"),
             Self::Type { state, was, is } => {
-                write!(f, "the type of `{state}` was {} and is {}", shown(was), shown(is))
+                write!(f, "the type of `{state}` was {} and is {}", quoted(was), quoted(is))
             }
             Self::Label { state, was, is } => {
-                write!(f, "the label of `{state}` was {} and is {}", shown(was), shown(is))
+                write!(f, "the label of `{state}` was {} and is {}", quoted(was), quoted(is))
             }
             Self::Description { state } => write!(f, "the description of `{state}` changed"),
             Self::Settings { state } => write!(f, "the settings of `{state}` changed"),
@@ -126,8 +125,15 @@ pub fn in_words(differences: &[Difference]) -> String {
 }
 
 fn names(names: &[StateName]) -> String {
-    let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
+}
+
+fn quoted(text: &Option<String>) -> String {
+    match text {
+        Some(text) => format!("`{text}`"),
+        None => "none".to_owned(),
+    }
 }
 
 impl Machine {
@@ -135,30 +141,37 @@ impl Machine {
     #[must_use]
     pub fn differences(&self, newer: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
-        let states = |one: &Self, other: &Self| {
-            let states = one.states().iter().map(|state| state.name.clone());
-            states.filter(|name| !other.contains(name)).collect::<Vec<_>>()
-        };
-        found.extend(states(self, newer).into_iter().map(|state| Difference::StateRemoved { state }));
-        found.extend(states(newer, self).into_iter().map(|state| Difference::StateAdded { state }));
+        for state in states_not_in(self, newer) {
+            found.push(Difference::StateRemoved { state });
+        }
+        for state in states_not_in(newer, self) {
+            found.push(Difference::StateAdded { state });
+        }
         let (old, new) = (self.edges(), newer.edges());
-        found.extend(minus(&old, &new).map(|(from, to)| Difference::TransitionRemoved { from, to }));
-        found.extend(minus(&new, &old).map(|(from, to)| Difference::TransitionAdded { from, to }));
+        for (from, to) in edges_not_in(&old, &new) {
+            found.push(Difference::TransitionRemoved { from, to });
+        }
+        for (from, to) in edges_not_in(&new, &old) {
+            found.push(Difference::TransitionAdded { from, to });
+        }
         if self.initial() != newer.initial() {
             found.push(Difference::Initial { was: self.initial().to_vec(), is: newer.initial().to_vec() });
         }
-        for state in newer.states() {
-            let (was, is) = (self.is_terminal(&state.name), newer.is_terminal(&state.name));
-            if was != is && self.contains(&state.name) {
-                found.push(Difference::Terminal { state: state.name.clone(), is });
+        // A new state is reported as such, whatever it is.
+        let kept: Vec<_> = newer.states().iter().map(|state| &state.name).filter(|name| self.contains(name)).collect();
+        for &name in &kept {
+            let is = newer.is_terminal(name);
+            if is != self.is_terminal(name) {
+                found.push(Difference::Terminal { state: name.clone(), is });
             }
         }
-        for state in newer.states().iter().filter(|state| self.contains(&state.name)) {
-            let is = newer.gates().contains(&state.name);
-            if is != self.gates().contains(&state.name) {
-                found.push(Difference::Gate { state: state.name.clone(), is });
+        for name in kept {
+            let is = newer.gates().contains(name);
+            if is != self.gates().contains(name) {
+                found.push(Difference::Gate { state: name.clone(), is });
             }
         }
+        // The digest sees the order of transitions, which nothing above compares: the first one is proposed.
         if found.is_empty() && self.digest() != newer.digest() {
             found.push(Difference::Order);
         }
@@ -171,34 +184,41 @@ impl Machine {
         let mut found = self.differences(newer);
         for now in newer.states() {
             let Some(old) = self.state(&now.name) else { continue };
-            let state = || now.name.clone();
+            let state = &now.name;
             if old.kind != now.kind {
-                found.push(Difference::Type { state: state(), was: old.kind.clone(), is: now.kind.clone() });
+                found.push(Difference::Type { state: state.clone(), was: old.kind.clone(), is: now.kind.clone() });
             }
             if old.label != now.label {
-                found.push(Difference::Label { state: state(), was: old.label.clone(), is: now.label.clone() });
+                found.push(Difference::Label { state: state.clone(), was: old.label.clone(), is: now.label.clone() });
             }
             if old.description != now.description {
-                found.push(Difference::Description { state: state() });
+                found.push(Difference::Description { state: state.clone() });
             }
             if old.config != now.config {
-                found.push(Difference::Settings { state: state() });
+                found.push(Difference::Settings { state: state.clone() });
             }
         }
-        let labels = |machine: &Self| -> Vec<_> {
-            machine.transitions().iter().map(|one| (one.from.clone(), one.to.clone(), one.label.clone())).collect()
-        };
-        if self.edges() == newer.edges() && labels(self) != labels(newer) {
+        // Where edges differ, their labels do too, and that was reported.
+        if self.edges() == newer.edges() && self.transitions() != newer.transitions() {
             found.push(Difference::TransitionLabels);
         }
         found
     }
 }
 
+fn states_not_in(one: &Machine, other: &Machine) -> Vec<StateName> {
+    one.states().iter().map(|state| &state.name).filter(|name| !other.contains(name)).cloned().collect()
+}
+
 type Edge<'a> = (&'a StateName, &'a StateName);
 
-fn minus<'a>(edges: &[Edge<'a>], others: &[Edge<'a>]) -> impl Iterator<Item = (StateName, StateName)> {
-    let others = others.iter().copied().collect::<HashSet<_>>();
-    let left = edges.iter().copied().filter(move |edge| !others.contains(edge));
-    left.map(|(from, to)| (from.clone(), to.clone()))
+fn edges_not_in(edges: &[Edge<'_>], others: &[Edge<'_>]) -> Vec<(StateName, StateName)> {
+    let others: HashSet<_> = others.iter().copied().collect();
+    let mut left = Vec::new();
+    for &(from, to) in edges {
+        if !others.contains(&(from, to)) {
+            left.push((from.clone(), to.clone()));
+        }
+    }
+    left
 }

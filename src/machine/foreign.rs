@@ -63,8 +63,7 @@ const SYSTEMS: &[System] = &[
 /// What tells that a document is not a workflow of flow.
 pub(super) fn of_document(root: &Node) -> Option<Diagnostic> {
     // In the flat form of a graph, the states are at the top, under any names.
-    let has = |key: &str| root.entries().iter().any(|(_, body)| body.get(key).is_some());
-    if has("transition") {
+    if any_entry_has(root, "transition") {
         return None;
     }
     let outline = Outline::of_document(root);
@@ -76,19 +75,26 @@ pub(super) fn of_document(root: &Node) -> Option<Diagnostic> {
     if let Some(name) = outline.system() {
         return Some(looks_like(name, &at));
     }
-    if outline.is_list || outline.is_own() || has("type") {
+    if outline.is_list || outline.is_own() || any_entry_has(root, "type") {
         return None;
     }
-    let what = match outline.value("kind") {
-        Some(kind) if kind.starts_with("Flow") => format!("this is a document of the kind `{kind}`, not a workflow"),
-        _ => "this is not a workflow of flow".to_owned(),
+    let kind = outline.value("kind");
+    let what = if kind.starts_with("Flow") {
+        format!("this is a document of the kind `{kind}`, not a workflow")
+    } else {
+        "this is not a workflow of flow".to_owned()
     };
     Some(told("not_a_workflow", &at, &what))
 }
 
+fn any_entry_has(root: &Node, key: &str) -> bool {
+    root.entries().iter().any(|(_, body)| body.get(key).is_some())
+}
+
 /// The same for a text that flow does not read as YAML: other systems use more of it.
 pub(super) fn of_text(text: &str) -> Option<Diagnostic> {
-    Outline::of_text(text).system().map(|name| looks_like(name, &Name::nowhere("")))
+    let name = Outline::of_text(text).system()?;
+    Some(looks_like(name, &Name::nowhere("")))
 }
 
 fn looks_like(name: &str, at: &Name) -> Diagnostic {
@@ -118,16 +124,18 @@ struct Outline<'a> {
 impl<'a> Outline<'a> {
     fn of_document(root: &'a Node) -> Self {
         let mut outline = Self { is_list: matches!(root.tree, Tree::Sequence(_)), ..Self::default() };
-        let items: Vec<&Node> = if outline.is_list { root.items().iter().collect() } else { vec![root] };
-        for (key, value) in items.into_iter().take(limits::VIOLATIONS).flat_map(Node::entries) {
+        let items = if outline.is_list { root.items() } else { std::slice::from_ref(root) };
+        // The first ones tell enough, and a hostile list may be long.
+        for (key, value) in items.iter().take(limits::VIOLATIONS).flat_map(Node::entries) {
             outline.top.push((key.text().unwrap_or_default(), value.text()));
             for inner in std::iter::once(value).chain(value.items()).take(limits::VIOLATIONS) {
                 outline.below.extend(inner.entries().iter().filter_map(|(key, _)| key.text()));
             }
         }
-        for (_, state) in root.get("states").map(Node::entries).unwrap_or_default() {
+        let Some(states) = root.get("states") else { return outline };
+        for (_, state) in states.entries() {
             outline.has_transition |= state.get("transition").is_some();
-            outline.has_events |= state.get("on").is_some_and(|on| matches!(on.tree, Tree::Mapping(_)));
+            outline.has_events |= matches!(state.get("on"), Some(Node { tree: Tree::Mapping(_), .. }));
         }
         outline
     }
@@ -137,10 +145,12 @@ impl<'a> Outline<'a> {
         let mut outline = Self::default();
         let mut is_first = true;
         for line in text.lines() {
-            let Some(line) = line.split('#').next().map(str::trim_end).filter(|line| !line.is_empty()) else {
+            let line = line.split('#').next().unwrap_or_default().trim_end();
+            if line.is_empty() {
                 continue;
-            };
+            }
             if line.starts_with("---") {
+                // Above the first line it opens the document; below, it begins the next one.
                 if !is_first {
                     break;
                 }
@@ -150,17 +160,15 @@ impl<'a> Outline<'a> {
                 outline.is_list = line.starts_with("- ");
             }
             is_first = false;
-            let at_top = match line.strip_prefix("- ").or_else(|| line.strip_prefix("  ")) {
-                Some(item) if outline.is_list => Some(item),
-                _ if outline.is_list => None,
-                _ => Some(line),
-            };
+            // The keys of a list's items stand behind its dashes.
+            let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("  "));
+            let at_top = if outline.is_list { item } else { Some(line) };
             let Some((key, value)) = line.trim_start_matches([' ', '-']).split_once(':') else { continue };
             let (key, value) = (bare(key), bare(value));
-            if at_top.is_some_and(|line| !line.starts_with([' ', '-'])) {
-                outline.top.push((key, Some(value).filter(|value| !value.is_empty())));
-            } else {
+            if at_top.is_none_or(|line| line.starts_with([' ', '-'])) {
                 outline.below.push(key);
+            } else {
+                outline.top.push((key, (!value.is_empty()).then_some(value)));
             }
         }
         outline
@@ -170,24 +178,31 @@ impl<'a> Outline<'a> {
         self.top.iter().any(|(known, _)| *known == key)
     }
 
-    fn value(&self, key: &str) -> Option<&'a str> {
-        self.top.iter().find(|(known, _)| *known == key).and_then(|(_, value)| *value)
+    /// The text behind a key at the top; empty if there is none.
+    fn value(&self, key: &str) -> &'a str {
+        for (known, value) in &self.top {
+            if *known == key {
+                return value.unwrap_or_default();
+            }
+        }
+        ""
     }
 
     /// Whether it tries to be a workflow of flow.
     fn is_own(&self) -> bool {
-        let is_flow = |key: &str, begin: &str| self.value(key).is_some_and(|value| value.starts_with(begin));
+        let kind = self.value("kind");
         OWN.iter().any(|key| self.has(key))
-            || is_flow("kind", "FlowWorkflow")
-            || is_flow("apiVersion", "flow.") && !is_flow("kind", "Flow")
+            || kind.starts_with("FlowWorkflow")
+            || self.value("apiVersion").starts_with("flow.") && !kind.starts_with("Flow")
     }
 
     /// The system that it belongs to, with an article.
     fn system(&self) -> Option<&'static str> {
         if self.is_list {
-            return ["hosts", "import_playbook"].iter().any(|key| self.has(key)).then_some("an Ansible playbook");
+            let is_playbook = self.has("hosts") || self.has("import_playbook");
+            return is_playbook.then_some("an Ansible playbook");
         }
-        let (version, kind) = (self.value("apiVersion").unwrap_or_default(), self.value("kind").unwrap_or_default());
+        let (version, kind) = (self.value("apiVersion"), self.value("kind"));
         if kind.starts_with("Flow") || version.starts_with("flow.") {
             return None;
         }
@@ -198,16 +213,19 @@ impl<'a> Outline<'a> {
                 _ => "a Kubernetes manifest",
             });
         }
+        // `on` holds settings in a graph of flow, too, but there `transition` says what follows.
         if self.has_events && !self.has_transition {
             return Some("an XState machine");
         }
-        let known = SYSTEMS.iter().find(|system| {
-            system.top.iter().all(|key| self.has(key))
-                && (system.below.is_empty() || system.below.iter().any(|key| self.below.contains(key)))
-        })?;
+        let known = SYSTEMS.iter().find(|system| self.is_of(system))?;
         // Systems that have no key of flow's own do not lay claim to a file that has one.
         let names_own = known.top.iter().any(|key| OWN.contains(key));
         (names_own || !OWN.iter().any(|key| self.has(key))).then_some(known.name)
+    }
+
+    fn is_of(&self, system: &System) -> bool {
+        system.top.iter().all(|key| self.has(key))
+            && (system.below.is_empty() || system.below.iter().any(|key| self.below.contains(key)))
     }
 }
 

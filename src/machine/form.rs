@@ -1,6 +1,6 @@
 //! How to read the text of a definition.
 
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::{
     Diagnostic, Machine, Name, Notation, StateTypes, compile, gates, graph, markdown, mermaid, phases,
 };
@@ -23,7 +23,7 @@ impl Form {
     /// The form of a file, from its name. For a YAML file, `text` decides too.
     #[must_use]
     pub fn of_file(name: &str, text: &str) -> Self {
-        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let (_, extension) = name.rsplit_once('.').unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
             "md" | "markdown" | "mdx" => Self::Markdown,
             "mmd" | "mermaid" => Self::Mermaid,
@@ -45,8 +45,16 @@ impl Form {
 
 /// Whether a YAML text has phases: it has their keys, or it is named like one and has no states.
 fn is_phases(name: &str, text: &str) -> bool {
-    let has = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
-    has("phases") || has("kind") || has("apiVersion") || (name.ends_with(".workflow.yaml") && !has("states"))
+    let mut has_states = false;
+    // Not parsed: a text that is not valid YAML has a notation, too.
+    for line in text.lines() {
+        match line.split_once(':') {
+            Some(("phases" | "kind" | "apiVersion", _)) => return true,
+            Some(("states", _)) => has_states = true,
+            _ => {}
+        }
+    }
+    name.ends_with(".workflow.yaml") && !has_states
 }
 
 /// The result of compiling a definition.
@@ -80,15 +88,20 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
     let (mut source, mut diagnostics) = match form {
         Form::Phases => phases::parse(text, id),
         Form::Graph => graph::parse(text, id, types),
-        Form::Mermaid => mermaid::parse(&Line::all(text), Name::nowhere(id)),
+        Form::Mermaid => mermaid::parse(&SourceLine::all(text), Name::nowhere(id)),
         Form::Markdown => {
             let (lines, mut problems) = markdown::find(text);
-            let (source, more) = lines.map(|lines| mermaid::parse(&lines, Name::nowhere(id))).unwrap_or_default();
+            // Without lines, the document told why.
+            let (source, more) = match lines {
+                Some(lines) => mermaid::parse(&lines, Name::nowhere(id)),
+                None => Default::default(),
+            };
             problems.extend(more);
             (source, problems)
         }
     };
     if form.notation() == Notation::Mermaid {
+        // Also without a source, so that the problems of the gates and of the diagram come at once.
         let (gates, problems) = gates::find(text);
         diagnostics.extend(problems);
         if let Some(source) = &mut source {
@@ -97,14 +110,19 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
     }
     let is_read = !diagnostics.iter().any(Diagnostic::is_error);
     let mut machine = None;
-    match source.as_ref().map(compile) {
-        Some(Ok(compiled)) if is_read => {
-            machine = Some(compiled.machine);
-            diagnostics.extend(compiled.warnings);
+    if let Some(source) = source {
+        let mut problems = match compile(&source) {
+            Ok(compiled) => {
+                machine = Some(compiled.machine).filter(|_| is_read);
+                compiled.warnings
+            }
+            Err(problems) => problems,
+        };
+        if !is_read {
+            // Warnings about the part that could be read may only be caused by the part that could not.
+            problems.retain(Diagnostic::is_error);
         }
-        // Warnings about the part that could be read may only be caused by the part that could not.
-        Some(Ok(_)) | None => {}
-        Some(Err(problems)) => diagnostics.extend(problems.into_iter().filter(|one| is_read || one.is_error())),
+        diagnostics.extend(problems);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.place);
     Checked { machine, diagnostics }

@@ -1,7 +1,7 @@
 //! The gates of a state diagram: `flow: {gates: [confirm]}` in the front matter of its file.
 
 use crate::codec::{self, Node, Place, Tree};
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::{Diagnostic, Name};
 
 /// The key in front matter, and the only one below it.
@@ -12,7 +12,7 @@ const GATES: &str = "gates";
 /// Other front matter is not flow's and may be anything, but where it names gates it has to be read: a gate that is
 /// overlooked would be open.
 pub(super) fn find(text: &str) -> (Vec<Name>, Vec<Diagnostic>) {
-    let lines = Line::all(text);
+    let lines = SourceLine::all(text);
     let Some(matter) = front_matter(&lines) else { return (Vec::new(), Vec::new()) };
     let Some(key) = matter.iter().find(|line| is_key(line.text)) else { return (Vec::new(), Vec::new()) };
     let (Some(first), Some(last)) = (matter.first(), matter.last()) else { return (Vec::new(), Vec::new()) };
@@ -23,20 +23,21 @@ pub(super) fn find(text: &str) -> (Vec<Name>, Vec<Diagnostic>) {
             return (Vec::new(), vec![Diagnostic::error("yaml_syntax", &key.whole(), message)]);
         }
     };
+    // A line inside another value may look like the key.
+    let Some(flow) = root.get(FLOW) else { return (Vec::new(), Vec::new()) };
     let mut reader = Reader { first: *first, diagnostics: Vec::new() };
-    let gates = root.get(FLOW).map(|flow| reader.gates(flow)).unwrap_or_default();
-    (gates, reader.diagnostics)
+    (reader.gates(flow), reader.diagnostics)
 }
 
 fn is_key(line: &str) -> bool {
     let line = line.trim_start_matches(['"', '\'', '{', ' ']);
-    line.strip_prefix(FLOW).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+    let Some(rest) = line.strip_prefix(FLOW) else { return false };
+    rest.trim_start_matches(['"', '\'', ' ']).starts_with(':')
 }
 
 /// The lines between two lines of hyphens. Blank lines and comments of Mermaid may be above them.
-fn front_matter<'l, 'a>(lines: &'l [Line<'a>]) -> Option<&'l [Line<'a>]> {
-    let is_above = |line: &Line<'_>| line.text.trim().is_empty() || line.text.trim_start().starts_with("%%");
-    let begin = lines.iter().position(|line| !is_above(line))?;
+fn front_matter<'l, 'a>(lines: &'l [SourceLine<'a>]) -> Option<&'l [SourceLine<'a>]> {
+    let begin = lines.iter().position(|line| !line.text.trim().is_empty() && !line.text.trim().starts_with("%%"))?;
     if lines[begin].text.trim_end() != "---" {
         return None;
     }
@@ -47,7 +48,7 @@ fn front_matter<'l, 'a>(lines: &'l [Line<'a>]) -> Option<&'l [Line<'a>]> {
 
 struct Reader<'a> {
     /// The line in which the YAML begins.
-    first: Line<'a>,
+    first: SourceLine<'a>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -58,6 +59,7 @@ impl Reader<'_> {
             return Vec::new();
         }
         for (key, _) in flow.entries() {
+            // A gate behind a misspelt key would be open.
             if key.text() != Some(GATES) {
                 self.error(key, "`flow` has one key, `gates`");
             }

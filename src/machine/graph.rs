@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
-use crate::machine::diagnostic::yaml_problem;
+use crate::machine::diagnostic::{push_within_limit, yaml_problem};
 use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
-use crate::model::limits;
 
 /// The types of states that a graph may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +56,22 @@ const NO_TEXT: [&str; 4] = ["true", "false", "null", "~"];
 
 /// Whether some YAML readers take `text` for a number or a date, without agreeing on its value.
 fn is_odd_number(text: &str) -> bool {
+    // Every reader takes a whole number without leading zeros and signs for the same value.
+    if let Ok(number) = text.parse::<u64>()
+        && number.to_string() == text
+    {
+        return false;
+    }
     let digits = text.replace('_', "");
-    let all_numbers = |separator: char| digits.split(separator).all(|part| part.parse::<u32>().is_ok());
-    let number = digits.parse::<f64>().is_ok()
+    digits.parse::<f64>().is_ok()
         || ["0x", "0o", "0b"].iter().any(|base| digits.starts_with(base))
-        || all_numbers(':')
-        || digits.as_bytes().get(4) == Some(&b'-') && all_numbers('-');
-    number && text.parse::<u64>().ok().map(|number| number.to_string()).as_deref() != Some(text)
+        // YAML 1.1 has numbers to the base 60.
+        || are_numbers(digits.split(':'))
+        || digits.as_bytes().get(4) == Some(&b'-') && are_numbers(digits.split('-'))
+}
+
+fn are_numbers<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
+    parts.all(|part| part.parse::<u32>().is_ok())
 }
 
 /// Reads a graph; `id` is the workflow's id.
@@ -82,8 +90,17 @@ pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<Machine
 
 /// Whether a state has an empty list of next states.
 fn leads_nowhere(body: &Node) -> bool {
-    let next = body.get("transition").and_then(|transition| transition.get("next"));
-    next.is_some_and(|next| matches!(&next.tree, Tree::Sequence(items) if items.is_empty()))
+    let Some(next) = body.get("transition").and_then(|transition| transition.get("next")) else { return false };
+    matches!(&next.tree, Tree::Sequence(items) if items.is_empty())
+}
+
+/// The value of a key that is there and not null.
+fn present<'n>(body: &'n Node, key: &str) -> Option<&'n Node> {
+    body.get(key).filter(|node| !matches!(node.tree, Tree::Null))
+}
+
+fn is_root_key(key: &Node) -> bool {
+    key.text().is_some_and(|key| ROOT_KEYS.contains(&key))
 }
 
 /// A graph being read.
@@ -94,12 +111,8 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// Warnings must not push errors out: half a graph would pass for a whole one.
     fn report(&mut self, diagnostic: Diagnostic) {
-        let alike = self.diagnostics.iter().filter(|one| one.severity == diagnostic.severity);
-        if alike.count() < limits::VIOLATIONS {
-            self.diagnostics.push(diagnostic);
-        }
+        push_within_limit(&mut self.diagnostics, diagnostic);
     }
 
     fn error(&mut self, code: &'static str, at: &Node, message: impl Into<String>) {
@@ -121,17 +134,9 @@ impl Graph<'_> {
         self.more_types(root);
         self.repeats(root, |key| ROOT_KEYS.contains(&key));
         let states = self.states(root)?;
-        let names = states.iter().map(|(key, _)| self.state_name(key)).collect::<Vec<_>>();
-        let mut source = MachineSource {
-            id: Name::nowhere(id),
-            version: 1,
-            notation: Notation::Graph,
-            states: Vec::new(),
-            initial: self.initial(root, names.first()).into_iter().collect(),
-            terminal: Vec::new(),
-            gates: Vec::new(),
-            transitions: Vec::new(),
-        };
+        let names: Vec<_> = states.iter().map(|(key, _)| self.state_name(key)).collect();
+        let mut source = MachineSource::new(Name::nowhere(id), Notation::Graph);
+        source.initial.extend(self.initial(root, names.first()));
         for ((_, body), name) in states.iter().zip(names) {
             self.state(&name, body, &mut source);
         }
@@ -165,16 +170,16 @@ impl Graph<'_> {
 
     /// The states: those below `states:`, or in the flat form all keys that have no other meaning.
     fn states<'n>(&mut self, root: &'n Node) -> Option<Vec<&'n (Node, Node)>> {
-        let is_root_key = |entry: &&(Node, Node)| entry.0.text().is_some_and(|key| ROOT_KEYS.contains(&key));
+        let others = root.entries().iter().filter(|(key, _)| !is_root_key(key));
         let Some(states) = root.get("states") else {
-            let states = root.entries().iter().filter(|entry| !is_root_key(entry)).collect::<Vec<_>>();
+            let states: Vec<_> = others.collect();
             if states.is_empty() {
                 self.error("states_empty", root, "the graph has no states");
                 return None;
             }
             return Some(states);
         };
-        for (key, _) in root.entries().iter().filter(|entry| !is_root_key(entry)) {
+        for (key, _) in others {
             self.unknown_key(key, &ROOT_KEYS);
         }
         match &states.tree {
@@ -195,21 +200,18 @@ impl Graph<'_> {
     }
 
     fn initial(&mut self, root: &Node, first: Option<&Name>) -> Option<Name> {
-        match root.get("initial") {
-            Some(node) if !matches!(node.tree, Tree::Null) => {
-                let name = self.scalar(node);
-                if name.is_none() {
-                    self.error("initial_invalid", node, "`initial` names one state");
-                }
-                name.or_else(|| first.cloned())
-            }
-            _ => {
-                let first = first?;
-                let message = format!("without `initial:` a run begins in the first state, `{}`", first.text);
-                self.report(Diagnostic::warning("initial_defaulted", first, message));
-                Some(first.clone())
-            }
+        let Some(node) = present(root, "initial") else {
+            let first = first?;
+            let message = format!("without `initial:` a run begins in the first state, `{}`", first.text);
+            self.report(Diagnostic::warning("initial_defaulted", first, message));
+            return Some(first.clone());
+        };
+        if let Some(name) = self.scalar(node) {
+            return Some(name);
         }
+        self.error("initial_invalid", node, "`initial` names one state");
+        // Without one, the check would report that as a second problem.
+        first.cloned()
     }
 
     fn state_name(&mut self, key: &Node) -> Name {
@@ -219,15 +221,15 @@ impl Graph<'_> {
     }
 
     fn state(&mut self, name: &Name, body: &Node, source: &mut MachineSource) {
-        let mut state =
-            SourceState { name: name.clone(), label: None, kind: None, description: None, config: Map::new() };
+        let mut state = SourceState::named(name.clone());
         if matches!(body.tree, Tree::Mapping(_)) {
             self.repeats(body, |_| true);
             state.kind = self.kind(name, body);
             state.description = self.description(body);
-            let errors = self.diagnostics.len();
+            let told = self.diagnostics.len();
             let next = self.next(body);
-            let is_read = self.diagnostics.len() == errors;
+            // Otherwise nothing may follow only because that could not be read.
+            let is_read = self.diagnostics.len() == told;
             if self.has_gate(body) {
                 source.gates.push(name.clone());
             }
@@ -248,8 +250,9 @@ impl Graph<'_> {
             if is_terminal || next.is_empty() {
                 source.terminal.push(name.clone());
             } else {
-                let transition = |to| SourceTransition { from: name.clone(), to, label: None };
-                source.transitions.extend(next.into_iter().map(transition));
+                for to in next {
+                    source.transitions.push(SourceTransition { from: name.clone(), to, label: None });
+                }
             }
         } else {
             let message = format!("the state `{}` must hold `type:` and what can follow", name.text);
@@ -260,14 +263,15 @@ impl Graph<'_> {
 
     /// Whether only a person lets a run leave the state. An unknown value is an error, because the run would not wait.
     fn has_gate(&mut self, body: &Node) -> bool {
-        let Some(node) = body.get("gate").filter(|node| !matches!(node.tree, Tree::Null)) else { return false };
+        let Some(node) = present(body, "gate") else { return false };
         let value = node.text().unwrap_or_default();
         if GATES.contains(&value) {
             return value == PERSON;
         }
-        let meant = codec::similar(value, GATES.into_iter());
-        let help =
-            meant.map_or("`gate: person` waits for a person".to_owned(), |meant| format!("did you mean `{meant}`?"));
+        let help = match codec::similar(value, GATES.into_iter()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "`gate: person` waits for a person".to_owned(),
+        };
         let message = format!("`{value}` is not a gate of a state");
         self.report(Diagnostic::error("gate_invalid", &Name::of_node(node), message).with_help(help));
         false
@@ -278,6 +282,7 @@ impl Graph<'_> {
         match &node.tree {
             Tree::Null => None,
             Tree::Text(text) => Some(text.to_string()),
+            // As it is written, not as YAML reads it: `1.0` stays `1.0`.
             Tree::Number(_) | Tree::Bool(_) => self.text.get(node.span.clone()).map(str::to_owned),
             Tree::Sequence(_) | Tree::Mapping(_) => {
                 self.error("description_invalid", node, "`description` is a text");
@@ -287,8 +292,7 @@ impl Graph<'_> {
     }
 
     fn kind(&mut self, name: &Name, body: &Node) -> Option<String> {
-        let node = body.get("type").filter(|node| !matches!(node.tree, Tree::Null));
-        let Some(node) = node else {
+        let Some(node) = present(body, "type") else {
             let message = format!("the state `{}` has no `type`", name.text);
             self.report(Diagnostic::error("missing_type", name, message).with_help(self.known_types()));
             return None;
@@ -312,13 +316,14 @@ impl Graph<'_> {
     }
 
     fn known_types(&self) -> String {
-        let known = self.types.0.iter().map(String::as_str).collect::<Vec<_>>();
+        let known: Vec<_> = self.types.0.iter().map(String::as_str).collect();
         format!("known types are {}", known.join(", "))
     }
 
     /// The states that can follow.
     fn next(&mut self, body: &Node) -> Vec<Name> {
         if let Some((key, _)) = body.entries().iter().find(|(key, _)| key.text() == Some("next")) {
+            // Not a setting: a run would end here instead of going on.
             let message = "`next` belongs below `transition`";
             let problem = Diagnostic::error("misplaced_next", &Name::of_node(key), message);
             self.report(problem.with_help("write `transition: {next: […]}`"));
@@ -334,7 +339,10 @@ impl Graph<'_> {
             }
         }
         self.repeats(transition, |_| true);
-        for (key, _) in transition.entries().iter().filter(|(key, _)| key.text() != Some("next")) {
+        for (key, _) in transition.entries() {
+            if key.text() == Some("next") {
+                continue;
+            }
             let message = format!("`{}` is not a key of a transition", key.text().unwrap_or_default());
             let problem = Diagnostic::error("transition_unknown_key", &Name::of_node(key), message);
             self.report(problem.with_help("a transition has one key, `next`"));
@@ -369,10 +377,12 @@ impl Graph<'_> {
 
     /// Warns about a name that other YAML readers take for a boolean, null or number.
     fn look_at_scalar(&mut self, name: &Name, node: &Node) {
-        let written = self.text.get(node.span.clone()).unwrap_or_default();
-        let plain = written == name.text;
+        // A name in quotation marks is a text to every reader.
+        if self.text.get(node.span.clone()) != Some(name.text.as_str()) {
+            return;
+        }
         let lower = name.text.to_lowercase();
-        if plain && (WORDS.contains(&lower.as_str()) || NO_TEXT.contains(&lower.as_str()) || is_odd_number(&lower)) {
+        if WORDS.contains(&lower.as_str()) || NO_TEXT.contains(&lower.as_str()) || is_odd_number(&lower) {
             let message = format!("some readers of YAML do not take `{}` for text", name.text);
             let warning = Diagnostic::warning("ambiguous_scalar", name, message);
             self.report(warning.with_help(format!("write it in quotation marks: \"{}\"", name.text)));
@@ -384,6 +394,7 @@ impl Graph<'_> {
         let mut settings = Map::new();
         for (key, value) in body.entries() {
             let text = key.text().unwrap_or_default();
+            // A `next` was reported, and is not a setting.
             if STATE_KEYS.contains(&text) || text == "next" {
                 continue;
             }
@@ -407,8 +418,7 @@ impl Graph<'_> {
     fn unknown_key(&mut self, key: &Node, known: &[&str]) {
         let text = key.text().unwrap_or_default();
         let message = format!("flow does not know the key `{text}`");
-        let meant = codec::similar(text, known.iter().copied());
-        let warning = match meant {
+        let warning = match codec::similar(text, known.iter().copied()) {
             Some(meant) => Diagnostic::warning("misspelt_key", &Name::of_node(key), message)
                 .with_help(format!("did you mean `{meant}`?")),
             None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),

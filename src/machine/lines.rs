@@ -8,7 +8,7 @@ use crate::machine::Name;
 /// A line of a definition, without its line break. It may be only a part of the file's line, after text that is not
 /// part of the definition (the indentation of a code block).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct SourceLine<'a> {
     /// Its text.
     pub(super) text: &'a str,
     /// The offset of its beginning in the whole text, in bytes.
@@ -17,7 +17,7 @@ pub(super) struct Line<'a> {
     pub(super) place: Place,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SourceLine<'a> {
     /// The lines of a whole text, without a byte order mark.
     pub(super) fn all(text: &'a str) -> Vec<Self> {
         let mut offset = text.len() - text.trim_start_matches('\u{feff}').len();

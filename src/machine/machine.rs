@@ -19,14 +19,7 @@ use crate::model::{StateName, WorkflowId, hex};
 /// states and transitions refer to existing states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    id: WorkflowId,
-    version: u64,
-    notation: Notation,
-    states: Vec<State>,
-    initial: Vec<StateName>,
-    terminal: Vec<StateName>,
-    gates: Vec<StateName>,
-    transitions: Vec<Transition>,
+    parts: Parts,
     /// The index of each state, and the indices of the transitions that leave it.
     index: HashMap<StateName, (usize, Vec<usize>)>,
 }
@@ -65,6 +58,7 @@ pub struct Transition {
 }
 
 /// The checked parts of a definition; see [`compile`].
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parts {
     pub(super) id: WorkflowId,
     pub(super) version: u64,
@@ -105,83 +99,73 @@ impl Machine {
                 outgoing.push(at);
             }
         }
-        Self {
-            id: parts.id,
-            version: parts.version,
-            notation: parts.notation,
-            states: parts.states,
-            initial: parts.initial,
-            terminal: parts.terminal,
-            gates: parts.gates,
-            transitions: parts.transitions,
-            index,
-        }
+        Self { parts, index }
     }
 
     /// The workflow's id.
     #[must_use]
     pub fn id(&self) -> &WorkflowId {
-        &self.id
+        &self.parts.id
     }
 
     /// The workflow's version.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.version
+        self.parts.version
     }
 
     /// Whether it is written as phases, whose work is recorded.
     #[must_use]
     pub fn is_phases(&self) -> bool {
-        self.notation == Notation::Phases
+        self.parts.notation == Notation::Phases
     }
 
     /// The notation of its definition.
     #[must_use]
     pub fn notation(&self) -> Notation {
-        self.notation
+        self.parts.notation
     }
 
     /// The states in the order of the definition.
     #[must_use]
     pub fn states(&self) -> &[State] {
-        &self.states
+        &self.parts.states
     }
 
     /// The states in which a run can start, the usual one first.
     #[must_use]
     pub fn initial(&self) -> &[StateName] {
-        &self.initial
+        &self.parts.initial
     }
 
     /// The states in which a run can end.
     #[must_use]
     pub fn terminal(&self) -> &[StateName] {
-        &self.terminal
+        &self.parts.terminal
     }
 
     /// The states that only a person lets a run leave.
     #[must_use]
     pub fn gates(&self) -> &[StateName] {
-        &self.gates
+        &self.parts.gates
     }
 
     /// The transitions in the order of the definition.
     #[must_use]
     pub fn transitions(&self) -> &[Transition] {
-        &self.transitions
+        &self.parts.transitions
     }
 
     /// The state with this name.
     #[must_use]
     pub fn state(&self, name: &StateName) -> Option<&State> {
-        self.index.get(name).map(|(at, _)| &self.states[*at])
+        self.index.get(name).map(|(at, _)| &self.parts.states[*at])
     }
 
     /// The place of a state among all, from 1; `None` if it is unknown.
     #[must_use]
     pub fn place_of(&self, name: &StateName) -> Option<usize> {
-        Some(self.states.iter().position(|state| state.name == *name)? + 1)
+        Some(self.parts.states.iter().position(|state| state.name == *name)? + 1)
     }
 
     /// Whether there is a state with this name.
@@ -204,14 +188,18 @@ impl Machine {
 
     /// The transitions that leave `name`, in the order of the definition; empty for an unknown state.
     pub fn successors<'a>(&'a self, name: &StateName) -> impl Iterator<Item = &'a Transition> + use<'a> {
-        let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
-        outgoing.iter().map(|&at| &self.transitions[at])
+        let outgoing = match self.index.get(name) {
+            Some((_, outgoing)) => outgoing.as_slice(),
+            None => &[],
+        };
+        outgoing.iter().map(|&at| &self.parts.transitions[at])
     }
 
     /// Whether the transition from `from` to `to` goes back for another round: every path from an initial state to
     /// `from` leads through `to` (a back edge: its target dominates its source).
     #[must_use]
     pub fn leads_back(&self, from: &StateName, to: &StateName) -> bool {
+        // No path at all leads to a state that cannot be reached, so nothing goes back from there.
         self.is_reached(from, None) && !self.is_reached(from, Some(to))
     }
 
@@ -225,7 +213,8 @@ impl Machine {
     /// Whether no run can end from `from` without passing `gate`: what is done there is done before the gate.
     #[must_use]
     pub fn is_before(&self, from: &StateName, gate: &StateName) -> bool {
-        if from == gate || self.terminal.is_empty() {
+        // If a run can end nowhere, no gate is what stands between it and its end.
+        if from == gate || self.parts.terminal.is_empty() {
             return false;
         }
         !self.leads(std::slice::from_ref(from), |name| self.is_terminal(name), Some(gate))
@@ -233,19 +222,22 @@ impl Machine {
 
     /// Whether a run can reach `state` without passing through `but`.
     fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
-        self.leads(&self.initial, |name| name == state, but)
+        self.leads(&self.parts.initial, |name| name == state, but)
     }
 
     /// Whether a way leads from one of the states `from` to one that `is_meant`, without passing through `but`.
     fn leads(&self, from: &[StateName], is_meant: impl Fn(&StateName) -> bool, but: Option<&StateName>) -> bool {
+        // A state that counts as seen is never entered.
         let mut seen: HashSet<&StateName> = but.into_iter().collect();
-        let mut ahead: Vec<&StateName> = from.iter().filter(|start| seen.insert(start)).collect();
+        let mut ahead: Vec<&StateName> = from.iter().collect();
         while let Some(name) = ahead.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
             if is_meant(name) {
                 return true;
             }
-            let outgoing = self.index.get(name).map_or(&[][..], |(_, outgoing)| outgoing);
-            ahead.extend(outgoing.iter().map(|&at| &self.transitions[at].to).filter(|next| seen.insert(next)));
+            ahead.extend(self.successors(name).map(|transition| &transition.to));
         }
         false
     }
@@ -256,6 +248,7 @@ impl Machine {
     pub fn ahead_of(&self, from: &StateName) -> Vec<StateName> {
         let next = self.next_of(from);
         let ahead: Vec<_> = next.iter().filter(|to| !self.leads_back(from, to)).cloned().collect();
+        // A run must be able to go somewhere.
         if ahead.is_empty() && !self.is_terminal(from) { next } else { ahead }
     }
 
@@ -266,8 +259,14 @@ impl Machine {
     pub fn usual_next(&self, from: &StateName) -> Option<StateName> {
         let next = self.next_of(from);
         let ahead = self.ahead_of(from);
-        let first = next.first().filter(|first| ahead.as_slice() == [(*first).clone()]);
-        first.filter(|_| !self.is_terminal(from) || next.len() == 1).cloned()
+        if ahead.len() != 1 || next.first() != ahead.first() {
+            return None;
+        }
+        // Then there are two choices: to end here, and to go back for another round.
+        if self.is_terminal(from) && next.len() > 1 {
+            return None;
+        }
+        next.into_iter().next()
     }
 
     /// The states, other than `from` itself, to which a run can go back from `from`.
@@ -279,28 +278,27 @@ impl Machine {
     /// Whether a run can end in `name`.
     #[must_use]
     pub fn is_terminal(&self, name: &StateName) -> bool {
-        self.terminal.contains(name)
+        self.parts.terminal.contains(name)
     }
 
     /// The state whose name is most similar to `given`, if one is similar enough.
     #[must_use]
     pub fn suggest(&self, given: &str) -> Option<&StateName> {
-        let meant = codec::similar(given, self.states.iter().map(|state| state.name.as_str()))?;
-        let state = self.states.iter().find(|state| state.name.as_str() == meant)?;
-        Some(&state.name)
+        let meant = codec::similar(given, self.parts.states.iter().map(|state| state.name.as_str()))?;
+        self.parts.states.iter().map(|state| &state.name).find(|name| name.as_str() == meant)
     }
 
     /// Renames states as in `names` if the names differ only in `-` and `_`: the original scripts wrote `fan_out` for
     /// `fan-out` (FlowRun).
     #[must_use]
     pub fn spelled_as<'a>(mut self, names: impl IntoIterator<Item = &'a StateName>) -> Self {
-        let plain = |name: &StateName| name.as_str().replace('_', "-");
         for name in names {
-            let alike = |state: &&State| plain(&state.name) == plain(name);
+            // Both spellings may be states of one machine. Then each means itself.
             if self.contains(name) {
                 continue;
             }
-            if let Some(known) = self.states.iter().find(alike).map(|state| state.name.clone()) {
+            if let Some(known) = self.parts.states.iter().find(|state| is_spelled_alike(&state.name, name)) {
+                let known = known.name.clone();
                 self.rename(&known, name);
             }
         }
@@ -308,10 +306,13 @@ impl Machine {
     }
 
     fn rename(&mut self, old: &StateName, new: &StateName) {
-        let states = self.states.iter_mut().map(|state| &mut state.name);
-        let ends = self.transitions.iter_mut().flat_map(|way| [&mut way.from, &mut way.to]);
-        let lists = self.initial.iter_mut().chain(&mut self.terminal).chain(&mut self.gates);
-        for name in states.chain(ends).chain(lists) {
+        let mut names: Vec<&mut StateName> = Vec::new();
+        names.extend(self.parts.states.iter_mut().map(|state| &mut state.name));
+        for transition in &mut self.parts.transitions {
+            names.extend([&mut transition.from, &mut transition.to]);
+        }
+        names.extend(self.parts.initial.iter_mut().chain(&mut self.parts.terminal).chain(&mut self.parts.gates));
+        for name in names {
             if name == old {
                 name.clone_from(new);
             }
@@ -325,23 +326,32 @@ impl Machine {
     /// order. Labels, descriptions and the version are not included.
     #[must_use]
     pub fn digest(&self) -> String {
-        let mut states = self.states.iter().map(|state| &state.name).collect::<Vec<_>>();
+        let mut states: Vec<_> = self.parts.states.iter().map(|state| &state.name).collect();
         states.sort_unstable();
-        let mut terminal = self.terminal.iter().collect::<Vec<_>>();
+        let mut terminal: Vec<_> = self.parts.terminal.iter().collect();
         terminal.sort_unstable();
         let mut transitions = self.edges();
         // A stable sort keeps the order of a state's successors, which matters: the first one is proposed.
         transitions.sort_by_key(|(from, _)| *from);
-        let canonical = json!([states, self.initial, terminal, transitions]).to_string();
+        let canonical = json!([states, self.parts.initial, terminal, transitions]).to_string();
         format!("sha256:{}", hex(&Sha256::digest(canonical.as_bytes())))
     }
 
     /// The source and target of every transition, without those that differ only in the label.
     pub(super) fn edges(&self) -> Vec<(&StateName, &StateName)> {
         let mut seen = HashSet::new();
-        let edges = self.transitions.iter().map(|one| (&one.from, &one.to));
-        edges.filter(|edge| seen.insert(*edge)).collect()
+        let mut edges = Vec::new();
+        for one in &self.parts.transitions {
+            if seen.insert((&one.from, &one.to)) {
+                edges.push((&one.from, &one.to));
+            }
+        }
+        edges
     }
+}
+
+fn is_spelled_alike(one: &StateName, other: &StateName) -> bool {
+    one.as_str().replace('_', "-") == other.as_str().replace('_', "-")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::codec;
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::{Diagnostic, Name, mermaid};
 use crate::model::behind_front_matter;
 
@@ -16,7 +16,7 @@ const HEADING: &str = "STATE-MACHINE";
 pub(super) const ABSENT: &str = "no_state_machine";
 
 /// The lines of the diagram, if there is one, and problems of the document.
-pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
+pub(super) fn find(text: &str) -> (Option<Vec<SourceLine<'_>>>, Vec<Diagnostic>) {
     let outline = Outline::read(text);
     let Some(section) = outline.sections.first() else {
         return (None, vec![outline.no_section()]);
@@ -26,8 +26,7 @@ pub(super) fn find(text: &str) -> (Option<Vec<Line<'_>>>, Vec<Diagnostic>) {
         let message = format!("there is one `## {HEADING}` already; flow reads the first one");
         warnings.push(Diagnostic::warning("second_state_machine", &second.heading, message));
     }
-    let is_diagram = |block: &&Block<'_>| mermaid::is_state_diagram(&block.lines);
-    let mut diagrams = section.blocks.iter().filter(|block| block.is_mermaid).filter(is_diagram);
+    let mut diagrams = section.blocks.iter().filter(|block| block.is_diagram());
     let Some(block) = diagrams.next() else {
         warnings.push(section.no_diagram());
         return (None, warnings);
@@ -83,12 +82,12 @@ struct Block<'a> {
     fence: Name,
     is_mermaid: bool,
     is_closed: bool,
-    lines: Vec<Line<'a>>,
+    lines: Vec<SourceLine<'a>>,
 }
 
 impl<'a> Outline<'a> {
     fn read(text: &'a str) -> Self {
-        let lines = Line::all(text);
+        let lines = SourceLine::all(text);
         let body = behind_front_matter(text);
         let mut outline = Self::default();
         let mut open = false;
@@ -105,12 +104,14 @@ impl<'a> Outline<'a> {
                 Event::Start(Tag::Heading { level, .. }) if nested == 0 && quoted == 0 => {
                     let title = title(&mut events);
                     let heading = name(&lines, &range);
+                    // Before the heading itself is noted: it ends the sections of its own level, too.
                     outline.close_near(level as usize);
                     if level == HeadingLevel::H2 && title == HEADING {
                         outline.sections.push(Section { heading, blocks: Vec::new(), bare: None });
                         open = true;
                         continue;
                     }
+                    // A heading of a lower level stays in the section.
                     open = open && level > HeadingLevel::H2;
                     if is_similar(&title) {
                         outline.near.push(Near::new(heading, level as usize));
@@ -128,7 +129,7 @@ impl<'a> Outline<'a> {
                 // Without a fence, or between lines of colons as in Azure DevOps.
                 Event::Text(text) if !code && quoted == 0 && mermaid::is_header(text.trim()) => {
                     outline.below_near();
-                    if let Some(section) = outline.sections.last_mut().filter(|_| open) {
+                    if open && let Some(section) = outline.sections.last_mut() {
                         section.bare.get_or_insert_with(|| name(&lines, &range));
                     }
                 }
@@ -138,12 +139,10 @@ impl<'a> Outline<'a> {
                     if looks_like_diagram(&block.lines) {
                         outline.below_near();
                     }
-                    match outline.sections.last_mut().filter(|_| open) {
-                        Some(section) => section.blocks.push(block),
-                        None if block.is_mermaid && mermaid::is_state_diagram(&block.lines) => {
-                            outline.stray.get_or_insert(block.fence);
-                        }
-                        None => {}
+                    if open && let Some(section) = outline.sections.last_mut() {
+                        section.blocks.push(block);
+                    } else if block.is_diagram() {
+                        outline.stray.get_or_insert(block.fence);
                     }
                 }
                 _ => {}
@@ -167,6 +166,7 @@ impl<'a> Outline<'a> {
     }
 
     fn no_section(self) -> Diagnostic {
+        // A heading that was meant explains more than a diagram that stands alone.
         if let Some(near) = self.near.iter().find(|near| near.has_diagram) {
             let message = format!("`{}` is not the heading of a state machine", near.heading.text);
             return Diagnostic::error("misplaced_state_machine", &near.heading, message)
@@ -191,21 +191,20 @@ impl Section<'_> {
     fn no_diagram(&self) -> Diagnostic {
         let code = "misplaced_state_machine";
         let message = "the section has no code block with a `stateDiagram-v2`";
-        let unmarked = self.blocks.iter().find(|block| !block.is_mermaid && looks_like_diagram(&block.lines));
-        match (unmarked, self.blocks.iter().find(|block| block.is_mermaid)) {
-            (Some(block), _) => {
-                Diagnostic::error(code, &block.fence, message).with_help("open this code block with ```mermaid")
-            }
-            (None, Some(block)) => Diagnostic::error(code, &block.fence, message)
-                .with_help("this diagram is of another kind; it would have to begin with `stateDiagram-v2`"),
-            (None, None) => Diagnostic::error(code, self.bare.as_ref().unwrap_or(&self.heading), message)
-                .with_help("put the diagram below the heading, between ```mermaid and ```"),
+        if let Some(block) = self.blocks.iter().find(|block| !block.is_mermaid && looks_like_diagram(&block.lines)) {
+            return Diagnostic::error(code, &block.fence, message).with_help("open this code block with ```mermaid");
         }
+        if let Some(block) = self.blocks.iter().find(|block| block.is_mermaid) {
+            return Diagnostic::error(code, &block.fence, message)
+                .with_help("this diagram is of another kind; it would have to begin with `stateDiagram-v2`");
+        }
+        Diagnostic::error(code, self.bare.as_ref().unwrap_or(&self.heading), message)
+            .with_help("put the diagram below the heading, between ```mermaid and ```")
     }
 }
 
 impl<'a> Block<'a> {
-    fn read(lines: &[Line<'a>], range: &Range<usize>, kind: &CodeBlockKind<'_>) -> Self {
+    fn read(lines: &[SourceLine<'a>], range: &Range<usize>, kind: &CodeBlockKind<'_>) -> Self {
         let first = lines.partition_point(|line| line.offset + line.text.len() < range.start);
         let end = lines.partition_point(|line| line.offset < range.end);
         let own = &lines[first.min(end)..end];
@@ -220,6 +219,7 @@ impl<'a> Block<'a> {
             lines: own.get(1..).unwrap_or_default().to_vec(),
         };
         let mark = block.mark();
+        // The parser ends a block at the end of the text, too.
         if let Some(last) = block.lines.last() {
             let last = last.text.trim();
             let rest = last.trim_start_matches(&mark[..1]);
@@ -231,6 +231,10 @@ impl<'a> Block<'a> {
         block
     }
 
+    fn is_diagram(&self) -> bool {
+        self.is_mermaid && mermaid::is_state_diagram(&self.lines)
+    }
+
     /// The backticks or tildes of the opening fence.
     fn mark(&self) -> String {
         let mark = self.fence.text.trim_start_matches(|c| c != '`' && c != '~');
@@ -240,14 +244,17 @@ impl<'a> Block<'a> {
 }
 
 /// Whether this is a diagram, maybe after a line that was meant to be a fence.
-fn looks_like_diagram(lines: &[Line<'_>]) -> bool {
+fn looks_like_diagram(lines: &[SourceLine<'_>]) -> bool {
     mermaid::is_state_diagram(lines) || lines.get(1..).is_some_and(mermaid::is_state_diagram)
 }
 
 /// The first line of `range`, without blanks at its ends.
-fn name(lines: &[Line<'_>], range: &Range<usize>) -> Name {
+fn name(lines: &[SourceLine<'_>], range: &Range<usize>) -> Name {
     let at = lines.partition_point(|line| line.offset + line.text.len() < range.start);
-    lines.get(at).map_or_else(|| Name::nowhere(""), Line::whole)
+    match lines.get(at) {
+        Some(line) => line.whole(),
+        None => Name::nowhere(""),
+    }
 }
 
 /// The text of a heading whose start event was just read.
@@ -268,6 +275,7 @@ fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> St
 fn is_similar(title: &str) -> bool {
     let title = title.split('{').next().unwrap_or_default().trim_start_matches(|c: char| !c.is_alphabetic());
     let letters = title.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+    // Longer ones differ by more than a typing error, and a heading may be as long as the document.
     codec::is_typing_error(&letters.take(16).collect::<String>(), "statemachine")
 }
 

@@ -20,75 +20,85 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
     if let Some(problem) = foreign::of_document(&root) {
         return (None, vec![problem]);
     }
-    let violations = codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root));
-    let phases = root.get("phases").map(Node::items).unwrap_or_default();
-    let is_phase = |phase: &Node| phase.get("id").is_some_and(|id| id.text().is_some());
-    let phases_readable = !phases.is_empty() && phases.iter().all(is_phase);
-    let mut diagnostics: Vec<_> = violations
-        .into_iter()
-        .map(|violation| {
-            let node = root.nearest(&violation.pointer);
-            let place = violation.place.unwrap_or(node.place);
-            // If the violation has a place of its own, such as that of an unknown key, the node's span does not apply.
-            let span = if place == node.place { node.span.clone() } else { 0..0 };
-            let name = Name { span, place, ..Name::nowhere("") };
-            Diagnostic::error("schema", &name, violation.message)
-        })
-        .collect();
-    diagnostics.extend(phases.iter().flat_map(odd_keys));
-    let source = phases_readable.then(|| read(&root, fallback_id));
+    let mut diagnostics = Vec::new();
+    for violation in codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root)) {
+        let node = root.nearest(&violation.pointer);
+        let place = violation.place.unwrap_or(node.place);
+        // If the violation has a place of its own, such as that of an unknown key, the node's span does not apply.
+        let span = if place == node.place { node.span.clone() } else { 0..0 };
+        let name = Name { span, place, ..Name::nowhere("") };
+        diagnostics.push(Diagnostic::error("schema", &name, violation.message));
+    }
+    let phases = phases_of(&root);
+    for phase in phases {
+        warn_of_misspelt_keys(phase, &mut diagnostics);
+    }
+    // One phase without an id would be missing between the others, and the transitions would skip it.
+    let is_readable = !phases.is_empty() && phases.iter().all(|phase| text_of(phase, "id").is_some());
+    let source = if is_readable { Some(read(&root, fallback_id)) } else { None };
     (source, diagnostics)
+}
+
+fn phases_of(root: &Node) -> &[Node] {
+    match root.get("phases") {
+        Some(phases) => phases.items(),
+        None => &[],
+    }
+}
+
+fn text_of<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.get(key)?.text()
 }
 
 /// The keys of a phase in the schema.
 const KEYS: [&str; 9] = ["id", "label", "description", "type", "gate", "loop_over", "next", "terminal", "activities"];
 
 /// Warns about keys that are similar to a known one. A phase may have other keys, but these are probably misspelt.
-fn odd_keys(phase: &Node) -> impl Iterator<Item = Diagnostic> {
-    let keys = phase.entries().iter().map(|(key, _)| key);
-    keys.filter_map(|key| {
-        let text = key.text().filter(|text| !KEYS.contains(text))?;
-        let meant = codec::similar(text, KEYS.into_iter())?;
-        let message = format!("flow does not know the key `{text}`");
-        let warning = Diagnostic::warning("misspelt_key", &Name::of_node(key), message);
-        Some(warning.with_help(format!("did you mean `{meant}`?")))
-    })
+fn warn_of_misspelt_keys(phase: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    for (key, _) in phase.entries() {
+        let text = key.text().unwrap_or_default();
+        if KEYS.contains(&text) {
+            continue;
+        }
+        if let Some(meant) = codec::similar(text, KEYS.into_iter()) {
+            let message = format!("flow does not know the key `{text}`");
+            let warning = Diagnostic::warning("misspelt_key", &Name::of_node(key), message);
+            diagnostics.push(warning.with_help(format!("did you mean `{meant}`?")));
+        }
+    }
 }
 
 /// Reads a document whose phases all have ids. Other problems of the phases are reported already.
 fn read(root: &Node, fallback_id: &str) -> MachineSource {
-    let metadata = root.get("metadata");
-    let id = metadata.and_then(|metadata| metadata.get("id")).filter(|id| id.text().is_some());
-    let version = metadata.and_then(|metadata| metadata.get("version"));
-    let phases = root.get("phases").map(Node::items).unwrap_or_default();
-    let ids = phases.iter().filter_map(|phase| phase.get("id")).map(Name::of_node).collect::<Vec<_>>();
-    let mut source = MachineSource {
-        id: id.map_or_else(|| Name::nowhere(fallback_id), Name::of_node),
-        version: version.and_then(whole_number).unwrap_or(1),
-        notation: Notation::Phases,
-        states: Vec::new(),
-        initial: ids.first().cloned().into_iter().collect(),
-        terminal: Vec::new(),
-        gates: Vec::new(),
-        transitions: Vec::new(),
-    };
+    let phases = phases_of(root);
+    let ids: Vec<_> = phases.iter().filter_map(|phase| phase.get("id")).map(Name::of_node).collect();
+    let mut source = MachineSource::new(Name::nowhere(fallback_id), Notation::Phases);
+    source.initial.extend(ids.first().cloned());
+    if let Some(metadata) = root.get("metadata") {
+        if let Some(id) = metadata.get("id").filter(|id| id.text().is_some()) {
+            source.id = Name::of_node(id);
+        }
+        source.version = metadata.get("version").and_then(whole_number).unwrap_or(1);
+    }
     for (at, (phase, id)) in phases.iter().zip(&ids).enumerate() {
-        let text = |key| phase.get(key).and_then(Node::text).map(str::to_owned);
         source.states.push(SourceState {
             name: id.clone(),
-            label: text("label"),
-            kind: text("type"),
-            description: text("description"),
+            label: text_of(phase, "label").map(str::to_owned),
+            kind: text_of(phase, "type").map(str::to_owned),
+            description: text_of(phase, "description").map(str::to_owned),
             config: Map::new(),
         });
-        if text("gate").as_deref() == Some(PERSON) {
+        if text_of(phase, "gate") == Some(PERSON) {
             source.gates.push(id.clone());
         }
         let next = next(phase, ids.get(at + 1));
+        // A phase may be both terminal and followed by others, if it says so.
         if is_marked(phase).unwrap_or(next.is_empty()) {
             source.terminal.push(id.clone());
         }
-        source.transitions.extend(next.into_iter().map(|to| SourceTransition { from: id.clone(), to, label: None }));
+        for to in next {
+            source.transitions.push(SourceTransition { from: id.clone(), to, label: None });
+        }
     }
     source
 }
@@ -119,7 +129,7 @@ fn is_marked(phase: &Node) -> Option<bool> {
 )]
 fn whole_number(node: &Node) -> Option<u64> {
     match &node.tree {
-        Tree::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|number| number as u64)),
+        Tree::Number(number) => number.as_u64().or(number.as_f64().map(|number| number as u64)),
         _ => None,
     }
 }

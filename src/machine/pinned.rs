@@ -21,6 +21,7 @@ impl Machine {
             "terminal": self.terminal(),
             "transitions": self.transitions(),
         });
+        // Left out if there are none, as in runs that were pinned before there were gates.
         if !self.gates().is_empty() {
             value["gates"] = json!(self.gates());
         }
@@ -77,28 +78,27 @@ struct PinnedTransition {
 
 impl Pinned {
     fn into_source(self) -> MachineSource {
-        let names = |names: Vec<String>| names.into_iter().map(Name::nowhere).collect();
-        let state = |state: PinnedState| SourceState {
-            name: Name::nowhere(state.name),
-            label: state.label,
-            kind: state.kind,
-            description: state.description,
-            config: state.config,
-        };
-        let transition = |transition: PinnedTransition| SourceTransition {
-            from: Name::nowhere(transition.from),
-            to: Name::nowhere(transition.to),
-            label: transition.label,
-        };
-        MachineSource {
+        let mut source = MachineSource {
             id: Name::nowhere(self.id),
             version: self.version,
             notation: self.notation,
-            states: self.states.into_iter().map(state).collect(),
+            states: Vec::with_capacity(self.states.len()),
             initial: names(self.initial),
             terminal: names(self.terminal),
             gates: names(self.gates),
-            transitions: self.transitions.into_iter().map(transition).collect(),
+            transitions: Vec::with_capacity(self.transitions.len()),
+        };
+        for PinnedState { name, label, kind, description, config } in self.states {
+            source.states.push(SourceState { name: Name::nowhere(name), label, kind, description, config });
         }
+        for PinnedTransition { from, to, label } in self.transitions {
+            let (from, to) = (Name::nowhere(from), Name::nowhere(to));
+            source.transitions.push(SourceTransition { from, to, label });
+        }
+        source
     }
+}
+
+fn names(names: Vec<String>) -> Vec<Name> {
+    names.into_iter().map(Name::nowhere).collect()
 }

@@ -20,6 +20,7 @@ pub fn prose(text: &str) -> Vec<Vec<Range<usize>>> {
             Event::Text(_) if !code && (quoted == 0 || !line.is_marked(range.start)) => {
                 blocks.last_mut().expect("BUG: there is no block").push(range);
             }
+            // Behind an item, too: what follows it is not a part of it.
             Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Item) | Event::End(TagEnd::Item) => {
                 blocks.push(Vec::new());
             }

@@ -32,6 +32,22 @@ pub struct MachineSource {
     pub transitions: Vec<SourceTransition>,
 }
 
+impl MachineSource {
+    /// A definition of version 1 without states.
+    pub(super) fn new(id: Name, notation: Notation) -> Self {
+        Self {
+            id,
+            version: 1,
+            notation,
+            states: Vec::new(),
+            initial: Vec::new(),
+            terminal: Vec::new(),
+            gates: Vec::new(),
+            transitions: Vec::new(),
+        }
+    }
+}
+
 /// A declared state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceState {
@@ -45,6 +61,13 @@ pub struct SourceState {
     pub description: Option<String>,
     /// Further settings, for whatever runs the state.
     pub config: Map<String, Value>,
+}
+
+impl SourceState {
+    /// A state of which only the name is known.
+    pub(super) fn named(name: Name) -> Self {
+        Self { name, label: None, kind: None, description: None, config: Map::new() }
+    }
 }
 
 /// A declared transition.
@@ -70,7 +93,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name without a place. Problems are reported at the beginning of the text.
+    /// A name without a place in the text. Its problems are reported at the beginning of the text.
     #[must_use]
     pub fn nowhere(text: impl Into<SmolStr>) -> Self {
         Self { text: text.into(), span: 0..0, place: Place { line: 1, column: 1 } }

@@ -2,7 +2,7 @@
 //! notation loses them.
 
 use crate::codec::{self, Node};
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::source::PERSON;
 use crate::machine::write::written::counted;
 use crate::machine::{Notation, markdown, mermaid};
@@ -11,12 +11,12 @@ use crate::machine::{Notation, markdown, mermaid};
 #[must_use]
 pub fn description(text: &str) -> Option<String> {
     let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
-        Some(rest) => rest.split_once("\n---").map_or(rest, |(head, _)| head),
+        Some(rest) => rest.split_once("\n---").unwrap_or((rest, "")).0,
         None => text,
     };
     let value = codec::parse_value(yaml).ok()?;
-    let description = value["metadata"]["description"].as_str().or(value["description"].as_str());
-    description.map(str::to_owned)
+    let description = value["metadata"]["description"].as_str().or(value["description"].as_str())?;
+    Some(description.to_owned())
 }
 
 /// What a conversion of `text` to the notation `to` loses, a sentence fragment for each.
@@ -26,34 +26,34 @@ pub fn unsaid(notation: Notation, text: &str, to: Notation) -> Vec<String> {
         return unsaid_of_diagram(text);
     }
     let Ok(root) = codec::parse_with_repeats(text) else { return Vec::new() };
-    let is_kept = to != Notation::Mermaid && description(text).is_some();
-    let kept = |name: &str| (name != "description" || is_kept).then(|| name.to_owned());
-    let known = |names: &[&str]| names.iter().filter_map(|name| kept(name)).collect::<Vec<_>>();
+    // A diagram has no description. A description that is not a text is lost in every notation.
+    let kept = usize::from(to != Notation::Mermaid && description(text).is_some());
+    let mut lost = Vec::new();
     match notation {
-        Notation::Mermaid => Vec::new(),
+        Notation::Mermaid => {}
         Notation::Phases => {
-            let mut lost = keys("", &root, &known(&["apiVersion", "kind", "metadata", "phases"]));
+            keys("", &root, &["apiVersion", "kind", "metadata", "phases"], &mut lost);
             if let Some(metadata) = root.get("metadata") {
-                lost.extend(keys("metadata.", metadata, &known(&["id", "version", "description"])));
+                keys("metadata.", metadata, &["id", "version", "description"][..2 + kept], &mut lost);
             }
             let phases = root.get("phases").map(Node::items).unwrap_or_default();
             let known = ["id", "label", "type", "description", "next", "terminal"];
-            lost.extend(shared(&phases.iter().collect::<Vec<_>>(), &known, "phase"));
-            lost
+            shared(phases.iter(), &known, "phase", &mut lost);
         }
         Notation::Graph => {
+            // In the flat form, all keys are states.
             let Some(states) = root.get("states") else { return Vec::new() };
-            let mut lost = keys("", &root, &known(&["initial", "states", "types", "description"]));
-            let states: Vec<_> = states.entries().iter().map(|(_, body)| body).collect();
-            lost.extend(shared(&states, &["type", "description", "transition"], "state"));
-            lost
+            keys("", &root, &["initial", "states", "types", "description"][..3 + kept], &mut lost);
+            let states = states.entries().iter().map(|(_, body)| body);
+            shared(states, &["type", "description", "transition"], "state", &mut lost);
         }
     }
+    lost
 }
 
 /// A machine represents nearly everything in a diagram. The prose around it belongs to its document.
 fn unsaid_of_diagram(text: &str) -> Vec<String> {
-    let lines = markdown::find(text).0.unwrap_or_else(|| Line::all(text));
+    let lines = markdown::find(text).0.unwrap_or_else(|| SourceLine::all(text));
     match mermaid::labels_of_stars(&lines) {
         0 => Vec::new(),
         1 => vec!["the label of 1 beginning or end (`[*]`)".to_owned()],
@@ -62,27 +62,34 @@ fn unsaid_of_diagram(text: &str) -> Vec<String> {
 }
 
 /// The unknown keys of one mapping.
-fn keys(path: &str, mapping: &Node, known: &[String]) -> Vec<String> {
-    let is_lost = |key: &&str| known.iter().all(|known| known != key);
-    let keys = mapping.entries().iter().filter_map(|(key, _)| key.text()).filter(is_lost);
-    keys.map(|key| format!("`{path}{key}`")).collect()
+fn keys(path: &str, mapping: &Node, known: &[&str], lost: &mut Vec<String>) {
+    for (key, _) in mapping.entries() {
+        if let Some(key) = key.text()
+            && !known.contains(&key)
+        {
+            lost.push(format!("`{path}{key}`"));
+        }
+    }
 }
 
 /// The unknown keys of many mappings, each with the number of mappings that have it.
-fn shared(mappings: &[&Node], known: &[&str], what: &str) -> Vec<String> {
+fn shared<'n>(mappings: impl Iterator<Item = &'n Node>, known: &[&str], what: &str, lost: &mut Vec<String>) {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    // A gate for a person is kept; other values describe the state.
-    let is_kept = |key: &Node, value: &Node| key.text() == Some("gate") && value.text() == Some(PERSON);
-    let entries = mappings.iter().flat_map(|mapping| mapping.entries()).filter(|(key, value)| !is_kept(key, value));
-    for key in entries.filter_map(|(key, _)| key.text()) {
+    for (key, value) in mappings.flat_map(Node::entries) {
+        let Some(key) = key.text() else { continue };
+        // A gate for a person is kept; other values describe the state.
+        if key == "gate" && value.text() == Some(PERSON) {
+            continue;
+        }
         match counts.iter().position(|(name, _)| *name == key) {
             Some(at) => counts[at].1 += 1,
             None if known.contains(&key) || counts.len() == MOST => {}
             None => counts.push((key, 1)),
         }
     }
-    let line = |(key, count): (&str, usize)| format!("`{key}` of {}", counted(count, what));
-    counts.into_iter().map(line).collect()
+    for (key, count) in counts {
+        lost.push(format!("`{key}` of {}", counted(count, what)));
+    }
 }
 
 /// How many different keys to list.

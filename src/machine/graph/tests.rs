@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::machine::{Checked, Form, compile_text, render};
+use crate::model::limits;
 
 fn check(text: &str) -> Checked {
     compile_text(Form::Graph, text, "w", &StateTypes::with(["planner"]))

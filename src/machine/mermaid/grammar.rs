@@ -14,7 +14,7 @@
 
 use crate::codec;
 use crate::machine::check::shown;
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
 use crate::machine::mermaid::words::read;
 use crate::machine::{Diagnostic, Name};
@@ -32,7 +32,7 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    /// A line that says nothing, and that nobody expects to say more.
+    /// A line that says nothing about states, and of which no one expects that.
     const NOTHING: Self = Self::Skipped(None, Until::HereAlready);
 }
 
@@ -78,7 +78,7 @@ const IDS: &str = "ids are letters, digits, `_` and `.`";
 ///
 /// # Errors
 /// The first problem of the line.
-pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
+pub(super) fn statement(line: SourceLine<'_>) -> Parsed<Statement> {
     let mut tokens = Tokens::new(line.text);
     let Some(first) = tokens.next() else { return Ok(Statement::NOTHING) };
     let reader = Reader { line };
@@ -105,12 +105,16 @@ pub(super) fn statement(line: Line<'_>) -> Parsed<Statement> {
 
 /// The line that is being parsed.
 struct Reader<'a> {
-    line: Line<'a>,
+    line: SourceLine<'a>,
 }
 
 impl Reader<'_> {
     fn text(&self, token: &Token) -> &str {
         &self.line.text[token.range.clone()]
+    }
+
+    fn text_of(&self, token: Option<&Token>) -> &str {
+        token.map_or("", |token| self.text(token))
     }
 
     fn name(&self, token: &Token) -> Name {
@@ -146,15 +150,16 @@ impl Reader<'_> {
     /// A line that begins with a keyword of Mermaid; `None` if the word is a state's id.
     fn directive(&self, word: &str, tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
         let next = tokens.peek();
-        let next_is = |kind| next.as_ref().is_some_and(|next| next.kind == kind);
+        let next_kind = next.as_ref().map(|next| next.kind);
         let head = Tokens::new(self.line.text).next()?;
         let whole = Token { kind: Kind::Word, range: head.range.start..tokens.rest().end };
+        // Nearly all of these words may be ids, too. What stands behind them decides.
         Some(Ok(match word {
             "state" => return Some(self.declaration(&head, tokens)),
-            _ if word.eq_ignore_ascii_case("note") && (next_is(Kind::Word) || next_is(Kind::Quoted)) => {
+            _ if word.eq_ignore_ascii_case("note") && matches!(next_kind, Some(Kind::Word | Kind::Quoted)) => {
                 return Some(self.note(&head, tokens));
             }
-            "direction" if next_is(Kind::Word) => match &self.line.text[tokens.rest()] {
+            "direction" if next_kind == Some(Kind::Word) => match &self.line.text[tokens.rest()] {
                 "TB" | "BT" | "LR" | "RL" => {
                     let message = "`direction` only says how the diagram is drawn; flow ignores it";
                     let warning = Diagnostic::warning("direction_ignored", &self.name(&whole), message);
@@ -162,14 +167,11 @@ impl Reader<'_> {
                 }
                 _ => self.unsupported(&whole, "this direction; it can be TB, BT, LR or RL, and says nothing to flow"),
             },
-            "classDef" | "class" | "style" | "click" if next_is(Kind::Word) || next_is(Kind::Star) => {
+            "classDef" | "class" | "style" | "click" if matches!(next_kind, Some(Kind::Word | Kind::Star)) => {
                 Statement::NOTHING
             }
-            "accTitle" | "accDescr" if next_is(Kind::Colon) => Statement::NOTHING,
-            "accDescr" if next_is(Kind::Open) => {
-                let from = next.map_or(0, |open| open.range.end);
-                Statement::Skipped(None, Until::Close(from))
-            }
+            "accTitle" | "accDescr" if next_kind == Some(Kind::Colon) => Statement::NOTHING,
+            "accDescr" if next_kind == Some(Kind::Open) => Statement::Skipped(None, Until::Close(next?.range.end)),
             "hide" if self.line.text[tokens.rest()].starts_with("empty") => Statement::NOTHING,
             "scale" if self.line.text[tokens.rest()].starts_with(|c: char| c.is_ascii_digit()) => Statement::NOTHING,
             _ if word.starts_with("stateDiagram") => {
@@ -183,29 +185,27 @@ impl Reader<'_> {
     /// `note …`, after the keyword. A note is for readers of the diagram, so a run can follow the diagram without it.
     fn note(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
         let warning = Diagnostic::warning("note_ignored", &self.line.whole(), "a note is for readers; flow ignores it");
-        let until = match tokens.next() {
-            Some(text) if text.kind == Kind::Quoted => {
-                if self.text(&text).len() < 2 || !self.text(&text).ends_with('"') {
-                    Some(Until::Quote)
-                } else {
-                    tokens.next().filter(|token| self.text(token) == "as").map(|_| Until::HereAlready)
-                }
+        let (first, second) = (tokens.next(), tokens.next());
+        let (first_text, second_text) = (self.text_of(first.as_ref()), self.text_of(second.as_ref()));
+        let until = if first_text.starts_with('"') {
+            // A text without its second quotation mark goes on below.
+            if first_text.len() < 2 || !first_text.ends_with('"') {
+                Some(Until::Quote)
+            } else {
+                (second_text == "as").then_some(Until::HereAlready)
             }
-            Some(side) if ["left", "right"].iter().any(|known| self.text(&side).eq_ignore_ascii_case(known)) => {
-                let is_of = tokens.next().is_some_and(|of| self.text(&of).eq_ignore_ascii_case("of"));
-                let on_one_line = tokens.any(|token| token.kind == Kind::Colon);
-                is_of.then_some(if on_one_line { Until::HereAlready } else { Until::EndNote })
-            }
-            _ => None,
+        } else if ["left", "right"].iter().any(|side| first_text.eq_ignore_ascii_case(side)) {
+            let is_on_one_line = tokens.any(|token| token.kind == Kind::Colon);
+            let until = if is_on_one_line { Until::HereAlready } else { Until::EndNote };
+            second_text.eq_ignore_ascii_case("of").then_some(until)
+        } else {
+            None
         };
-        match until {
-            Some(until) => Ok(Statement::Skipped(Some(warning), until)),
-            None => {
-                let help =
-                    "write `note right of STATE : text`, or `note left of STATE`, the text below it and `end note`";
-                Err(self.helped("mermaid_syntax", word, "this is not a note as Mermaid writes it", help))
-            }
-        }
+        let Some(until) = until else {
+            let help = "write `note right of STATE : text`, or `note left of STATE`, the text below it and `end note`";
+            return Err(self.helped("mermaid_syntax", word, "this is not a note as Mermaid writes it", help));
+        };
+        Ok(Statement::Skipped(Some(warning), until))
     }
 
     /// `state …`, after the keyword.
@@ -219,13 +219,13 @@ impl Reader<'_> {
         let (id, label) = match first.kind {
             Kind::Arrow | Kind::Colon => return Err(self.reserved(word)),
             Kind::Quoted => {
-                let as_id = (tokens.next().filter(|token| self.text(token) == "as")).and_then(|_| tokens.next());
-                let Some(id) = as_id else {
-                    let text = self.text(&first).trim_matches('"');
+                let text = self.text(&first).trim_matches('"');
+                let (word, id) = (tokens.next(), tokens.next());
+                let Some(id) = id.filter(|_| self.text_of(word.as_ref()) == "as") else {
                     let help = format!("write `state \"{text}\" as {}`", suggested_id(text));
                     return Err(self.helped("mermaid_syntax", &first, "a quoted text needs `as` and an id", help));
                 };
-                (id, Some(read(self.text(&first).trim_matches('"')).into_owned()))
+                (id, Some(read(text).into_owned()))
             }
             _ => (first, None),
         };
@@ -278,11 +278,7 @@ impl Reader<'_> {
     /// A line that begins with a state or `[*]`.
     fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
         // Check the arrow first: if it is wrong, nothing else about the line is certain.
-        let mut next = tokens.next();
-        while next.as_ref().is_some_and(|token| token.kind == Kind::Class) {
-            next = tokens.next();
-        }
-        let Some(next) = next else {
+        let Some(next) = tokens.find(|token| token.kind != Kind::Class) else {
             return match self.ending(first)? {
                 End::State(name) => Ok(Statement::State(Declared { name, label: None, kind: None })),
                 End::Star(_) => {
@@ -323,11 +319,7 @@ impl Reader<'_> {
         };
         let (from, target) = (self.ending(from)?, to);
         let to = self.ending(&target)?;
-        let mut next = tokens.next();
-        while next.as_ref().is_some_and(|token| token.kind == Kind::Class) {
-            next = tokens.next();
-        }
-        let label = match next {
+        let label = match tokens.find(|token| token.kind != Kind::Class) {
             None => None,
             Some(colon) if colon.kind == Kind::Colon => self.label(&tokens),
             Some(arrow) if matches!(arrow.kind, Kind::Arrow | Kind::OtherArrow) => {
@@ -389,23 +381,19 @@ impl Reader<'_> {
             return Err(self.helped("bad_state_name", &whole, message, help));
         }
         debug_assert_eq!(colon.kind, Kind::Colon);
-        Ok((!text.is_empty()).then(|| read(text).into_owned()))
+        Ok(self.label(tokens))
     }
 
-    /// The text after the colon of a transition. It may have an arrow in it.
+    /// The text after a colon. That of a transition may have an arrow in it.
     fn label(&self, tokens: &Tokens<'_>) -> Option<String> {
         let text = &self.line.text[tokens.rest()];
-        (!text.is_empty()).then(|| read(text).into_owned())
+        if text.is_empty() { None } else { Some(read(text).into_owned()) }
     }
 
     fn end(&self, mut tokens: Tokens<'_>) -> Parsed<()> {
-        match tokens.next() {
-            None => Ok(()),
-            Some(token) => {
-                let message = format!("`{}` is one word too many", shown(self.text(&token)));
-                Err(self.error("mermaid_syntax", &token, message))
-            }
-        }
+        let Some(token) = tokens.next() else { return Ok(()) };
+        let message = format!("`{}` is one word too many", shown(self.text(&token)));
+        Err(self.error("mermaid_syntax", &token, message))
     }
 
     fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
@@ -436,7 +424,7 @@ pub(in crate::machine) fn is_id(c: char) -> bool {
 
 /// A valid id that is similar to `text`.
 fn suggested_id(text: &str) -> String {
-    let id = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect::<String>();
+    let id: String = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect();
     let id = id.trim_matches('_');
     if id.is_empty() { "name".to_owned() } else { id.to_owned() }
 }

@@ -80,11 +80,7 @@ fn token(text: &str) -> Option<(Kind, usize)> {
     if len > 0 {
         return Some((if &text[..len] == "-->" { Kind::Arrow } else { Kind::OtherArrow }, len));
     }
-    let enclosed = |open: &str, close: &str| {
-        let inside = text.strip_prefix(open)?;
-        Some(open.len() + inside.find(close)? + close.len())
-    };
-    if let Some(len) = enclosed("<<", ">>").or_else(|| enclosed("[[", "]]")) {
+    if let Some(len) = enclosed(text, "<<", ">>").or_else(|| enclosed(text, "[[", "]]")) {
         return Some((Kind::Stereotype, len));
     }
     if text.starts_with("[*]") {
@@ -102,6 +98,12 @@ fn token(text: &str) -> Option<(Kind, usize)> {
     }
 }
 
+/// The length of what begins with `open` and ends with `close`, if `text` begins with that.
+fn enclosed(text: &str, open: &str, close: &str) -> Option<usize> {
+    let inside = text.strip_prefix(open)?;
+    Some(open.len() + inside.find(close)? + close.len())
+}
+
 /// Whether `text` begins with a comment: `%%`, or `#` as in Mermaid's own grammar.
 pub(super) fn is_comment(text: &str) -> bool {
     text.starts_with("%%") || text.starts_with('#')
@@ -113,19 +115,23 @@ const SHAFT: &str = "-=<>";
 /// The length of the arrow at the beginning of `text`, 0 if there is none: a sequence of `-`, `=`, `<`, `>` and dots
 /// between them that has a point or at least two dashes. `-->` ends right there: `-->-a` is an arrow and a word.
 fn arrow(text: &str) -> usize {
-    let shaft = |c: char| SHAFT.contains(c);
-    let mut len = text.find(|c| !shaft(c)).unwrap_or(text.len());
+    let mut len = shaft(text);
     if len == 0 {
         return 0;
     }
     // `-.->`
-    while text[len..].starts_with('.') && text[len + 1..].starts_with(shaft) {
-        len += 1 + text[len + 1..].find(|c| !shaft(c)).unwrap_or(text.len() - len - 1);
+    while text[len..].starts_with('.') && shaft(&text[len + 1..]) > 0 {
+        len += 1 + shaft(&text[len + 1..]);
     }
     let run = &text[..len];
     let is_stereotype = run.starts_with("<<") && !run.contains('-') && !run.contains('=');
     let has_point = run.contains("->") || run.contains("<-") || run.contains("=>") || run.contains("<=");
     if !is_stereotype && (has_point || run.len() > 1 && !run.contains(['<', '>'])) { len } else { 0 }
+}
+
+/// How many bytes at the beginning of `text` can be those of an arrow.
+fn shaft(text: &str) -> usize {
+    text.len() - text.trim_start_matches(|c: char| SHAFT.contains(c)).len()
 }
 
 /// The length of the word at the beginning of `text`, at least one character.
@@ -143,7 +149,7 @@ fn word(text: &str) -> usize {
             break;
         }
         // Not an arrow, so the whole sequence belongs to the word.
-        at += text[at..].find(|c| !SHAFT.contains(c)).unwrap_or(text.len() - at);
+        at += shaft(&text[at..]);
     }
     at
 }

@@ -1,7 +1,7 @@
 //! The statements of a diagram, some of which take several lines.
 
 use crate::machine::Diagnostic;
-use crate::machine::lines::Line;
+use crate::machine::lines::SourceLine;
 use crate::machine::mermaid::grammar::{Parsed, Statement, Until, statement};
 
 /// The end of a setting, `%%{init: …}%%`.
@@ -9,21 +9,21 @@ pub(super) const END_OF_SETTING: &str = "}%%";
 
 /// Iterates over the statements below the header of a diagram, each with its first line.
 pub(super) struct Statements<'l, 'a> {
-    lines: &'l [Line<'a>],
+    lines: &'l [SourceLine<'a>],
     /// The index of the next line.
     at: usize,
     /// What stands in the line of a statement's end behind that end.
-    rest: Option<Line<'a>>,
+    rest: Option<SourceLine<'a>>,
     /// If one setting has no end, the others have none either: to search again would take quadratic time.
     settings_end: bool,
 }
 
 impl<'l, 'a> Statements<'l, 'a> {
-    pub(super) fn new(lines: &'l [Line<'a>]) -> Self {
+    pub(super) fn new(lines: &'l [SourceLine<'a>]) -> Self {
         Self { lines, at: 0, rest: None, settings_end: true }
     }
 
-    fn line(&mut self) -> Option<Line<'a>> {
+    fn line(&mut self) -> Option<SourceLine<'a>> {
         if let Some(rest) = self.rest.take() {
             return Some(rest);
         }
@@ -33,18 +33,20 @@ impl<'l, 'a> Statements<'l, 'a> {
     }
 
     /// Whether `line` begins a setting over several lines, which is then left behind.
-    fn skip_setting(&mut self, line: Line<'_>) -> bool {
+    fn skip_setting(&mut self, line: SourceLine<'_>) -> bool {
         if !self.settings_end || !line.text.trim_start().starts_with("%%{") || line.text.contains(END_OF_SETTING) {
             return false;
         }
-        let end = self.lines[self.at..].iter().position(|line| line.text.contains(END_OF_SETTING));
-        self.settings_end = end.is_some();
-        self.at += end.map_or(0, |end| end + 1);
-        end.is_some()
+        if let Some(end) = self.lines[self.at..].iter().position(|line| line.text.contains(END_OF_SETTING)) {
+            self.at += end + 1;
+            return true;
+        }
+        self.settings_end = false;
+        false
     }
 
     /// Leaves the lines of a statement behind. Returns whether its end was found.
-    fn skip(&mut self, line: Line<'a>, until: Until) -> bool {
+    fn skip(&mut self, line: SourceLine<'a>, until: Until) -> bool {
         match until {
             Until::HereAlready => true,
             Until::EndNote => self.skip_note(),
@@ -67,6 +69,7 @@ impl<'l, 'a> Statements<'l, 'a> {
                 return true;
             }
             if let Some(behind) = behind_end_note(text) {
+                // Mermaid reads on in the same line.
                 let behind = line.text.len() - behind.len();
                 self.rest = Some(line.from(behind));
                 return true;
@@ -87,7 +90,7 @@ impl<'l, 'a> Statements<'l, 'a> {
     }
 
     /// A description for screen readers ends at the first `}`.
-    fn skip_description(&mut self, line: Line<'a>, from: usize) -> bool {
+    fn skip_description(&mut self, line: SourceLine<'a>, from: usize) -> bool {
         let mut next = Some(line.from(from));
         while let Some(line) = next {
             if let Some(end) = line.text.find('}') {
@@ -116,7 +119,7 @@ impl<'l, 'a> Statements<'l, 'a> {
 }
 
 impl<'a> Iterator for Statements<'_, 'a> {
-    type Item = (Line<'a>, Parsed<Statement>);
+    type Item = (SourceLine<'a>, Parsed<Statement>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.line()?;
@@ -133,7 +136,7 @@ impl<'a> Iterator for Statements<'_, 'a> {
     }
 }
 
-fn unclosed(line: Line<'_>, until: Until) -> Diagnostic {
+fn unclosed(line: SourceLine<'_>, until: Until) -> Diagnostic {
     let (what, help) = match until {
         Until::Quote => ("note", "write it as `note \"text\" as N1`"),
         Until::Close(_) => ("description", "close it with `}`"),
@@ -145,7 +148,8 @@ fn unclosed(line: Line<'_>, until: Until) -> Diagnostic {
 /// What stands behind `end note`, if `text` begins with that.
 fn behind_end_note(text: &str) -> Option<&str> {
     const END: &str = "end note";
-    let is_end = text.get(..END.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(END));
-    let behind = text.get(END.len()..).filter(|_| is_end)?;
-    (!behind.starts_with(|c: char| c.is_alphanumeric() || c == '_')).then_some(behind)
+    let (begin, behind) = text.split_at_checked(END.len())?;
+    // `end notes` is text of the note.
+    let is_longer = behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    (begin.eq_ignore_ascii_case(END) && !is_longer).then_some(behind)
 }

@@ -61,10 +61,9 @@ pub(in crate::machine) fn written(text: &str) -> String {
 
 fn is_direction(text: &str) -> bool {
     let mut words = text.split(' ');
-    words.next().is_some_and(|word| word.eq_ignore_ascii_case("direction"))
-        && words.next().is_some_and(|word| {
-            word.get(..2).is_some_and(|two| ["TB", "BT", "LR", "RL"].iter().any(|way| two.eq_ignore_ascii_case(way)))
-        })
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let Some(way) = second.get(..2) else { return false };
+    first.eq_ignore_ascii_case("direction") && ["TB", "BT", "LR", "RL"].iter().any(|one| way.eq_ignore_ascii_case(one))
 }
 
 /// Replaces the entities in a text by their characters.
@@ -76,16 +75,14 @@ pub(super) fn read(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('#') {
         let (before, from) = rest.split_at(at);
         read.push_str(before);
-        let name = from[1..].split_once(';').map(|(name, _)| name);
-        match name.and_then(|name| Some((entity(name)?, name.len() + 2))) {
-            Some((c, len)) => {
-                read.push(c);
-                rest = &from[len..];
-            }
-            None => {
-                read.push('#');
-                rest = &from[1..];
-            }
+        if let Some((name, behind)) = from[1..].split_once(';')
+            && let Some(c) = entity(name)
+        {
+            read.push(c);
+            rest = behind;
+        } else {
+            read.push('#');
+            rest = &from[1..];
         }
     }
     read.push_str(rest);
@@ -93,9 +90,10 @@ pub(super) fn read(text: &str) -> Cow<'_, str> {
 }
 
 fn entity(name: &str) -> Option<char> {
-    let named = NAMED.iter().find(|(known, _)| *known == name).map(|(_, c)| *c);
-    let number = || name.parse().ok().and_then(char::from_u32).filter(|c| !c.is_control());
-    named.or_else(number)
+    if let Some((_, c)) = NAMED.iter().find(|(known, _)| *known == name) {
+        return Some(*c);
+    }
+    char::from_u32(name.parse().ok()?).filter(|c| !c.is_control())
 }
 
 #[cfg(test)]

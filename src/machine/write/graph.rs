@@ -1,5 +1,7 @@
 //! Writes a machine as a graph.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::codec;
@@ -26,12 +28,13 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
         states.insert(end, json!({ "type": "terminal", "description": "The run ends here" }));
     }
     let mut graph = Map::new();
-    graph.extend(description.map(|words| ("description".to_owned(), words.into())));
+    if let Some(words) = description {
+        graph.insert("description".into(), words.into());
+    }
     graph.insert("initial".into(), json!(machine.initial()[0]));
-    let kinds = machine.states().iter().filter_map(|state| state.kind.as_deref());
-    let mut own: Vec<_> = kinds.filter(|kind| !StateTypes::BUILT_IN.contains(kind)).collect();
-    own.sort_unstable();
-    own.dedup();
+    let kinds: BTreeSet<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
+    let own: Vec<_> = kinds.into_iter().filter(|kind| !StateTypes::BUILT_IN.contains(kind)).collect();
+    // Without this list, each of these types would be reported as unknown.
     if !own.is_empty() {
         graph.insert("types".into(), json!(own));
     }
@@ -42,9 +45,16 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
 /// The name of a new terminal state, to follow states in which a run can end or move on. In a graph a run can only end
 /// where nothing follows. `None` if there are no such states.
 fn new_end(machine: &Machine) -> Option<String> {
-    machine.states().iter().find(|state| ends_or_goes_on(machine, state))?;
-    let is_new = |name: &String| machine.states().iter().all(|state| state.name.as_str() != name);
-    std::iter::once("done".to_owned()).chain((2..).map(|n| format!("done-{n}"))).find(is_new)
+    if !machine.states().iter().any(|state| ends_or_goes_on(machine, state)) {
+        return None;
+    }
+    let mut name = "done".to_owned();
+    let mut number = 2;
+    while machine.states().iter().any(|state| state.name.as_str() == name) {
+        name = format!("done-{number}");
+        number += 1;
+    }
+    Some(name)
 }
 
 fn ends_or_goes_on(machine: &Machine, state: &State) -> bool {
@@ -54,15 +64,19 @@ fn ends_or_goes_on(machine: &Machine, state: &State) -> bool {
 /// The type of a state in a graph. A state in which a run can end does not become `terminal`: in a graph that type
 /// means that there is nothing to do.
 fn kind<'a>(machine: &Machine, state: &'a State) -> Option<&'a str> {
-    let leads_nowhere = machine.successors(&state.name).next().is_none();
-    let ends = machine.is_terminal(&state.name) && leads_nowhere;
-    state.kind.as_deref().filter(|kind| *kind != "terminal" || ends)
+    let is_end = machine.is_terminal(&state.name) && machine.successors(&state.name).next().is_none();
+    match state.kind.as_deref() {
+        Some("terminal") if !is_end => None,
+        kind => kind,
+    }
 }
 
 fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<String>) -> Value {
     let kind = kind(machine, state).unwrap_or(USUAL);
     let mut next: Vec<_> = machine.next_of(&state.name).iter().map(ToString::to_string).collect();
-    if let Some(end) = end.filter(|_| ends_or_goes_on(machine, state)) {
+    if let Some(end) = end
+        && ends_or_goes_on(machine, state)
+    {
         let name = &state.name;
         losses.push(format!("runs end in the new state `{end}` behind `{name}`, which leads elsewhere as well"));
         next.push(end.to_owned());
@@ -74,6 +88,7 @@ fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<St
     if let Some(words) = state.description.as_deref().or(state.label.as_deref()) {
         body.insert("description".into(), words.into());
     }
+    // A state of a graph has one text. If it has only a label, that is written as its description.
     if state.label.is_some() && state.description.is_some() {
         losses.push(format!("the label of `{}`", state.name));
     }
@@ -83,6 +98,7 @@ fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<St
     if kind != "terminal" {
         body.insert("transition".into(), json!({ "next": next }));
     }
+    // Last: the settings of a state are written behind what flow itself reads.
     body.extend(state.config.clone());
     Value::Object(body)
 }

@@ -13,8 +13,9 @@ use crate::model::StateName;
 pub(super) fn write(machine: &Machine) -> Written {
     let mut written = write_with(machine, &HashMap::new());
     if !machine.gates().is_empty() {
-        let gates = machine.gates().iter().map(|gate| json!(gate).to_string()).collect::<Vec<_>>().join(", ");
-        written.text.insert_str(0, &format!("---\nflow: {{gates: [{gates}]}}\n---\n"));
+        // JSON in one line is YAML, whatever the names are. A diagram itself has no gates.
+        let gates: Vec<_> = machine.gates().iter().map(|gate| json!(gate).to_string()).collect();
+        written.text.insert_str(0, &format!("---\nflow: {{gates: [{}]}}\n---\n", gates.join(", ")));
     }
     written
 }
@@ -24,14 +25,16 @@ pub(super) fn write(machine: &Machine) -> Written {
 pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) -> Written {
     let mut losses = Vec::new();
     let ids = ids(machine, &mut losses);
-    let mut left: HashMap<&StateName, &str> = classes.iter().map(|(name, class)| (name, *class)).collect();
+    let mut left: HashMap<_, _> = classes.iter().collect();
     let mut named = |name: &StateName| match left.remove(name) {
         Some(class) => format!("{}:::{class}", ids[name]),
         None => ids[name].clone(),
     };
     let mut text = "stateDiagram-v2\n".to_owned();
-    let ends = machine.initial().iter().chain(machine.terminal());
-    let used: HashSet<_> = machine.transitions().iter().flat_map(|one| [&one.from, &one.to]).chain(ends).collect();
+    let mut used: HashSet<_> = machine.initial().iter().chain(machine.terminal()).collect();
+    for one in machine.transitions() {
+        used.extend([&one.from, &one.to]);
+    }
     for state in machine.states() {
         describe(state, &ids[&state.name], used.contains(&state.name), &mut text, &mut losses);
     }
@@ -40,7 +43,8 @@ pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) 
     }
     for one in machine.transitions() {
         let _ = write!(text, "    {} --> {}", named(&one.from), named(&one.to));
-        if let Some(label) = one.label.as_deref().map(written).filter(|label| !label.is_empty()) {
+        let label = written(one.label.as_deref().unwrap_or_default());
+        if !label.is_empty() {
             let _ = write!(text, " : {label}");
         }
         text.push('\n');
@@ -57,13 +61,13 @@ pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) 
 
 /// An id for each state: its name, or a similar one if Mermaid does not accept the name.
 fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String> {
-    let is_taken = |name: &str| name.chars().all(is_id) && !is_keyword(name);
-    let mut used: HashSet<String> =
-        machine.states().iter().map(|state| state.name.to_string()).filter(|name| is_taken(name)).collect();
+    // All names that stay are taken before the first one is replaced.
+    let names = machine.states().iter().map(|state| state.name.to_string());
+    let mut used: HashSet<String> = names.filter(|name| is_accepted(name)).collect();
     let mut ids = HashMap::new();
     for state in machine.states() {
         let mut id = state.name.to_string();
-        if !is_taken(&id) {
+        if !is_accepted(&id) {
             id = id.chars().map(|c| if is_id(c) { c } else { '_' }).collect();
             // A suffix does not help here, because Mermaid reserves all words with this beginning.
             if id.to_lowercase().starts_with("statediagram") {
@@ -79,6 +83,11 @@ fn ids(machine: &Machine, losses: &mut Vec<String>) -> HashMap<StateName, String
     ids
 }
 
+/// Whether Mermaid accepts a name as an id.
+fn is_accepted(name: &str) -> bool {
+    name.chars().all(is_id) && !is_keyword(name)
+}
+
 /// Writes the text of a state, of which a diagram has only one. Declares a state that is not `used` elsewhere.
 fn describe(state: &State, id: &str, used: bool, text: &mut String, losses: &mut Vec<String>) {
     if state.kind.as_deref() == Some("choice") {
@@ -86,9 +95,10 @@ fn describe(state: &State, id: &str, used: bool, text: &mut String, losses: &mut
     } else if !used {
         let _ = writeln!(text, "    state {id}");
     }
-    let renamed = (id != state.name.as_str()).then(|| state.name.as_str());
-    let words = state.label.as_deref().or(state.description.as_deref()).or(renamed).map(written);
-    if let Some(words) = words.filter(|words| !words.is_empty()) {
+    // A replaced name is still what people see.
+    let fallback = if id == state.name.as_str() { "" } else { state.name.as_str() };
+    let words = written(state.label.as_deref().or(state.description.as_deref()).unwrap_or(fallback));
+    if !words.is_empty() {
         let _ = writeln!(text, "    {id} : {words}");
     }
     if state.label.is_some() && state.description.is_some() {

@@ -14,10 +14,10 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
     let first = &machine.initial()[0];
     let mut states: Vec<_> = machine.states().iter().collect();
     states.sort_by_key(|state| state.name != *first);
-    let phases: Vec<_> = (1..)
-        .zip(&states)
-        .map(|(below, state)| phase(machine, state, states.get(below).copied(), &mut losses))
-        .collect();
+    let mut phases = Vec::with_capacity(states.len());
+    for (at, state) in states.iter().enumerate() {
+        phases.push(phase(machine, state, states.get(at + 1).copied(), &mut losses));
+    }
     let mut metadata = json!({ "id": machine.id(), "version": machine.version() });
     if let Some(words) = description {
         metadata["description"] = words.into();
@@ -52,9 +52,10 @@ fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut V
         phase.insert("gate".into(), "person".into());
     }
     let next = machine.next_of(&state.name);
-    let usual: Vec<_> = below.map(|below| below.name.clone()).into_iter().collect();
+    let is_usual = next.iter().eq(below.map(|below| &below.name));
     let is_terminal = machine.is_terminal(&state.name);
-    if next != usual || (is_terminal && !next.is_empty()) {
+    // A phase that says `terminal: true` leads nowhere unless it names what follows.
+    if !is_usual || (is_terminal && !next.is_empty()) {
         phase.insert("next".into(), json!(next));
     }
     if is_terminal != next.is_empty() {

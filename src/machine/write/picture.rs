@@ -11,14 +11,15 @@ use crate::model::StateName;
 #[must_use]
 pub fn picture(machine: &Machine) -> String {
     let order = order(machine);
-    let rows: HashMap<_, _> = (0..).zip(&order).map(|(row, name)| (*name, row)).collect();
+    let rows: HashMap<_, _> = order.iter().copied().zip(0..).collect();
     let mut text = String::new();
     for (row, name) in order.iter().enumerate() {
         if machine.initial().contains(name) {
             text.push_str(if row == 0 { "  ●\n  ▼\n" } else { "  ● begins here as well\n  ▼\n" });
         }
         let below = order.get(row + 1).copied();
-        let label = machine.state(name).and_then(|state| state.label.as_deref().or(state.description.as_deref()));
+        let state = machine.state(name);
+        let label = state.and_then(|state| state.label.as_deref().or(state.description.as_deref()));
         let label = label.map(|label| format!("   {}", in_one_line(label))).unwrap_or_default();
         let gate = if machine.gates().contains(name) { "   (a person lets it go on)" } else { "" };
         let _ = writeln!(text, "  {name}{gate}{label}");
@@ -32,11 +33,10 @@ pub fn picture(machine: &Machine) -> String {
             text.push_str(if down.is_empty() { "  ◉\n" } else { "  ├─▶ ◉\n" });
         }
         for one in &down {
-            let _ = writeln!(
-                text,
-                "  │{}",
-                one.label.as_ref().map(|label| format!(" {}", in_one_line(label))).unwrap_or_default()
-            );
+            match &one.label {
+                Some(label) => drop(writeln!(text, "  │ {}", in_one_line(label))),
+                None => text.push_str("  │\n"),
+            }
         }
         if down.is_empty() {
             text.push('\n');
