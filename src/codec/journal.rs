@@ -100,11 +100,14 @@ pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifa
     let root = parse(&text[yaml.clone()]).map_err(inside)?;
     let old = parse_value(&text[yaml.clone()]).map_err(inside)?;
     let wanted = with_artifact(old, &root, artifact)?;
-    proposals(&text[yaml.clone()], &root, &artifact.to_value(), line_break(text))
-        .into_iter()
-        .map(|edit| edit.applied_to(text, yaml.start))
-        .find(|edited| reads_as(edited, &wanted, &text[yaml.end..]))
-        .ok_or_else(|| JournalFault::Unplaceable.at(below_fence(root.nearest("/artifacts").place)))
+    // The best-looking proposal comes first, and any of them may be wrong.
+    for edit in proposals(&text[yaml.clone()], &root, &artifact.to_value(), line_break(text)) {
+        let edited = edit.applied_to(text, yaml.start);
+        if reads_as(&edited, &wanted, &text[yaml.end..]) {
+            return Ok(edited);
+        }
+    }
+    Err(JournalFault::Unplaceable.at(below_fence(root.nearest("/artifacts").place)))
 }
 
 /// Whether a journal has an artifact about a run.
@@ -112,8 +115,8 @@ pub fn append_artifact(text: Option<&str>, head: &JournalHead, artifact: &Artifa
 pub fn has_artifact_of_run(text: &str, run: &str) -> bool {
     let Ok(Some(yaml)) = front_matter(text) else { return false };
     let Ok(manifest) = parse_value(&text[yaml]) else { return false };
-    let artifacts = manifest.get("artifacts").and_then(Value::as_array);
-    artifacts.is_some_and(|artifacts| artifacts.iter().any(|artifact| artifact["run_id"] == run))
+    let Some(artifacts) = manifest[LIST].as_array() else { return false };
+    artifacts.iter().any(|artifact| artifact["run_id"] == run)
 }
 
 /// Converts the value of a `key=value` argument as the original journal scripts do: a text with a comma to a list of
@@ -127,7 +130,11 @@ pub fn coerce(text: &str) -> Value {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
         digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            digits.parse::<u64>().map_or_else(|_| json!(digits), Value::from)
+            match digits.parse::<u64>() {
+                Ok(number) => number.into(),
+                // More digits than a number can have.
+                Err(_) => json!(digits),
+            }
         }
         other => json!(other),
     }
@@ -172,10 +179,13 @@ fn without_bom(text: &str) -> &str {
 
 fn is_conflict(line: &str) -> bool {
     let line = line.trim_end();
-    ["<<<<<<<", "|||||||", ">>>>>>>"]
-        .iter()
-        .any(|marker| line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
-        || line == "======="
+    for marker in ["<<<<<<<", "|||||||", ">>>>>>>"] {
+        // Git writes a name behind the marker.
+        if let Some(rest) = line.strip_prefix(marker) {
+            return rest.is_empty() || rest.starts_with(' ');
+        }
+    }
+    line == "======="
 }
 
 /// Converts a place in the front matter, which starts on the file's second line, to a place in the file.
@@ -189,8 +199,8 @@ fn inside(error: YamlError) -> JournalError {
 }
 
 fn line_break(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(at) if text[..at].ends_with('\r') => "\r\n",
+    match text.split_once('\n') {
+        Some((first, _)) if first.ends_with('\r') => "\r\n",
         _ => "\n",
     }
 }
@@ -237,6 +247,7 @@ fn reads_as(edited: &str, wanted: &Value, rest: &str) -> bool {
     let Ok(Some(yaml)) = front_matter(edited) else {
         return false;
     };
+    // The edited list may have moved the closing fence, so what follows it is compared, too.
     edited[yaml.end..] == *rest && parse_value(&edited[yaml]).is_ok_and(|read| read == *wanted)
 }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
+use crate::codec::lines::{line_start, next_line};
 use crate::codec::{Node, Tree, emit};
 
 /// The key of the list.
@@ -41,16 +42,21 @@ impl Edit {
 
 /// Edits that may be right, the best-looking first.
 pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str) -> Vec<Edit> {
-    let block = |indent: usize, value: &Value| indented(&emit(value), indent, line_break);
     let Some(at) = root.entries().iter().position(|(key, _)| key.text() == Some(LIST)) else {
         if is_flow(root) {
             return inside_brackets(yaml, 0..yaml.len(), '}', &format!("\"{LIST}\": [{}]", flow(entry)));
         }
-        let indent = root.entries().first().map_or(0, |(key, _)| key.place.column.saturating_sub(1));
-        return vec![Edit::insert(yaml.len(), block(indent, &json!({ LIST: [entry] })))];
+        let indent = match root.entries() {
+            [] => 0,
+            [(key, _), ..] => key.place.column.saturating_sub(1),
+        };
+        return vec![Edit::insert(yaml.len(), block(&json!({ LIST: [entry] }), indent, line_break))];
     };
     let (key, value) = &root.entries()[at];
-    let end = root.entries().get(at + 1).map_or(yaml.len(), |(next, _)| next.span.start);
+    let end = match root.entries().get(at + 1) {
+        Some((next, _)) => next.span.start,
+        None => yaml.len(),
+    };
     let left = key.place.column.saturating_sub(1);
     if is_flow(root) {
         return match value.tree {
@@ -62,8 +68,9 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
     match &value.tree {
         Tree::Sequence(_) if is_flow(value) => {
             let mut edits = Vec::new();
+            // An empty list becomes one with dashes, which is what people write.
             if let Some(token) = empty_brackets(yaml, value.span.start) {
-                edits.push(below_line_of(yaml, token, block(left, &item)));
+                edits.push(below_line_of(yaml, token, block(&item, left, line_break)));
             }
             edits.extend(inside_brackets(yaml, value.span.start..end, ']', &flow(entry)));
             edits
@@ -74,10 +81,10 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
             let Some(dash) = dash_column(&yaml[start..end]) else {
                 return Vec::new();
             };
-            let added = block(dash, &item);
+            let added = block(&item, dash, line_break);
             vec![Edit::insert(after_last_item(yaml, start..end, dash), added.clone()), Edit::insert(end, added)]
         }
-        _ => vec![below_line_of(yaml, value.span.clone(), block(left, &item))],
+        _ => vec![below_line_of(yaml, value.span.clone(), block(&item, left, line_break))],
     }
 }
 
@@ -86,9 +93,10 @@ fn is_flow(node: &Node) -> bool {
     matches!(node.tree, Tree::Sequence(_) | Tree::Mapping(_)) && !node.span.is_empty()
 }
 
-fn indented(block: &str, indent: usize, line_break: &str) -> String {
+/// `value` on lines of its own.
+fn block(value: &Value, indent: usize, line_break: &str) -> String {
     let indent = " ".repeat(indent);
-    block.lines().map(|line| format!("{indent}{line}{line_break}")).collect()
+    emit(value).lines().map(|line| format!("{indent}{line}{line_break}")).collect()
 }
 
 /// `value` as JSON on one line. Escapes the characters that YAML does not take literally.
@@ -105,19 +113,11 @@ fn flow(value: &Value) -> String {
     line
 }
 
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |at| at + 1)
-}
-
-fn next_line(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |len| at + len + 1)
-}
-
 /// The range of the `[]` at `start`, if it has only blanks inside.
 fn empty_brackets(yaml: &str, start: usize) -> Option<Range<usize>> {
     let inner = yaml[start..].strip_prefix('[')?;
     let blanks = inner.len() - inner.trim_start_matches(' ').len();
-    inner[blanks..].starts_with(']').then(|| start..start + blanks + 2)
+    inner[blanks..].starts_with(']').then_some(start..start + blanks + 2)
 }
 
 /// Removes `token` and adds `block` below its line. Also removes the blanks before it if nothing else follows on the
@@ -134,9 +134,13 @@ fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
 /// The indentation of a block list's dashes. The parser's place does not help: if the list is not indented more than
 /// its key, it is the place after the dash.
 fn dash_column(list: &str) -> Option<usize> {
-    let first = list.lines().find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))?;
-    let text = first.trim_start_matches(' ');
-    text.starts_with('-').then_some(first.len() - text.len())
+    for line in list.lines() {
+        if !matches!(line.trim_start().chars().next(), None | Some('#')) {
+            let text = line.trim_start_matches(' ');
+            return text.starts_with('-').then_some(line.len() - text.len());
+        }
+    }
+    None
 }
 
 /// Where the next item goes: below the last item's text and its own comments, but above blank lines and above comments
@@ -165,15 +169,15 @@ fn after_last_item(yaml: &str, list: Range<usize>, dash: usize) -> usize {
 
 /// Adds `item` before a closing bracket in `within`, beginning with the last one, with and without a comma.
 fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) -> Vec<Edit> {
-    yaml[within.clone()]
-        .rmatch_indices(bracket)
-        .take(BRACKETS_TRIED)
-        .flat_map(|(at, _)| {
-            let at = within.start + at;
-            let lone = if yaml[..at].ends_with([' ', ',']) { "" } else { ", " };
-            [format!("{lone}{item}"), format!(", {item}"), item.to_owned()].map(|added| Edit::insert(at, added))
-        })
-        .collect()
+    let mut edits = Vec::new();
+    for (at, _) in yaml[within.clone()].rmatch_indices(bracket).take(BRACKETS_TRIED) {
+        let at = within.start + at;
+        let lone = if yaml[..at].ends_with([' ', ',']) { "" } else { ", " };
+        for added in [format!("{lone}{item}"), format!(", {item}"), item.to_owned()] {
+            edits.push(Edit::insert(at, added));
+        }
+    }
+    edits
 }
 
 /// Replaces a null inside braces by `list`: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.

@@ -11,7 +11,8 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// A syntax error or a repeated key, with line and column.
 pub(crate) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).map(|Single(value)| value)
+    let Single(value) = serde_json::from_str(text)?;
+    Ok(value)
 }
 
 /// Reads a sequence of JSON values, each without repeated keys.
@@ -19,8 +20,12 @@ pub(crate) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
 /// # Errors
 /// As [`parse_json`].
 pub(crate) fn parse_json_values(text: &str) -> Result<Vec<Value>, serde_json::Error> {
-    let values = serde_json::Deserializer::from_str(text).into_iter::<Single>();
-    values.map(|value| value.map(|Single(value)| value)).collect()
+    let mut values = Vec::new();
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Single>() {
+        let Single(value) = value?;
+        values.push(value);
+    }
+    Ok(values)
 }
 
 /// A value whose objects have no repeated keys.
@@ -28,7 +33,7 @@ struct Single(Value);
 
 impl<'de> Deserialize<'de> for Single {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader).map(Self)
+        Ok(Self(from.deserialize_any(Reader)?))
     }
 }
 

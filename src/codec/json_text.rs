@@ -36,17 +36,18 @@ pub(crate) struct JsonEntry {
 impl JsonNode {
     /// The members of an object.
     pub(crate) fn members(&self) -> Option<&[JsonEntry]> {
-        self.entries.as_deref().filter(|_| self.is_object)
+        if self.is_object { self.entries.as_deref() } else { None }
     }
 
     /// The items of an array.
     pub(crate) fn items(&self) -> Option<&[JsonEntry]> {
-        self.entries.as_deref().filter(|_| !self.is_object)
+        if self.is_object { None } else { self.entries.as_deref() }
     }
 
     /// The value of a member.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
+        let member = self.members()?.iter().find(|member| member.key == key)?;
+        Some(&member.value)
     }
 
     fn entries(&self) -> &[JsonEntry] {
@@ -66,7 +67,7 @@ pub(crate) struct JsonFault {
 
 /// How the entries of an object or array are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum JsonLayout {
     /// On one line.
     Line,
     /// On lines of their own, with this indentation.
@@ -110,12 +111,18 @@ impl<'t> JsonText<'t> {
         let root = Scanner { text, at: 0 }.value();
         // Behind a single carriage return, a line feed would join it, and could not be told from it later.
         let newline = if text.contains('\r') { "\r\n" } else { "\n" };
-        let first = root.entries().first();
-        let unit = first.and_then(|first| indentation(&text[..first.start])).filter(|unit| !unit.is_empty());
-        let unit = unit.unwrap_or(UNIT).to_owned();
-        let is_packed = |member: &JsonEntry| text[..member.value.span.start].ends_with(':');
-        let is_spaced = !root.members().is_some_and(|members| !members.is_empty() && members.iter().all(is_packed));
-        Ok(Self { text, root, newline, unit, is_spaced, edits: Vec::new() })
+        let mut unit = UNIT;
+        if let Some(first) = root.entries().first()
+            && let Some(indent) = indentation(&text[..first.start])
+            && !indent.is_empty()
+        {
+            unit = indent;
+        }
+        // A text without members shows neither, and gets the blanks that most texts have.
+        let members = root.members().unwrap_or_default();
+        let is_packed = members.iter().all(|member| text[..member.value.span.start].ends_with(':'));
+        let is_spaced = members.is_empty() || !is_packed;
+        Ok(Self { text, root, newline, unit: unit.to_owned(), is_spaced, edits: Vec::new() })
     }
 
     /// The whole value.
@@ -134,32 +141,33 @@ impl<'t> JsonText<'t> {
     }
 
     /// How the entries of `node` are laid out, or would be; `outer` is the layout that `node` itself is part of.
-    pub(crate) fn layout(&self, node: &JsonNode, outer: &Layout) -> Layout {
+    pub(crate) fn layout(&self, node: &JsonNode, outer: &JsonLayout) -> JsonLayout {
         if let Some(last) = node.entries().last() {
-            let gap = self.gap_before(node, last);
-            return indentation(gap).map_or(Layout::Line, |indent| Layout::Lines(indent.to_owned()));
+            return match indentation(self.gap_before(node, last)) {
+                Some(indent) => JsonLayout::Lines(indent.to_owned()),
+                None => JsonLayout::Line,
+            };
         }
         match outer {
-            Layout::Lines(indent) => Layout::Lines(format!("{indent}{}", self.unit)),
-            Layout::Line if self.inside(node).contains('\n') => Layout::Lines(self.unit.clone()),
-            Layout::Line => Layout::Line,
+            JsonLayout::Line if self.inside(node).contains('\n') => JsonLayout::Lines(self.unit.clone()),
+            outer => self.deeper(outer),
         }
     }
 
     /// Adds entries behind those of `node`; keys are ignored in an array.
-    pub(crate) fn append(&mut self, node: &JsonNode, layout: &Layout, entries: &[(&str, Value)]) {
+    pub(crate) fn append(&mut self, node: &JsonNode, layout: &JsonLayout, entries: &[(&str, Value)]) {
         let gap = match layout {
-            Layout::Lines(indent) => format!("{}{indent}", self.newline),
-            Layout::Line => String::new(),
+            JsonLayout::Lines(indent) => format!("{}{indent}", self.newline),
+            JsonLayout::Line => String::new(),
         };
         let between = if gap.is_empty() && self.is_spaced { " " } else { &gap };
         let texts: Vec<_> = entries.iter().map(|(key, value)| self.entry(node, key, value, layout)).collect();
         let texts = texts.join(&format!(",{between}"));
-        let edit = match node.entries().last() {
+        let (at, added) = match node.entries().last() {
             Some(last) => (last.value.span.end, format!(",{between}{texts}")),
             None => (node.span.end - 1, format!("{gap}{texts}{WAS_EMPTY}")),
         };
-        self.edits.push((edit.0..edit.0, edit.1));
+        self.edits.push((at..at, added));
     }
 
     /// Puts `value` in the place of a node without entries.
@@ -173,18 +181,20 @@ impl<'t> JsonText<'t> {
         let kept: Vec<usize> = (0..entries.len()).filter(|at| !is_gone(*at)).collect();
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Rest::Stays };
         let Some(&first_kept) = kept.first() else {
+            // Without the sign, flow made it for these entries.
             let (open, close) = (node.span.start + 1, node.span.end - 1);
             if &self.text[last.value.span.end..close] != WAS_EMPTY {
                 return Rest::Nothing;
             }
             let before = &self.text[open..first.start];
-            let blank = before.rfind(self.newline).map_or(before, |at| &before[..at]);
+            let (blank, _) = before.rsplit_once(self.newline).unwrap_or((before, ""));
             self.edits.push((open..close, blank.to_owned()));
             return Rest::Stays;
         };
         if first_kept > 0 {
             self.edits.push((first.start..entries[first_kept].start, String::new()));
         }
+        // An entry goes with the comma before it, so that the last one that stays has none behind it.
         for (at, &place) in kept.iter().enumerate() {
             let next = kept.get(at + 1).copied().unwrap_or(entries.len());
             if next > place + 1 {
@@ -231,30 +241,35 @@ impl<'t> JsonText<'t> {
         &before[before.trim_end_matches(BLANKS).len()..]
     }
 
-    fn entry(&self, node: &JsonNode, key: &str, value: &Value, layout: &Layout) -> String {
+    fn entry(&self, node: &JsonNode, key: &str, value: &Value, layout: &JsonLayout) -> String {
+        let value = self.render(value, layout);
+        if node.is_object { self.member(key, &value) } else { value }
+    }
+
+    fn member(&self, key: &str, value: &str) -> String {
         let colon = if self.is_spaced { ": " } else { ":" };
-        let key = if node.is_object { format!("{}{colon}", Value::from(key)) } else { String::new() };
-        key + &self.render(value, layout)
+        format!("{}{colon}{value}", Value::from(key))
     }
 
     /// A value that begins in a line with the indentation of `layout`.
-    fn render(&self, value: &Value, layout: &Layout) -> String {
-        let (open, close, parts): (_, _, Vec<String>) = match (value, layout) {
-            (Value::Object(object), _) => {
-                let inner = self.deeper(layout);
-                let colon = if self.is_spaced { ": " } else { ":" };
-                let member = |(key, value)| format!("{}{colon}{}", Value::from(key), self.render(value, &inner));
-                let pairs = object.iter().map(|(key, value)| (key.as_str(), value));
-                ('{', '}', pairs.map(member).collect())
+    fn render(&self, value: &Value, layout: &JsonLayout) -> String {
+        let inner = self.deeper(layout);
+        let mut parts = Vec::new();
+        let (open, close) = match value {
+            Value::Object(object) => {
+                for (key, value) in object {
+                    parts.push(self.member(key, &self.render(value, &inner)));
+                }
+                ('{', '}')
             }
-            (Value::Array(items), _) => {
-                let inner = self.deeper(layout);
-                ('[', ']', items.iter().map(|item| self.render(item, &inner)).collect())
+            Value::Array(items) => {
+                parts.extend(items.iter().map(|item| self.render(item, &inner)));
+                ('[', ']')
             }
-            (scalar, _) => return scalar.to_string(),
+            scalar => return scalar.to_string(),
         };
         match layout {
-            Layout::Lines(indent) if !parts.is_empty() => {
+            JsonLayout::Lines(indent) if !parts.is_empty() => {
                 let (newline, unit) = (self.newline, &self.unit);
                 let parts = parts.join(&format!(",{newline}{indent}{unit}"));
                 format!("{open}{newline}{indent}{unit}{parts}{newline}{indent}{close}")
@@ -263,10 +278,10 @@ impl<'t> JsonText<'t> {
         }
     }
 
-    fn deeper(&self, layout: &Layout) -> Layout {
+    fn deeper(&self, layout: &JsonLayout) -> JsonLayout {
         match layout {
-            Layout::Lines(indent) => Layout::Lines(format!("{indent}{}", self.unit)),
-            Layout::Line => Layout::Line,
+            JsonLayout::Lines(indent) => JsonLayout::Lines(format!("{indent}{}", self.unit)),
+            JsonLayout::Line => JsonLayout::Line,
         }
     }
 }
@@ -275,14 +290,15 @@ const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// What stands between the last line break of `before` and its end, if that is blank.
 fn indentation(before: &str) -> Option<&str> {
-    let line = before.rfind('\n').map(|at| &before[at + 1..])?;
-    line.chars().all(|c| BLANKS.contains(&c)).then_some(line)
+    let (_, line) = before.rsplit_once('\n')?;
+    line.trim_matches(BLANKS).is_empty().then_some(line)
 }
 
 /// The error of the parser, as a place and a reason.
 fn fault(text: &str, error: &serde_json::Error) -> JsonFault {
     let place = Place { line: error.line(), column: error.column().max(1) };
     let told = error.to_string();
+    // The place is a field of its own.
     let reason = told.split(" at line ").next().unwrap_or(&told).to_owned();
     let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
     let here = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
@@ -302,7 +318,7 @@ impl Scanner<'_> {
     }
 
     fn skip_blank(&mut self) {
-        while self.peek().is_some_and(|byte| BLANKS.contains(&char::from(byte))) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
     }
@@ -310,21 +326,19 @@ impl Scanner<'_> {
     fn value(&mut self) -> JsonNode {
         self.skip_blank();
         let start = self.at;
-        let first = self.peek();
-        let entries = match first {
-            Some(b'{' | b'[') => Some(self.entries(first == Some(b'{'))),
-            Some(b'"') => {
-                self.string();
-                None
-            }
+        let is_object = self.peek() == Some(b'{');
+        let mut entries = None;
+        match self.peek() {
+            Some(b'{' | b'[') => entries = Some(self.entries(is_object)),
+            Some(b'"') => self.string(),
+            // A number or a word ends where something else can begin.
             _ => {
-                while self.peek().is_some_and(|byte| !b",]} \t\r\n".contains(&byte)) {
+                while !matches!(self.peek(), None | Some(b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n')) {
                     self.at += 1;
                 }
-                None
             }
-        };
-        JsonNode { span: start..self.at, entries, is_object: first == Some(b'{') }
+        }
+        JsonNode { span: start..self.at, entries, is_object }
     }
 
     fn entries(&mut self, in_object: bool) -> Vec<JsonEntry> {
@@ -379,7 +393,7 @@ mod tests {
     fn added_and_taken_out(text: &str) -> (String, String) {
         let mut json = JsonText::parse(text).unwrap();
         let root = json.root().clone();
-        let outer = json.layout(&root, &Layout::Lines(String::new()));
+        let outer = json.layout(&root, &JsonLayout::Lines(String::new()));
         let node = root.get("a").unwrap();
         let layout = json.layout(node, &outer);
         json.append(node, &layout, &[("new", json!({ "k": [1] })), ("more", json!(2))]);

@@ -9,7 +9,7 @@ use crate::model::{Event, EventKind, Seq, limits};
 
 /// A sealed line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct LogLine {
     /// Its number in the file, from 1.
     pub number: usize,
     /// The event in it.
@@ -31,7 +31,7 @@ pub struct Skipped {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogScan {
     /// The sealed lines, sorted by position; if a merge of two branches left two with the same position, by id.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LogLine>,
     /// The other lines in the order of the file, at most [`limits::SKIPPED`].
     pub skipped: Vec<Skipped>,
     /// How many further lines were skipped. Not keeping them bounds the memory for a log of many short lines.
@@ -60,7 +60,7 @@ impl LogScan {
     #[must_use]
     pub(crate) fn of_end(end: LogEnd) -> Self {
         let events = end.at.into_iter().chain(end.newer);
-        Self { lines: events.map(|event| Line { number: 0, event }).collect(), ..Self::default() }
+        Self { lines: events.map(|event| LogLine { number: 0, event }).collect(), ..Self::default() }
     }
 
     /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
@@ -68,7 +68,7 @@ impl LogScan {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         match event_of(line) {
             Ok(event) => {
-                self.lines.push(Line { number, event });
+                self.lines.push(LogLine { number, event });
                 return true;
             }
             Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
@@ -81,7 +81,7 @@ impl LogScan {
     /// Adds the scan of the rest of a file, which was counted from its own first line; `before` is how many lines come before
     /// that.
     pub(crate) fn extend(&mut self, rest: Self, before: usize) {
-        self.lines.extend(rest.lines.into_iter().map(|line| Line { number: before + line.number, ..line }));
+        self.lines.extend(rest.lines.into_iter().map(|line| LogLine { number: before + line.number, ..line }));
         let free = limits::SKIPPED - self.skipped.len();
         self.more_skipped += rest.more_skipped + rest.skipped.len().saturating_sub(free);
         let skipped = rest.skipped.into_iter().take(free);
@@ -103,7 +103,7 @@ impl LogScan {
     /// Adds an event that was appended to the log.
     pub(crate) fn push(&mut self, event: Event) {
         let number = self.lines.last().map_or(1, |line| line.number + 1);
-        self.lines.push(Line { number, event });
+        self.lines.push(LogLine { number, event });
     }
 
     /// The log as it was after the event at position `last`.
@@ -123,11 +123,12 @@ impl LogScan {
     /// out positions that a repair declared lost.
     #[must_use]
     pub fn gaps(&self) -> Vec<(Seq, Seq)> {
-        let named = self.events().filter_map(|event| match &event.kind {
-            EventKind::LogRepaired(repair) => Some(&repair.lost),
-            _ => None,
-        });
-        let mut named: Vec<_> = named.flatten().map(|range| (range.from, range.to)).collect();
+        let mut named = Vec::new();
+        for event in self.events() {
+            if let EventKind::LogRepaired(repair) = &event.kind {
+                named.extend(repair.lost.iter().map(|range| (range.from, range.to)));
+            }
+        }
         named.sort_unstable();
         let mut gaps = Vec::new();
         let mut expected = Seq(1);
@@ -153,8 +154,12 @@ impl LogScan {
     /// Positions that several lines have.
     #[must_use]
     pub fn doubles(&self) -> Vec<Seq> {
-        let same = self.lines.windows(2).filter(|two| two[0].event.seq == two[1].event.seq);
-        let mut doubles: Vec<_> = same.map(|two| two[0].event.seq).collect();
+        let mut doubles = Vec::new();
+        for two in self.lines.windows(2) {
+            if two[0].event.seq == two[1].event.seq {
+                doubles.push(two[0].event.seq);
+            }
+        }
         doubles.dedup();
         doubles
     }
@@ -182,6 +187,7 @@ impl LogEnd {
     pub fn of(scan: &LogScan, since: Seq) -> Self {
         let newer = scan.events().filter(|event| event.seq > since).cloned().collect();
         let at = scan.events().rfind(|event| event.seq <= since).cloned();
+        // The scan is sorted, so what the file itself looks like shows in the numbers of the lines.
         let ordered =
             scan.lines.windows(2).all(|two| two[0].number < two[1].number && two[0].event.seq < two[1].event.seq);
         Self { newer, at, last: scan.last_seq(), ordered, has_others: !scan.skipped.is_empty() }
@@ -190,15 +196,22 @@ impl LogEnd {
     /// The end with the events after `since` only, which is not before the position of this one.
     #[must_use]
     pub(crate) fn after(&self, since: Seq) -> Self {
-        let (before, newer): (Vec<_>, Vec<_>) = self.newer.iter().cloned().partition(|event| event.seq <= since);
-        Self { at: before.into_iter().next_back().or_else(|| self.at.clone()), newer, ..*self }
+        let (mut at, mut newer) = (self.at.as_ref(), Vec::new());
+        for event in &self.newer {
+            if event.seq <= since {
+                at = Some(event);
+            } else {
+                newer.push(event.clone());
+            }
+        }
+        Self { at: at.cloned(), newer, ..*self }
     }
 
     /// Whether a `run.yaml` with this digest was written with the event at position `shown`.
     #[must_use]
     pub fn proves(&self, shown: Seq, digest: &str) -> bool {
-        let written = self.at.as_ref().filter(|event| event.seq == shown).and_then(|event| event.run.as_ref());
-        written.is_some_and(|written| written.0 == digest)
+        let Some(Event { seq, run: Some(written), .. }) = &self.at else { return false };
+        *seq == shown && written.0 == digest
     }
 
     /// Moves the end past an event that was just appended.
@@ -212,6 +225,7 @@ impl LogEnd {
 /// The event in a line, which is given without its line break.
 pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // The checksum first: it is far faster than parsing, and refuses everything that is not flow's.
     if is_sealed(line)
         && let Ok(event) = Event::of_line(line)
     {

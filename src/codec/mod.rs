@@ -7,6 +7,7 @@ mod journal;
 mod journal_edit;
 mod json;
 mod json_text;
+mod lines;
 mod log;
 mod place;
 mod plain;
@@ -24,8 +25,8 @@ mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce, has_artifact_of_run};
 pub(crate) use json::{parse_json, parse_json_values};
-pub(crate) use json_text::{JsonFault, JsonNode, JsonText, Layout, Rest};
-pub use log::{Line, LogEnd, LogScan, Skipped};
+pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest};
+pub use log::{LogEnd, LogLine, LogScan, Skipped};
 pub(crate) use log::{event_of, sealed_event};
 pub use place::Place;
 pub use run_error::RunTextError;

@@ -18,10 +18,9 @@ impl Place {
     /// The place of the byte at `offset` in `text`, or the end of the text if `offset` is beyond it.
     #[must_use]
     pub fn of(text: &str, offset: usize) -> Self {
-        let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let before = &text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+        let before = &text[..text.floor_char_boundary(offset)];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self { line: before.matches('\n').count() + 1, column: line.chars().count() + 1 }
     }
 }
 

@@ -29,33 +29,36 @@ pub(super) fn read(text: &str) -> Option<Plain<'_>> {
 fn is_usual(text: &str) -> bool {
     // Without an early exit the compiler vectorises this.
     let printable = text.bytes().fold(true, |all, byte| all & ((byte >= b' ') & (byte != 0x7f) | (byte == b'\n')));
-    let mark = |c: char| matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
-    let strange = |c: char| !c.is_ascii() && (c.is_control() || c.is_whitespace() || mark(c));
-    printable && (text.is_ascii() || !text.contains(strange))
+    printable && (text.is_ascii() || !text.contains(is_strange))
+}
+
+fn is_strange(c: char) -> bool {
+    let is_mark = matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    !c.is_ascii() && (c.is_control() || c.is_whitespace() || is_mark)
 }
 
 /// A plain document: entries in the order of the text, each followed by its children. A whole `run.yaml` takes one
 /// allocation.
 pub(super) struct Plain<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<PlainEntry<'a>>,
 }
 
 /// The entries of one mapping or list, with their children.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'p, 'a> {
-    entries: &'p [Entry<'a>],
+    entries: &'p [PlainEntry<'a>],
     depth: usize,
 }
 
 /// An entry of a mapping, or an item of a list.
-struct Entry<'a> {
+struct PlainEntry<'a> {
     /// The number of enclosing entries.
     depth: usize,
     /// Empty for an item of a list.
     key: &'a str,
     value: Value<'a>,
     /// The line of the key or the dash.
-    line: Line<'a>,
+    line: PlainLine<'a>,
     /// The value's bytes in the content of that line.
     at: Range<usize>,
 }
@@ -67,9 +70,9 @@ pub(super) enum Value<'a> {
     Number(u64),
     Text(&'a str),
     /// A mapping: the entries that follow this one. The first line of its entries.
-    Mapping(Line<'a>),
+    Mapping(PlainLine<'a>),
     /// A list: the items that follow this one. The first line of its items; `None` if it is empty.
-    List(Option<Line<'a>>),
+    List(Option<PlainLine<'a>>),
 }
 
 impl<'a> Plain<'a> {
@@ -94,38 +97,40 @@ impl<'p, 'a> Entries<'p, 'a> {
     }
 
     fn to_nodes(self) -> Vec<(Node, Node)> {
-        let own = (0..self.entries.len()).filter(|&at| self.entries[at].depth == self.depth);
-        let nodes = own.map(|at| {
-            let entry = &self.entries[at];
+        let mut nodes = Vec::new();
+        let mut at = 0;
+        while let Some(entry) = self.entries.get(at) {
+            let below = self.below(at);
             let key = entry.line.node(Tree::Text(entry.key.into()), 0..entry.key.len());
-            (key, entry.to_node(self.below(at)))
-        });
-        nodes.collect()
+            nodes.push((key, entry.to_node(below)));
+            at += 1 + below.entries.len();
+        }
+        nodes
     }
 }
 
-impl Entry<'_> {
+impl PlainEntry<'_> {
     fn to_node(&self, below: Entries<'_, '_>) -> Node {
-        let single = |tree| self.line.node(tree, self.at.clone());
-        match self.value {
-            Value::Null => single(Tree::Null),
-            Value::Bool(value) => single(Tree::Bool(value)),
-            Value::Number(number) => single(Tree::Number(number.into())),
-            Value::Text(text) => single(Tree::Text(text.into())),
+        let tree = match self.value {
+            Value::Null => Tree::Null,
+            Value::Bool(value) => Tree::Bool(value),
+            Value::Number(number) => Tree::Number(number.into()),
+            Value::Text(text) => Tree::Text(text.into()),
             // The parser gives the span of a flow collection as its opening bracket.
-            Value::List(None) => single(Tree::Sequence(Vec::new())),
+            Value::List(None) => Tree::Sequence(Vec::new()),
             Value::List(Some(first)) => {
                 let items = below.to_nodes().into_iter().map(|(_, item)| item).collect();
-                first.node(Tree::Sequence(items), 0..0)
+                return first.node(Tree::Sequence(items), 0..0);
             }
-            Value::Mapping(first) => first.node(Tree::Mapping(below.to_nodes()), 0..0),
-        }
+            Value::Mapping(first) => return first.node(Tree::Mapping(below.to_nodes()), 0..0),
+        };
+        self.line.node(tree, self.at.clone())
     }
 }
 
 /// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Line<'a> {
+pub(super) struct PlainLine<'a> {
     indent: usize,
     content: &'a str,
     /// The offset of the content in the text.
@@ -133,7 +138,7 @@ pub(super) struct Line<'a> {
     number: usize,
 }
 
-impl Line<'_> {
+impl PlainLine<'_> {
     /// A node at these bytes of the line's content.
     fn node(&self, tree: Tree, bytes: Range<usize>) -> Node {
         // Before it are only indentation, a dash and a key, all ASCII, so bytes are columns.
@@ -145,7 +150,7 @@ impl Line<'_> {
 /// Reads a text line by line.
 struct Reader<'a> {
     /// The entries read so far.
-    entries: Vec<Entry<'a>>,
+    entries: Vec<PlainEntry<'a>>,
     /// The text after the current line.
     rest: &'a str,
     /// The offset of `rest` in the text.
@@ -153,7 +158,7 @@ struct Reader<'a> {
     /// How many lines are before `rest`.
     number: usize,
     /// The next line to read; `None` at the end.
-    line: Option<Line<'a>>,
+    line: Option<PlainLine<'a>>,
     /// Whether reading ended at a line that is not plain.
     strange: bool,
 }
@@ -177,11 +182,12 @@ impl<'a> Reader<'a> {
             self.rest = &self.rest[whole..];
             self.start += whole;
             self.number += 1;
+            // The parser leaves blanks at the end of a line out of a value; this reader would not.
             if content.ends_with(' ') {
                 self.rest = "";
                 self.strange = true;
             } else if !content.is_empty() && !content.starts_with('#') {
-                self.line = Some(Line { indent, content, start, number: self.number });
+                self.line = Some(PlainLine { indent, content, start, number: self.number });
                 return;
             }
         }
@@ -199,8 +205,9 @@ impl<'a> Reader<'a> {
             count += 1;
             let key_ends = line.content.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')?;
             let (key, rest) = line.content.split_at(key_ends);
-            let said = self.entries[begin..].iter().any(|entry| entry.depth == depth && entry.key == key);
-            if !is_text(key) || said || count > ENTRIES {
+            let is_repeated = self.entries[begin..].iter().any(|entry| entry.depth == depth && entry.key == key);
+            // The search for a repeated key takes quadratic time, hence the limit.
+            if !is_text(key) || is_repeated || count > ENTRIES {
                 return None;
             }
             match rest.strip_prefix(": ") {
@@ -213,27 +220,30 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the value of a key from the lines below it.
-    fn nested(&mut self, of: Line<'a>, depth: usize, key: &'a str) -> Option<()> {
+    fn nested(&mut self, of: PlainLine<'a>, depth: usize, key: &'a str) -> Option<()> {
         // `key:` alone is null. That is rare, so leave it to the real parser.
         let first = self.line?;
+        // The dashes of a list may stand below the key itself, the keys of a mapping may not.
         let is_list = first.content.starts_with("- ") && first.indent >= of.indent;
         let value = if is_list { Value::List(Some(first)) } else { Value::Mapping(first) };
-        self.entries.push(Entry { depth, key, value, line: of, at: 0..0 });
-        match is_list {
-            true => self.list(first, depth + 1),
-            false if first.indent > of.indent => self.mapping(first.indent, depth + 1),
-            false => None,
+        self.entries.push(PlainEntry { depth, key, value, line: of, at: 0..0 });
+        if is_list {
+            self.list(first, depth + 1)
+        } else if first.indent > of.indent {
+            self.mapping(first.indent, depth + 1)
+        } else {
+            None
         }
     }
 
-    fn list(&mut self, first: Line<'a>, depth: usize) -> Option<()> {
+    fn list(&mut self, first: PlainLine<'a>, depth: usize) -> Option<()> {
         while let Some(line) = self.line.filter(|line| line.indent == first.indent) {
             let Some(item) = line.content.strip_prefix("- ") else { break };
             if item.contains(": ") && !item.starts_with('"') {
                 // A mapping begins after the dash: its keys are indented two columns more.
                 let indent = line.indent + 2;
-                let begin = Line { indent, content: item, start: line.start + 2, number: line.number };
-                self.entries.push(Entry { depth, key: "", value: Value::Mapping(begin), line, at: 0..0 });
+                let begin = PlainLine { indent, content: item, start: line.start + 2, number: line.number };
+                self.entries.push(PlainEntry { depth, key: "", value: Value::Mapping(begin), line, at: 0..0 });
                 self.line = Some(begin);
                 self.mapping(indent, depth + 1)?;
             } else {
@@ -245,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a value that is the rest of a line, from `at` on.
-    fn single(&mut self, line: Line<'a>, depth: usize, key: &'a str, at: usize, text: &'a str) -> Option<()> {
+    fn single(&mut self, line: PlainLine<'a>, depth: usize, key: &'a str, at: usize, text: &'a str) -> Option<()> {
         let mut end = at + text.len();
         let value = match text {
             "null" => Value::Null,
@@ -257,7 +267,7 @@ impl<'a> Reader<'a> {
             }
             _ => unnamed(text)?,
         };
-        self.entries.push(Entry { depth, key, value, line, at: at..end });
+        self.entries.push(PlainEntry { depth, key, value, line, at: at..end });
         Some(())
     }
 }
@@ -267,9 +277,10 @@ fn unnamed(text: &str) -> Option<Value<'_>> {
         let inner = quoted.strip_suffix('"')?;
         return (!inner.contains(['"', '\\'])).then_some(Value::Text(inner));
     }
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits && (1..=18).contains(&text.len()) && (text == "0" || !text.starts_with('0')) {
-        return text.parse().ok().map(Value::Number);
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    // A leading zero means octal to some readers, and 19 digits may be too many for a number.
+    if is_number && (1..=18).contains(&text.len()) && (text == "0" || !text.starts_with('0')) {
+        return Some(Value::Number(text.parse().ok()?));
     }
     is_text(text).then_some(Value::Text(text))
 }
@@ -287,9 +298,9 @@ fn is_text(text: &str) -> bool {
         _ => return false,
     };
     // Numbers have no letters but `e`, unless they begin with 0x, 0o or 0b; they may begin with a dot.
-    let letter = |byte: u8| byte.is_ascii_alphabetic() && !byte.eq_ignore_ascii_case(&b'e');
-    let based = matches!(unsigned.as_bytes(), [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
-    text.bytes().any(letter) && !based && !is_special(unsigned)
+    let has_letter = text.bytes().any(|byte| byte.is_ascii_alphabetic() && !byte.eq_ignore_ascii_case(&b'e'));
+    let is_based = matches!(unsigned.as_bytes(), [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
+    has_letter && !is_based && !is_special(unsigned)
 }
 
 /// The ASCII characters that may stand in unquoted text.

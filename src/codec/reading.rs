@@ -11,9 +11,14 @@ use crate::model::{ActivityId, IdList};
 
 /// The nodes of `text`, from the plain reader if it accepts the text.
 fn nodes(text: &str) -> Result<Node, YamlError> {
-    let Some(plain) = plain::read(text).map(|plain| plain.to_node()) else { return parse(text) };
-    debug_assert_eq!(Some(plain.to_value()), parse(text).ok().map(|root| root.to_value()), "{text}");
-    Ok(plain)
+    let Some(plain) = plain::read(text) else { return parse(text) };
+    let root = plain.to_node();
+    debug_assert_eq!(Ok(root.to_value()), parse(text).map(|root| root.to_value()), "{text}");
+    Ok(root)
+}
+
+fn completed_activities(root: &Node) -> Option<&Node> {
+    root.get("state")?.get("completed_activities")
 }
 
 /// The list item that replaces the lines that were cut out. Because of its dot it cannot be an activity id.
@@ -46,8 +51,7 @@ impl Reading {
     pub(super) fn whole(text: &str) -> Result<Self, RunTextError> {
         let root = nodes(text)?;
         let pointer = "/state/completed_activities";
-        let list = root.get("state").and_then(|state| state.get("completed_activities"));
-        let completed = id_list(list).map_err(|message| {
+        let completed = id_list(completed_activities(&root)).map_err(|message| {
             let place = Some(root.nearest(pointer).place);
             let message = format!("completed_activities {message}");
             RunTextError::Document(Violation { pointer: pointer.to_owned(), message, place })
@@ -62,20 +66,30 @@ impl Reading {
         let block = lines.inner();
         let indent = &text[block.start..block.start + text[block.start..].find('-')?];
         let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..block.start], &text[block.end..]);
+        // Another one would be a person's text.
         if reduced.matches(MARKER).count() != 1 {
             return None;
         }
         let root = nodes(&reduced).ok()?;
-        let items = root.get("state")?.get("completed_activities")?.items();
-        let ids = items.iter().map(|item| item.text().filter(|id| *id == MARKER || ActivityId::new(*id).is_ok()));
-        let ids: Vec<&str> = ids.collect::<Option<_>>()?;
+        let items = completed_activities(&root)?.items();
+        let mut ids = Vec::with_capacity(items.len());
+        for item in items {
+            let id = item.text()?;
+            if id != MARKER && ActivityId::new(id).is_err() {
+                return None;
+            }
+            ids.push(id);
+        }
         let marker = ids.iter().position(|id| *id == MARKER)?;
         // The items next to the marker are the first and the last plain line.
         let (before, after) = (ids.get(..marker.checked_sub(1)?)?, ids.get(marker + 2..)?);
         let plain = IdList::from_lines(lines.ids, lines.len);
+        // Nearly always the plain lines are the beginning of the list. Then they are not copied.
         let mut completed =
             if before.is_empty() { plain } else { before.iter().copied().chain(plain.iter()).collect() };
-        after.iter().for_each(|id| completed.push(id));
+        for id in after {
+            completed.push(id);
+        }
         Some(Self { text: reduced, root, completed, elided: Some(block) })
     }
 
@@ -87,13 +101,15 @@ impl Reading {
 
     /// The offset after the line of an entry of the list; `None` if lines were cut out.
     pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
-        let end = self.items().get(at).filter(|_| self.elided.is_none())?.span.end;
+        if self.elided.is_some() {
+            return None;
+        }
+        let end = self.items().get(at)?.span.end;
         Some(end + self.text[end..].find('\n')? + 1)
     }
 
     fn items(&self) -> &[Node] {
-        let list = self.root.get("state").and_then(|state| state.get("completed_activities"));
-        list.map_or(&[], Node::items)
+        completed_activities(&self.root).map_or(&[], Node::items)
     }
 
     /// Returns `whole`, the text that was read, with these fields in its `state`; and how it was read back, if no lines were
@@ -112,16 +128,17 @@ impl Reading {
                 Field::List(list) if key == "completed_activities" => Field::List(self.as_parsed(&list)),
                 field => field,
             };
-            let said = state.get(key);
-            let says_so = match said {
+            let is_there = match state.get(key) {
                 Some(value) => field.is_said_by(value) || value.tree == Tree::Null && field.is_nothing(),
                 None => field.is_nothing(),
             };
-            if !says_so {
+            // What is there already keeps the way a person wrote it.
+            if !is_there {
                 changes.push((key, field));
             }
         }
         let edited = splice(&self.text, state, &changes, ordered)?;
+        // `splice` is right for what people write, not for every text. This is what keeps a file from damage.
         let reads = nodes(&edited).map_err(|error| error.to_string())?;
         if !is_changed(&self.root, &reads, &changes) {
             return Err("reading the changed text back gives something else".to_owned());
@@ -129,8 +146,7 @@ impl Reading {
         if self.elided.is_some() {
             return Ok((self.put_back(whole, edited)?, None));
         }
-        let list = reads.get("state").and_then(|state| state.get("completed_activities"));
-        let completed = id_list(list)?;
+        let completed = id_list(completed_activities(&reads))?;
         let read = Self { text: edited.clone(), root: reads, completed, elided: None };
         Ok((edited, Some(read)))
     }
@@ -141,53 +157,72 @@ impl Reading {
         if self.elided.is_none() {
             return list.clone();
         }
-        let items = self.root.get("state").and_then(|state| state.get("completed_activities"));
-        let seen = items.into_iter().flat_map(Node::items).filter_map(Node::text);
-        seen.chain(list.after(&self.completed).into_iter().flatten()).collect()
+        let parsed = self.items().iter().filter_map(Node::text);
+        parsed.chain(list.after(&self.completed).into_iter().flatten()).collect()
     }
 
     fn put_back(&self, whole: &str, edited: String) -> Result<String, String> {
         let Some(block) = &self.elided else { return Ok(edited) };
         // The marker is one whole line of the text that was accepted. Other values, such as a reason, may contain its
         // characters.
-        let mut lines = edited.split_inclusive('\n').scan(0, |at, line| {
-            let start = *at;
-            *at += line.len();
-            Some((start, line))
-        });
         let marker = format!("- {MARKER}");
-        let (start, line) =
-            lines.find(|(_, line)| line.trim() == marker).ok_or("the list of activities was not found again")?;
-        let end = start + line.len();
-        Ok([&edited[..start], &whole[block.clone()], &edited[end..]].concat())
+        let mut start = 0;
+        for line in edited.split_inclusive('\n') {
+            let end = start + line.len();
+            if line.trim() == marker {
+                return Ok([&edited[..start], &whole[block.clone()], &edited[end..]].concat());
+            }
+            start = end;
+        }
+        Err("the list of activities was not found again".to_owned())
     }
 }
 
 /// Whether `new` has the values of `old`, except for these `changes` in its `state`.
 fn is_changed(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
     let (old, new) = (old.entries(), new.entries());
-    let is_state = |key: &Node| key.text() == Some("state");
-    let same = |((key, old), (new_key, new)): (&(Node, Node), &(Node, Node))| {
-        key.same_value(new_key) && if is_state(key) { is_changed_state(old, new, changes) } else { old.same_value(new) }
-    };
-    old.len() == new.len() && old.iter().zip(new).all(same)
+    for ((key, old), (new_key, new)) in old.iter().zip(new) {
+        let is_state = key.text() == Some("state");
+        let is_right = if is_state { is_changed_state(old, new, changes) } else { old.same_value(new) };
+        if !is_right || !key.same_value(new_key) {
+            return false;
+        }
+    }
+    old.len() == new.len()
 }
 
 fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
-    let change = |key: &Node| changes.iter().find(|(changed, _)| key.text() == Some(*changed)).map(|(_, field)| field);
-    let is_added = |key: &Node| change(key).is_some() && key.text().and_then(|key| old.get(key)).is_none();
-    let (added, kept): (Vec<_>, Vec<_>) = new.entries().iter().partition(|(key, _)| is_added(key));
     let missing = changes.iter().filter(|(key, _)| old.get(key).is_none()).count();
-    let is_gone =
-        |key: &Node| matches!(change(key), Some(Field::Absent)) && key.text().is_some_and(|key| new.get(key).is_none());
-    let stays: Vec<_> = old.entries().iter().filter(|(key, _)| !is_gone(key)).collect();
-    let is_said = |key: &Node, value: &Node| change(key).is_some_and(|field| field.is_said_by(value));
-    added.len() == missing
-        && added.iter().all(|(key, value)| is_said(key, value))
-        && kept.len() == stays.len()
-        && stays.into_iter().zip(kept).all(|((key, before), (new_key, value))| {
-            key.same_value(new_key) && (is_said(key, value) || change(key).is_none() && before.same_value(value))
-        })
+    let mut added = 0;
+    let mut stays = old.entries().iter().filter(|(key, _)| !is_removed(key, new, changes));
+    for (key, value) in new.entries() {
+        let change = change_of(key, changes);
+        if change.is_some() && old.get(key.text().unwrap_or_default()).is_none() {
+            // An added entry may stand anywhere, so it has none to be compared with.
+            added += 1;
+        } else {
+            // The others stand in the same order as before.
+            let Some((old_key, before)) = stays.next() else { return false };
+            if !old_key.same_value(key) || change.is_none() && !before.same_value(value) {
+                return false;
+            }
+        }
+        if let Some(field) = change
+            && !field.is_said_by(value)
+        {
+            return false;
+        }
+    }
+    added == missing && stays.next().is_none()
+}
+
+fn change_of<'c>(key: &Node, changes: &'c [(&str, Field)]) -> Option<&'c Field> {
+    let (_, field) = changes.iter().find(|(changed, _)| key.text() == Some(*changed))?;
+    Some(field)
+}
+
+fn is_removed(key: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
+    matches!(change_of(key, changes), Some(Field::Absent)) && new.get(key.text().unwrap_or_default()).is_none()
 }
 
 /// Many consecutive plain lines in the list of completed activities. Lines that are not plain may be before and after
@@ -288,9 +323,12 @@ fn is_plain_word(id: &str) -> bool {
 fn plain_item(line: &str) -> Option<(usize, &str)> {
     let indent = line.bytes().take_while(|&byte| byte == b' ').count();
     let item = line[indent..].strip_prefix("- ")?;
-    let is_id = |id: &str| !id.is_empty() && id.bytes().all(is_id_byte);
-    if let Some(quoted) = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return (is_id(quoted) && ActivityId::new(quoted).is_ok()).then_some((indent, quoted));
+    let quoted = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let id = quoted.unwrap_or(item);
+    if id.is_empty() || !id.bytes().all(is_id_byte) {
+        return None;
     }
-    (is_id(item) && is_plain_word(item)).then_some((indent, item))
+    // In quotation marks a number is a text, too.
+    let is_text = if quoted.is_some() { ActivityId::new(id).is_ok() } else { is_plain_word(id) };
+    is_text.then_some((indent, id))
 }

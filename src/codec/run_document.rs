@@ -20,8 +20,14 @@ pub(super) fn id_list(node: Option<&Node>) -> Result<IdList, String> {
         Some(Tree::Sequence(items)) => items,
         Some(_) => return Err("must be a list of activity ids".to_owned()),
     };
-    let texts = items.iter().map(|item| item.text().filter(|text| ActivityId::new(*text).is_ok()));
-    texts.collect::<Option<IdList>>().ok_or_else(|| "has an entry that is not an activity id".to_owned())
+    for item in items {
+        match item.text() {
+            Some(text) if ActivityId::new(text).is_ok() => {}
+            _ => return Err("has an entry that is not an activity id".to_owned()),
+        }
+    }
+    // Collected, not pushed one by one: copies of the list share what was collected.
+    Ok(items.iter().filter_map(Node::text).collect())
 }
 
 /// The document in `root`. `completed` is its list of completed activities.
@@ -31,18 +37,17 @@ pub(super) fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wr
         return Err((String::new(), message.to_owned()));
     }
     head(root)?;
-    let [metadata, context, state, limits] =
-        ["metadata", "context", "state", "limits"].map(|name| Section::of(root, name));
-    let metadata = metadata?;
+    let metadata = Section::of(root, "metadata")?;
+    // In this order: the first problem is the one that is told.
     Ok(RunDocument {
         id: metadata.required("id")?,
         workflow: metadata.required("workflow")?,
         workflow_version: metadata.number("workflow_version")?.unwrap_or(1),
         goal: metadata.optional("goal")?,
         created_at: metadata.required("created_at")?,
-        context: to_map(&context?),
-        limits: to_map(&limits?),
-        state: owned(&state?, completed)?,
+        context: to_map(&Section::of(root, "context")?),
+        limits: to_map(&Section::of(root, "limits")?),
+        state: owned(&Section::of(root, "state")?, completed)?,
     })
 }
 
@@ -59,8 +64,10 @@ pub(super) fn question_key(question: &Question) -> String {
 }
 
 fn question_of(key: &str, prompt: &str) -> Option<Question> {
-    let (step, unit) = key.split_once('/').map_or((key, None), |(step, unit)| (step, Some(unit)));
-    let unit = unit.map(Unit::new).transpose().ok()?;
+    let (step, unit) = match key.split_once('/') {
+        Some((step, unit)) => (step, Some(Unit::new(unit).ok()?)),
+        None => (key, None),
+    };
     Some(Question { step: StateName::new(step).ok()?, unit, prompt: prompt.to_owned() })
 }
 
@@ -70,16 +77,14 @@ fn gate_of(phase: &str, status: &str) -> Option<Gate> {
 
 /// Checks that the document has the kind and version that flow reads.
 fn head(root: &Node) -> Result<(), Wrong> {
-    let wrong = |pointer: &str, message: &str| Err((pointer.to_owned(), message.to_owned()));
-    let text = |key| root.get(key).and_then(Node::text);
-    match text("apiVersion") {
+    match root.get("apiVersion").and_then(Node::text) {
         Some("flow.synapti.ai/v1") => {}
-        Some(_) => return wrong("/apiVersion", "apiVersion is not flow.synapti.ai/v1"),
-        _ => return wrong("", "apiVersion is missing"),
+        Some(_) => return Err(("/apiVersion".to_owned(), "apiVersion is not flow.synapti.ai/v1".to_owned())),
+        None => return Err((String::new(), "apiVersion is missing".to_owned())),
     }
-    match text("kind") {
+    match root.get("kind").and_then(Node::text) {
         Some("FlowRun") => Ok(()),
-        _ => wrong("/kind", "kind is not FlowRun"),
+        _ => Err(("/kind".to_owned(), "kind is not FlowRun".to_owned())),
     }
 }
 
@@ -98,29 +103,35 @@ fn texts<T>(
     read: impl Fn(&str, &str) -> Option<T>,
     what: &str,
 ) -> Result<Vec<T>, Wrong> {
-    let entries = match state.mapping.and_then(|mapping| mapping.get(key)).map(|node| &node.tree) {
+    let entries = match state.value(key) {
         None | Some(Tree::Null) => return Ok(Vec::new()),
         Some(Tree::Mapping(entries)) => entries,
         Some(_) => return Err(state.wrong(key, format!("{key} is not a mapping"))),
     };
-    let entry = |(key, value): &(Node, Node)| read(key.text()?, value.text()?);
-    let read: Option<Vec<T>> = entries.iter().map(entry).collect();
-    read.ok_or_else(|| state.wrong(key, format!("{key} has an entry that is not {what}")))
+    let mut all = Vec::with_capacity(entries.len());
+    for (name, value) in entries {
+        let Some(one) = name.text().zip(value.text()).and_then(|(name, text)| read(name, text)) else {
+            return Err(state.wrong(key, format!("{key} has an entry that is not {what}")));
+        };
+        all.push(one);
+    }
+    Ok(all)
 }
 
 fn other_phases(state: &Section<'_>) -> Result<Vec<StateName>, Wrong> {
     let key = "other_phases";
-    let items = match state.mapping.and_then(|mapping| mapping.get(key)).map(|node| &node.tree) {
+    let items = match state.value(key) {
         None | Some(Tree::Null) => return Ok(Vec::new()),
         Some(Tree::Sequence(items)) => items,
         Some(_) => return Err(state.wrong(key, "other_phases is not a list")),
     };
-    let names: Option<Vec<_>> = items.iter().map(|item| StateName::new(item.text()?).ok()).collect();
+    let names: Option<_> = items.iter().map(|item| StateName::new(item.text()?).ok()).collect();
     names.ok_or_else(|| state.wrong(key, "other_phases has an entry that is not the name of a phase"))
 }
 
 fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wrong> {
     let open = state.mapping.and_then(|mapping| mapping.get("open_activities"));
+    // Every key may be missing, as in a file that an older flow or FlowRun wrote; only `status` may not.
     Ok(Owned {
         status: status(state)?,
         current_phase: state.optional::<StateName>("current_phase")?,
@@ -144,8 +155,11 @@ fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wro
 }
 
 fn to_map(section: &Section<'_>) -> Map<String, Value> {
-    let entries = section.mapping.map_or(&[][..], Node::entries);
-    entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value())).collect()
+    let mut map = Map::new();
+    for (key, value) in section.mapping.map_or(&[][..], Node::entries) {
+        map.insert(key.text().unwrap_or_default().to_owned(), value.to_value());
+    }
+    map
 }
 
 /// A section of the document, for reading single keys with good errors.
@@ -165,7 +179,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn find(&self, key: &str) -> Option<&'a Tree> {
+    fn value(&self, key: &str) -> Option<&'a Tree> {
         Some(&self.mapping?.get(key)?.tree)
     }
 
@@ -174,11 +188,12 @@ impl<'a> Section<'a> {
     }
 
     fn optional<T: FromStr<Err: ToString>>(&self, key: &str) -> Result<Option<T>, Wrong> {
-        match self.find(key) {
+        match self.value(key) {
             None | Some(Tree::Null) => Ok(None),
-            Some(Tree::Text(text)) => {
-                text.parse().map(Some).map_err(|error: T::Err| self.wrong(key, format!("{key}: {}", error.to_string())))
-            }
+            Some(Tree::Text(text)) => match text.parse() {
+                Ok(value) => Ok(Some(value)),
+                Err(error) => Err(self.wrong(key, format!("{key}: {}", error.to_string()))),
+            },
             Some(_) => Err(self.wrong(key, format!("{key} is not text"))),
         }
     }
@@ -188,12 +203,13 @@ impl<'a> Section<'a> {
     }
 
     fn number(&self, key: &str) -> Result<Option<u64>, Wrong> {
-        let whole = match self.find(key) {
+        let whole = match self.value(key) {
             None | Some(Tree::Null) => return Ok(None),
             Some(Tree::Number(number)) => number.as_u64(),
             Some(_) => None,
         };
         match whole {
+            // Not every JSON reader represents a larger one exactly.
             Some(number) if number <= limits::COUNTER => Ok(Some(number)),
             Some(_) => Err(self.wrong(key, format!("{key} is larger than any run can count"))),
             None => Err(self.wrong(key, format!("{key} is not a whole number from 0 on"))),

@@ -46,6 +46,7 @@ impl RunText {
         let text = text.into();
         let reading = Reading::read(&text)?;
         let document = document(&reading.root, reading.completed.clone()).map_err(|(pointer, message)| {
+            // The nodes that were read may be those of a text with a cut, which has other places.
             let place = parse(&text).ok().map(|root| root.nearest(&pointer).place);
             RunTextError::Document(Violation { pointer, message, place })
         })?;
@@ -55,8 +56,12 @@ impl RunText {
     /// The text of a new run's `run.yaml`, in the order of FlowRun's template.
     #[must_use]
     pub fn create(document: &RunDocument) -> Self {
-        let fields = state_fields(&document.state).into_iter().filter(|(_, field)| !matches!(field, Field::Absent));
-        let state: Map<String, Value> = fields.map(|(key, field)| (key.to_owned(), field.to_value())).collect();
+        let mut state = Map::new();
+        for (key, field) in state_fields(&document.state) {
+            if !matches!(field, Field::Absent) {
+                state.insert(key.to_owned(), field.to_value());
+            }
+        }
         let value = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowRun",
@@ -101,6 +106,7 @@ impl RunText {
             }
         };
         let whole;
+        // The marker stands for lines that stay. If one of them goes, all of them have to be there.
         let appends = wanted.completed_activities.after(&reading.completed).is_some();
         if reading.elided.is_some() && !appends {
             whole = Reading::whole(&self.text)?;
@@ -111,12 +117,11 @@ impl RunText {
         document.state.clone_from(wanted);
         Ok(Self { text, document, reading })
     }
-}
 
-impl RunText {
     /// Whether the result of parsing is there, and no lines can be cut out of the list of completed activities.
     pub(super) fn is_read_and_short(&self) -> bool {
-        self.reading.as_ref().is_some_and(|read| read.elided.is_none() && read.completed.len() < ELIDE_FROM)
+        let Some(read) = &self.reading else { return false };
+        read.elided.is_none() && read.completed.len() < ELIDE_FROM
     }
 
     /// Keeps the result of parsing for the next change.
@@ -134,9 +139,7 @@ impl RunText {
     pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
         self.reading.as_ref()?.end_of_entry(at)
     }
-}
 
-impl RunText {
     /// Returns the text with the values of `wanted`.
     ///
     /// # Errors
@@ -155,15 +158,17 @@ impl RunText {
     /// [`RunTextError::Edit`] if the text is written in a way that cannot be changed safely.
     pub fn with_facts(&self, wanted: &RunDocument) -> Result<Self, RunTextError> {
         let old = &self.document;
-        let goal = (old.goal != wanted.goal).then(|| ("goal", Field::text(wanted.goal.as_ref())));
-        let sections = [
-            ("metadata", goal.into_iter().collect()),
-            ("context", changed(&old.context, &wanted.context)?),
-            ("limits", changed(&old.limits, &wanted.limits)?),
-        ];
+        let mut goal = Vec::new();
+        if old.goal != wanted.goal {
+            goal.push(("goal", Field::text(wanted.goal.as_ref())));
+        }
+        let context = changed(&old.context, &wanted.context)?;
+        let limits = changed(&old.limits, &wanted.limits)?;
         let mut text = self.text.clone();
-        for (section, changes) in sections.iter().filter(|(_, changes)| !changes.is_empty()) {
-            text = with_section(text, section, changes)?;
+        for (section, changes) in [("metadata", goal), ("context", context), ("limits", limits)] {
+            if !changes.is_empty() {
+                text = with_section(text, section, &changes)?;
+            }
         }
         let new = Self::parse(text)?;
         let said = RunDocument { state: wanted.state.clone(), ..new.document.clone() };
@@ -176,16 +181,20 @@ impl RunText {
 
 /// The values of `new` that differ from those of `old`.
 fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<Vec<(&'a str, Field)>, RunTextError> {
-    let differ = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
-    let field = |(key, value): (&'a String, &Value)| match value {
-        Value::Null => Ok((key.as_str(), Field::Null)),
-        Value::String(text) => Ok((key.as_str(), Field::Text(text.clone()))),
-        Value::Number(number) if number.is_u64() => {
-            Ok((key.as_str(), Field::Number(number.as_u64().unwrap_or_default())))
+    let mut changes = Vec::new();
+    for (key, value) in new {
+        if old.get(key) == Some(value) {
+            continue;
         }
-        _ => Err(RunTextError::Edit(format!("the value of {key} is not a text or a number"))),
-    };
-    differ.map(field).collect()
+        let field = match value {
+            Value::Null => Field::Null,
+            Value::String(text) => Field::Text(text.clone()),
+            Value::Number(number) if number.is_u64() => Field::Number(number.as_u64().unwrap_or_default()),
+            _ => return Err(RunTextError::Edit(format!("the value of {key} is not a text or a number"))),
+        };
+        changes.push((key.as_str(), field));
+    }
+    Ok(changes)
 }
 
 /// Returns `text` with these values in one of its sections. Adds the section at the end if it is missing.
@@ -197,8 +206,10 @@ fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Resul
         }
         Some(_) => Err(RunTextError::Edit(format!("`{section}` is empty"))),
         None => {
-            let values: Map<String, Value> =
-                changes.iter().map(|(key, field)| ((*key).to_owned(), field.to_value())).collect();
+            let mut values = Map::new();
+            for (key, field) in changes {
+                values.insert((*key).to_owned(), field.to_value());
+            }
             let end = if text.ends_with('\n') { "" } else { "\n" };
             Ok(format!("{text}{end}{}", emit(&json!({ section: values }))))
         }
@@ -224,16 +235,16 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("last_seq", state.last_seq.map_or(Field::Null, |seq| Field::Number(seq.0))),
         ("updated_at", Field::text(state.updated_at)),
         ("workflow_seq", state.workflow_seq.map_or(Field::Absent, |seq| Field::Number(seq.0))),
-        ("steps", map(state.steps.iter().map(|(step, status)| (step.to_string(), status.to_string())))),
+        ("steps", map(state.steps.iter())),
         ("other_phases", list(state.other_phases.iter().map(StateName::as_str).collect())),
-        ("questions", map(state.questions.iter().map(|question| (question_key(question), question.prompt.clone())))),
-        ("unsettled", map(state.unsettled.iter().map(|one| (one.id.clone(), one.to_string())))),
-        ("gates", map(state.gates.iter().map(|gate| (gate.phase.to_string(), gate.status.to_string())))),
+        ("questions", map(state.questions.iter().map(|question| (question_key(question), &question.prompt)))),
+        ("unsettled", map(state.unsettled.iter().map(|one| (&one.id, one)))),
+        ("gates", map(state.gates.iter().map(|gate| (&gate.phase, &gate.status)))),
     ]
 }
 
-fn map(entries: impl Iterator<Item = (String, String)>) -> Field {
-    let entries: Vec<_> = entries.collect();
+fn map(entries: impl Iterator<Item = (impl ToString, impl ToString)>) -> Field {
+    let entries: Vec<_> = entries.map(|(key, text)| (key.to_string(), text.to_string())).collect();
     if entries.is_empty() { Field::Absent } else { Field::Map(entries) }
 }
 

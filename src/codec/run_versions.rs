@@ -16,12 +16,12 @@ use crate::model::Owned;
 pub struct RunVersions {
     /// The text without the lines that were taken out.
     short: RunText,
-    taken: Option<Lines>,
+    taken: Option<TakenLines>,
 }
 
 /// Lines of the list of completed activities that were taken out.
 #[derive(Debug, Clone)]
-struct Lines {
+struct TakenLines {
     text: String,
     checksum: Checksum,
     /// How many entries of the list are before them.
@@ -50,7 +50,9 @@ impl RunVersions {
         let mut completed = self.short.document().state.completed_activities.clone();
         let mut new: Vec<&str> = state.completed_activities.iter().rev().take(added).collect();
         new.reverse();
-        new.into_iter().for_each(|id| completed.push(id));
+        for id in new {
+            completed.push(id);
+        }
         self.short = self.short.with_state(&state.with_completed(completed))?;
         self.shorten()
     }
@@ -89,27 +91,26 @@ impl RunVersions {
 
     fn take_out(&mut self) -> Result<(), RunTextError> {
         let reading = Reading::read(self.short.text())?;
-        let cut = reading.elided.clone().zip(reading.entries_before_cut());
-        let before = self.taken.as_ref().map(|lines| lines.before);
-        match cut.filter(|(_, at)| before.is_none_or(|before| before == *at)) {
-            Some((range, at)) => {
+        if reading.elided.is_none() {
+            self.short.keep(reading);
+            return Ok(());
+        }
+        if let Some((range, at)) = reading.elided.clone().zip(reading.entries_before_cut()) {
+            let taken = self.taken.get_or_insert_with(|| TakenLines::none(at));
+            // Only what follows the lines that were taken before can be kept in one piece with them.
+            if taken.before == at {
                 let text = self.short.text();
                 let lines = &text[range.clone()];
-                let taken = self.taken.get_or_insert_with(|| Lines::none(at));
                 taken.text.push_str(lines);
                 taken.checksum = taken.checksum.and(lines.as_bytes());
-                let rest = [&text[..range.start], &text[range.end..]].concat();
-                self.short = RunText::parse(rest)?;
-                self.short.read_whole()?;
+                self.short = RunText::parse([&text[..range.start], &text[range.end..]].concat())?;
             }
-            None if reading.elided.is_some() => self.short.read_whole()?,
-            None => self.short.keep(reading),
         }
-        Ok(())
+        self.short.read_whole()
     }
 }
 
-impl Lines {
+impl TakenLines {
     fn none(before: usize) -> Self {
         Self { text: String::new(), checksum: Checksum::of(b""), before, at: 0 }
     }

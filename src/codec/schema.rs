@@ -103,34 +103,34 @@ pub fn validate(kind: DocumentKind, value: &Value, positions: Option<&Node>) -> 
     }
     // Parse the schema only for an invalid document: it has the wording and the known keys.
     let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
-    let mut violations = errors(value)
-        .flat_map(|error| explain(&error, &schema, positions))
-        .take(limits::VIOLATIONS)
-        .collect::<Vec<_>>();
+    let mut violations = Vec::new();
+    for error in errors(value) {
+        explain(&error, &schema, positions, &mut violations);
+        if violations.len() >= limits::VIOLATIONS {
+            break;
+        }
+    }
+    violations.truncate(limits::VIOLATIONS);
     violations.sort_by_key(|violation| violation.place);
     violations
 }
 
 type Errors = for<'a> fn(&'a Value) -> jsonschema::ErrorIterator<'a>;
 
-/// The violations for an error: one, or one for each unknown key.
-fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>) -> Vec<Violation> {
+/// Adds the violations for an error: one, or one for each unknown key.
+fn explain(error: &ValidationError<'_>, schema: &Value, positions: Option<&Node>, violations: &mut Vec<Violation>) {
     let pointer = error.instance_path().as_str();
     let rules = rules(schema, error.schema_path().as_str());
+    let node = positions.map(|root| root.nearest(pointer));
     if let Kind::AdditionalProperties { unexpected } = error.kind() {
-        let parent = positions.map(|root| root.nearest(pointer));
         // Limit the number here too, because finding the place of a key takes time linear in the number of keys.
-        return unexpected
-            .iter()
-            .take(limits::VIOLATIONS)
-            .map(|key| unknown_key(pointer, key, rules, parent))
-            .collect();
+        for key in unexpected.iter().take(limits::VIOLATIONS) {
+            violations.push(unknown_key(pointer, key, rules, node));
+        }
+        return;
     }
-    vec![Violation {
-        pointer: pointer.to_owned(),
-        message: sentence(error, &path(pointer), rules),
-        place: positions.map(|root| root.nearest(pointer).place),
-    }]
+    let message = sentence(error, &path(pointer), rules);
+    violations.push(Violation { pointer: pointer.to_owned(), message, place: node.map(|node| node.place) });
 }
 
 /// The subschema with the keyword at `schema_path`.
@@ -140,16 +140,17 @@ fn rules<'a>(schema: &'a Value, schema_path: &str) -> Option<&'a Value> {
 
 fn unknown_key(pointer: &str, key: &str, rules: Option<&Value>, parent: Option<&Node>) -> Violation {
     let escaped = key.replace('~', "~0").replace('/', "~1");
-    let known = rules.and_then(|rules| rules["properties"].as_object());
-    let known = known.into_iter().flat_map(|properties| properties.keys());
     let mut message = format!("the key `{}` is not known here", excerpt(key));
-    if let Some(meant) = similar(key, known.map(String::as_str)) {
+    if let Some(known) = rules.and_then(|rules| rules["properties"].as_object())
+        && let Some(meant) = similar(key, known.keys().map(String::as_str))
+    {
         let _ = write!(message, "; did you mean `{meant}`?");
     }
-    let place = parent.map(|parent| {
+    let mut place = None;
+    if let Some(parent) = parent {
         let entry = parent.entries().iter().find(|(name, _)| name.text() == Some(key));
-        entry.map_or(parent.place, |(name, _)| name.place)
-    });
+        place = Some(entry.map_or(parent.place, |(name, _)| name.place));
+    }
     Violation { pointer: format!("{pointer}/{escaped}"), message, place }
 }
 
@@ -175,7 +176,8 @@ fn sentence(error: &ValidationError<'_>, path: &str, rules: Option<&Value>) -> S
         }
         Kind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let list = options.iter().map(describe).collect::<Vec<_>>().join(", ");
+            let list: Vec<_> = options.iter().map(describe).collect();
+            let list = list.join(", ");
             let known = options.iter().filter_map(Value::as_str);
             match value.as_str().and_then(|text| similar(text, known)) {
                 Some(meant) => format!("{path} is {found}; did you mean `{meant}`? It can be {list}"),
@@ -229,14 +231,15 @@ fn describe(value: &Value) -> String {
 
 /// The first [`EXCERPT`] characters of `text`, with control characters escaped.
 fn excerpt(text: &str) -> String {
-    let mut shown = text
-        .chars()
-        .take(EXCERPT + 1)
-        .flat_map(|c| {
-            let escaped = c.is_control().then(|| c.escape_debug().collect::<Vec<_>>());
-            escaped.unwrap_or_else(|| vec![c])
-        })
-        .collect::<Vec<_>>();
+    let mut shown = Vec::new();
+    for c in text.chars().take(EXCERPT + 1) {
+        if c.is_control() {
+            shown.extend(c.escape_debug());
+        } else {
+            shown.push(c);
+        }
+    }
+    // An escaped character is several, so that the excerpt may end inside of one.
     if shown.len() > EXCERPT {
         shown.truncate(EXCERPT - 1);
         shown.push('…');
@@ -245,7 +248,20 @@ fn excerpt(text: &str) -> String {
 }
 
 fn expected(kind: &TypeKind) -> String {
-    let one = |kind: JsonType| match kind {
+    match kind {
+        TypeKind::Single(kind) => type_name(*kind).into(),
+        TypeKind::Multiple(kinds) => {
+            let mut kinds: Vec<_> = kinds.iter().collect();
+            // A value is nearly never meant to be null.
+            kinds.sort_by_key(|kind| *kind == JsonType::Null);
+            let names: Vec<_> = kinds.into_iter().map(type_name).collect();
+            names.join(" or ")
+        }
+    }
+}
+
+fn type_name(kind: JsonType) -> &'static str {
+    match kind {
         JsonType::Array => "a list",
         JsonType::Boolean => "`true` or `false`",
         JsonType::Integer => "a whole number",
@@ -253,14 +269,6 @@ fn expected(kind: &TypeKind) -> String {
         JsonType::Number => "a number",
         JsonType::Object => "a mapping",
         JsonType::String => "text",
-    };
-    match kind {
-        TypeKind::Single(kind) => one(*kind).into(),
-        TypeKind::Multiple(kinds) => {
-            let mut kinds = kinds.iter().collect::<Vec<_>>();
-            kinds.sort_by_key(|kind| *kind == JsonType::Null);
-            kinds.into_iter().map(one).collect::<Vec<_>>().join(" or ")
-        }
     }
 }
 
@@ -277,11 +285,15 @@ pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> 
         return None;
     }
     let given = given.to_lowercase();
-    known
-        .map(|name| (strsim::jaro_winkler(&given, &name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.85)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, name)| name)
+    let (mut best, mut most) = (None, 0.85);
+    for name in known {
+        let likeness = strsim::jaro_winkler(&given, &name.to_lowercase());
+        // Of several that are equally similar, the last one.
+        if likeness > most || best.is_some() && likeness >= most {
+            (best, most) = (Some(name), likeness);
+        }
+    }
+    best
 }
 
 /// Whether `given` is `meant` with at most two typing errors.

@@ -66,6 +66,7 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
         None => LineFault::Unparseable,
         Some(_) => LineFault::Damaged,
     })?;
+    // A checksum at another place than the end is of another program, or of a line that was changed.
     match (verified, object.remove("crc")) {
         (Some(true), Some(_)) => Ok(object),
         (_, Some(_)) => Err(LineFault::Damaged),

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::codec::lines::{line_start, next_line};
 use crate::codec::yaml::{Node, Tree, emit};
 use crate::model::IdList;
 
@@ -30,7 +31,10 @@ pub(super) enum Field {
 
 impl Field {
     pub(super) fn text(text: Option<impl ToString>) -> Self {
-        text.map_or(Self::Null, |text| Self::Text(text.to_string()))
+        match text {
+            Some(text) => Self::Text(text.to_string()),
+            None => Self::Null,
+        }
     }
 
     pub(super) fn to_value(&self) -> Value {
@@ -56,8 +60,9 @@ impl Field {
                 list.len() == items.len() && list.iter().zip(items).all(|(id, item)| item.text() == Some(id))
             }
             (Self::Map(map), Tree::Mapping(entries)) => {
-                let said = entries.iter().map(|(name, value)| (name.text(), value.text()));
-                said.eq(map.iter().map(|(key, text)| (Some(key.as_str()), Some(text.as_str()))))
+                let mut pairs = entries.iter().zip(map);
+                entries.len() == map.len()
+                    && pairs.all(|((name, value), (key, text))| name.text() == Some(key) && value.text() == Some(text))
             }
             (Self::Absent, Tree::Null) => true,
             _ => false,
@@ -90,19 +95,17 @@ pub(super) fn splice(
     for (key, field) in changes {
         match (target.entry(key), field) {
             (Some((name, value)), Field::List(list)) => edits.push(target.list(name, value, list)?),
-            (Some((name, value)), Field::Map(map)) => edits.extend(target.map(name, value, map)?),
+            (Some((name, value)), Field::Map(map)) => edits.extend(target.text_map(name, value, map)?),
             (Some((name, value)), Field::Absent) => edits.extend(target.without(name, value)?),
             (Some((name, value)), field) => edits.push(target.scalar(name, value, field)?),
             (None, field) => {
                 let at = ordered.iter().position(|name| name == key).unwrap_or(0);
                 let before = ordered[..at].iter().rev().find_map(|name| target.entry(name));
                 let new = target.new_entry(key, field);
-                match added
-                    .last_mut()
-                    .filter(|(last, _)| last.map(|(key, _)| &key.span) == before.map(|(key, _)| &key.span))
-                {
-                    Some((_, text)) => text.push_str(&new),
-                    None => added.push((before, new)),
+                // One edit for one place: two of them would have no order.
+                match added.last_mut() {
+                    Some((last, text)) if is_same_entry(*last, before) => text.push_str(&new),
+                    _ => added.push((before, new)),
                 }
             }
         }
@@ -110,7 +113,9 @@ pub(super) fn splice(
     // What follows a key comes before what is put at the end, also behind the last key: so the order does not depend on
     // which of them was added first.
     added.sort_by_key(|(before, _)| before.is_none());
-    edits.extend(added.into_iter().map(|(before, text)| target.place_for(before, text)));
+    for (before, text) in added {
+        edits.push(target.place_for(before, text));
+    }
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut spliced = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -122,6 +127,13 @@ pub(super) fn splice(
     }
     spliced.push_str(&text[at..]);
     Ok(spliced)
+}
+
+fn is_same_entry(one: Option<&(Node, Node)>, other: Option<&(Node, Node)>) -> bool {
+    match (one, other) {
+        (Some((one, _)), Some((other, _))) => one.span == other.span,
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// A mapping and its text.
@@ -163,9 +175,10 @@ impl<'a> Target<'a> {
                 format!("[{}]", items.join(", "))
             }
             Field::Map(map) => {
-                let quoted = |text: &str| Value::from(text).to_string();
-                let entries: Vec<_> =
-                    map.iter().map(|(key, text)| format!("{}: {}", quoted(key), quoted(text))).collect();
+                let mut entries = Vec::with_capacity(map.len());
+                for (key, text) in map {
+                    entries.push(format!("{}: {}", Value::from(key.as_str()), Value::from(text.as_str())));
+                }
                 format!("{{{}}}", entries.join(", "))
             }
         }
@@ -229,6 +242,7 @@ impl<'a> Target<'a> {
         let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('[');
         let colon = self.after_colon(key)?;
         let appended = list.after(&old);
+        // Adding behind the last entry keeps how a person wrote the others. Only what cannot be added to is replaced.
         match (items.last(), appended) {
             (Some(last), Some(new)) if in_flow => {
                 let new: String = new.map(|id| format!(", {}", self.render_text(id))).collect();
@@ -246,7 +260,7 @@ impl<'a> Target<'a> {
             }
             (None, _) => Ok((colon..self.end_of_nothing(value, colon)?, self.fresh_list(list))),
             (Some(_), None) if in_flow => {
-                Ok((value.span.start..self.closing(']', value, items)?, self.render(&Field::List(list.clone()))))
+                Ok((value.span.start..self.closing(']', value, items.last())?, self.render(&Field::List(list.clone()))))
             }
             (Some(last), None) => Ok((colon..last.span.end, self.kept_lines(colon, items, list)?)),
         }
@@ -256,35 +270,38 @@ impl<'a> Target<'a> {
     fn kept_lines(&self, colon: usize, items: &[Node], list: &IdList) -> Result<String, String> {
         let end = items.last().map_or(colon, |last| last.span.end);
         let wanted: HashSet<&str> = list.iter().collect();
-        let is_kept = |item: &Node| item.text().is_some_and(|id| wanted.contains(id));
-        let only_removed = items.iter().filter(|item| is_kept(item)).filter_map(Node::text).eq(list.iter());
+        let kept = items.iter().filter_map(Node::text).filter(|id| wanted.contains(id));
+        // With another order or new entries, all of them are written again.
+        let only_removed = kept.eq(list.iter());
         let mut text = String::new();
         let mut at = colon;
-        for item in items.iter().filter(|item| !only_removed || !is_kept(item)) {
+        for item in items {
+            if only_removed && wanted.contains(item.text().unwrap_or_default()) {
+                continue;
+            }
             let line = line_start(self.text, item.span.start);
             text.push_str(self.text.get(at..line).ok_or("two entries of a list share a line")?);
-            at = self.text[item.span.end..end].find('\n').map_or(end, |newline| item.span.end + newline + 1);
+            at = next_line(&self.text[..end], item.span.end);
         }
         text.push_str(&self.text[at..end]);
         let text = text.trim_end();
-        Ok(match (list.is_empty(), only_removed) {
-            (true, _) => format!("{}{text}", self.fresh_list(list)),
-            (false, true) => text.to_owned(),
-            (false, false) => format!("{text}{}", self.fresh_list(list)),
-        })
+        if list.is_empty() {
+            // `[]` stands behind the colon, before the comments that stay.
+            return Ok(format!("{}{text}", self.fresh_list(list)));
+        }
+        Ok(if only_removed { text.to_owned() } else { format!("{text}{}", self.fresh_list(list)) })
     }
 
     /// Changes, adds, removes and moves single entries of a mapping of texts.
-    fn map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
+    fn text_map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
         let colon = self.after_colon(key)?;
         let entries = value.entries();
         let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('{');
         match (&value.tree, entries) {
             (Tree::Null, _) => return Ok(vec![(colon..value.span.end.max(colon), self.fresh_map(map))]),
-            (Tree::Mapping(_), []) => return Ok(vec![(colon..self.closing('}', value, &[])?, self.fresh_map(map))]),
-            (Tree::Mapping(_), entries) if in_flow => {
-                let values: Vec<_> = entries.iter().map(|(_, value)| value.clone()).collect();
-                let end = self.closing('}', value, &values)?;
+            (Tree::Mapping(_), []) => return Ok(vec![(colon..self.closing('}', value, None)?, self.fresh_map(map))]),
+            (Tree::Mapping(_), [.., (_, last)]) if in_flow => {
+                let end = self.closing('}', value, Some(last))?;
                 return Ok(vec![(value.span.start..end, self.render(&Field::Map(map.to_vec())))]);
             }
             (Tree::Mapping(_), _) => {}
@@ -292,21 +309,25 @@ impl<'a> Target<'a> {
         }
         let inner = Target::new(self.text, value)?;
         // What was written step by step has to equal what is written at once, so entries that are out of order move.
-        let kept = entries.iter().filter(|(name, _)| map.iter().any(|(key, _)| name.text() == Some(key)));
+        let kept = entries.iter().filter(|(name, _)| has_key(map, name));
         let stay = kept.zip(map).take_while(|((name, _), (key, _))| name.text() == Some(key)).count();
         let (stay, new) = map.split_at(stay);
         let mut edits = Vec::new();
         for (key, text) in stay {
-            if let Some((name, said)) = inner.entry(key).filter(|(_, said)| said.text() != Some(text)) {
-                edits.push(inner.scalar(name, said, &Field::Text(text.clone()))?);
+            let Some((name, old)) = inner.entry(key) else { continue };
+            if old.text() != Some(text) {
+                edits.push(inner.scalar(name, old, &Field::Text(text.clone()))?);
             }
         }
-        for (name, said) in entries.iter().filter(|(name, _)| !stay.iter().any(|(key, _)| name.text() == Some(key))) {
-            edits.extend(inner.without(name, said)?);
+        for (name, old) in entries {
+            if !has_key(stay, name) {
+                edits.extend(inner.without(name, old)?);
+            }
         }
-        let entry =
-            |(key, text): &(String, String)| inner.new_entry(&inner.render_key(key), &Field::Text(text.clone()));
-        let added: String = new.iter().map(entry).collect();
+        let mut added = String::new();
+        for (key, text) in new {
+            added.push_str(&inner.new_entry(&inner.render_key(key), &Field::Text(text.clone())));
+        }
         if !added.is_empty() {
             edits.push(inner.place_for(None, added));
         }
@@ -318,21 +339,20 @@ impl<'a> Target<'a> {
         if self.flow || map.is_empty() {
             return format!(" {}", self.render(&Field::Map(map.to_vec())));
         }
-        let entry = |(key, text): &(String, String)| {
-            format!("{}{}  {}: {}", self.newline, self.indent, self.render_key(key), self.render_text(text))
-        };
-        map.iter().map(entry).collect()
+        let mut fresh = String::new();
+        for (key, text) in map {
+            let (key, text) = (self.render_key(key), self.render_text(text));
+            fresh.push_str(&format!("{}{}  {key}: {text}", self.newline, self.indent));
+        }
+        fresh
     }
 
     /// Removes an entry with the lines of its value. Lines that only have a person's comment stay.
     fn without(&self, key: &Node, value: &Node) -> Result<Vec<Edit>, String> {
         if self.flow {
             let end = match &value.tree {
-                Tree::Sequence(items) => self.closing(']', value, items)?,
-                Tree::Mapping(entries) => {
-                    let values: Vec<_> = entries.iter().map(|(_, value)| value.clone()).collect();
-                    self.closing('}', value, &values)?
-                }
+                Tree::Sequence(items) => self.closing(']', value, items.last())?,
+                Tree::Mapping(entries) => self.closing('}', value, entries.last().map(|(_, last)| last))?,
                 _ => value.span.end.max(self.after_colon(key)?),
             };
             return Ok(vec![(self.after_colon(key)?..end, " null".to_owned())]);
@@ -342,10 +362,11 @@ impl<'a> Target<'a> {
         let mut edits: Vec<Edit> = Vec::new();
         for span in lines {
             let start = line_start(self.text, span.start);
-            let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline + 1);
-            match edits.last_mut().filter(|(last, _)| start < last.end) {
-                Some((last, _)) => last.end = last.end.max(end),
-                None => edits.push((start..end, String::new())),
+            let end = next_line(self.text, span.end);
+            match edits.last_mut() {
+                // A key and its value are usually on one line.
+                Some((last, _)) if start < last.end => last.end = last.end.max(end),
+                _ => edits.push((start..end, String::new())),
             }
         }
         Ok(edits)
@@ -360,22 +381,21 @@ impl<'a> Target<'a> {
         if self.flow || list.is_empty() {
             return format!(" {}", self.render(&Field::List(list.clone())));
         }
-        let items = list.iter().map(|id| format!("{}{}  - {}", self.newline, self.indent, self.render_text(id)));
-        items.collect()
+        list.iter().map(|id| format!("{}{}  - {}", self.newline, self.indent, self.render_text(id))).collect()
     }
 
     /// The end of `[]`, of `null` or of a missing value.
     fn end_of_nothing(&self, value: &Node, colon: usize) -> Result<usize, String> {
         match &value.tree {
-            Tree::Sequence(_) => self.closing(']', value, &[]),
+            Tree::Sequence(_) => self.closing(']', value, None),
             Tree::Null => Ok(value.span.end.max(colon)),
             _ => Err(format!("the value on line {} is not a list", value.place.line)),
         }
     }
 
-    /// The end of a collection in brackets.
-    fn closing(&self, bracket: char, value: &Node, items: &[Node]) -> Result<usize, String> {
-        let from = items.last().map_or(value.span.end, |last| last.span.end);
+    /// The end of a collection in brackets, behind its `last` item. The parser gives only its beginning.
+    fn closing(&self, bracket: char, value: &Node, last: Option<&Node>) -> Result<usize, String> {
+        let from = last.unwrap_or(value).span.end;
         let rest = &self.text[from..];
         let gap = rest.len() - rest.trim_start_matches([' ', ',', '\t', '\r', '\n']).len();
         if rest[gap..].starts_with(bracket) {
@@ -402,21 +422,24 @@ impl<'a> Target<'a> {
         if self.flow {
             return (first..first, entries);
         }
-        match before.or(self.mapping.entries().last()).and_then(|(key, value)| self.end_of(key, value)) {
-            Some(end) => self.behind_line(end, entries),
-            None => {
-                let line = line_start(self.text, first);
-                (line..line, entries)
-            }
+        if let Some((key, value)) = before.or(self.mapping.entries().last())
+            && let Some(end) = self.end_of(key, value)
+        {
+            return self.behind_line(end, entries);
         }
+        let line = line_start(self.text, first);
+        (line..line, entries)
     }
 
     /// The end of an entry; `None` if the parser does not give it.
     fn end_of(&self, key: &Node, value: &Node) -> Option<usize> {
         match &value.tree {
             Tree::Sequence(_) | Tree::Mapping(_) if !value.span.is_empty() => None,
-            Tree::Sequence(items) => items.last().and_then(|last| self.end_of(key, last)),
-            Tree::Mapping(entries) => entries.last().and_then(|(key, value)| self.end_of(key, value)),
+            Tree::Sequence(items) => self.end_of(key, items.last()?),
+            Tree::Mapping(entries) => {
+                let (key, value) = entries.last()?;
+                self.end_of(key, value)
+            }
             _ => Some(value.span.end.max(key.span.end)),
         }
     }
@@ -426,20 +449,28 @@ impl<'a> Target<'a> {
         if end > 0 && self.text[..end].ends_with('\n') {
             return (end..end, lines);
         }
-        match self.text[end..].find('\n') {
-            Some(newline) => (end + newline + 1..end + newline + 1, lines),
-            None => {
-                let end = self.text.len();
-                (end..end, format!("{}{}", self.newline, lines.trim_end_matches(['\r', '\n'])))
-            }
+        let at = next_line(self.text, end);
+        if self.text[..at].ends_with('\n') {
+            return (at..at, lines);
         }
+        // The file ends without a line break, and stays so.
+        (at..at, format!("{}{}", self.newline, lines.trim_end_matches(['\r', '\n'])))
     }
+}
+
+/// Whether `map` has this key.
+fn has_key(map: &[(String, String)], name: &Node) -> bool {
+    map.iter().any(|(key, _)| name.text() == Some(key))
 }
 
 /// The spans of a value's single values, and of the keys before them.
 fn lines_of(value: &Node, lines: &mut Vec<Range<usize>>) {
     match &value.tree {
-        Tree::Sequence(items) => items.iter().for_each(|item| lines_of(item, lines)),
+        Tree::Sequence(items) => {
+            for item in items {
+                lines_of(item, lines);
+            }
+        }
         Tree::Mapping(entries) => {
             for (key, value) in entries {
                 lines.push(key.span.clone());
@@ -448,8 +479,4 @@ fn lines_of(value: &Node, lines: &mut Vec<Range<usize>>) {
         }
         _ => lines.push(value.span.clone()),
     }
-}
-
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }

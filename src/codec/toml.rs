@@ -11,13 +11,13 @@ pub(crate) struct TomlText(Document<String>);
 impl TomlText {
     /// Reads `text`; `None` if it is not TOML.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        Document::parse(text.to_owned()).ok().map(Self)
+        Some(Self(Document::parse(text.to_owned()).ok()?))
     }
 
     /// The keys of the table at `path`, in order; empty if there is none.
     pub(crate) fn keys(&self, path: &[&str]) -> Vec<String> {
-        let table = self.table(path);
-        table.map(|table| table.iter().map(|(key, _)| key.to_owned()).collect()).unwrap_or_default()
+        let Some(table) = self.table(path) else { return Vec::new() };
+        table.iter().map(|(key, _)| key.to_owned()).collect()
     }
 
     /// The yes or no at `path`.

@@ -25,11 +25,17 @@ pub(crate) fn first(violations: &[Violation]) -> String {
 
 /// All violations, if there is more than the one that [`first`] shows.
 pub(crate) fn all(violations: &[Violation]) -> Vec<String> {
-    let told = violations.iter().map(|violation| match violation.place {
-        Some(place) => format!("{place} {}", violation.message),
-        None => violation.message.clone(),
-    });
-    if violations.len() > 1 { told.collect() } else { Vec::new() }
+    if violations.len() < 2 {
+        return Vec::new();
+    }
+    let mut all = Vec::with_capacity(violations.len());
+    for violation in violations {
+        all.push(match violation.place {
+            Some(place) => format!("{place} {}", violation.message),
+            None => violation.message.clone(),
+        });
+    }
+    all
 }
 
 /// The first violation with its line, and the number of further errors: the end of a sentence that names the file.

@@ -57,11 +57,16 @@ impl YamlError {
             serde_yaml::Error::UnsupportedTag { .. } => YamlFault::Tag,
             _ => YamlFault::Syntax,
         };
-        let place = error.location().and_then(|at| {
-            let (line, column) = (usize::try_from(at.line()).ok()?, usize::try_from(at.column()).ok()?);
-            (line > 0).then_some(Place { line, column: column.max(1) })
-        });
-        if let Some(word) = place.and_then(|place| apostrophe(text, place)).filter(|_| fault == YamlFault::Syntax) {
+        let mut place = None;
+        // Line 0 stands for an unknown one.
+        if let Some(at) = error.location()
+            && at.line() > 0
+        {
+            place = Some(Place { line: to_usize(at.line()), column: to_usize(at.column()).max(1) });
+        }
+        if fault == YamlFault::Syntax
+            && let Some(word) = place.and_then(|place| apostrophe(text, place))
+        {
             let doubled = word.replace('\'', "''");
             let message =
                 format!("the apostrophe in `{word}` ends a text in single quotes; write it twice (`{doubled}`)");
@@ -77,14 +82,13 @@ fn apostrophe(text: &str, place: Place) -> Option<String> {
     let line = text.lines().nth(place.line - 1)?;
     let at = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
     let (before, after) = (line[..at].strip_suffix('\'')?, &line[at..]);
-    let is_letter = |c: char| c.is_alphanumeric();
-    let begin: String = before.chars().rev().take_while(|c| is_letter(*c)).collect();
-    let end: String = after.chars().take_while(|c| is_letter(*c)).collect();
+    let begin = &before[before.trim_end_matches(char::is_alphanumeric).len()..];
+    let end = &after[..after.len() - after.trim_start_matches(char::is_alphanumeric).len()];
     // A text that begins or ends here has no letters on one side.
     if begin.is_empty() || end.is_empty() || begin.len() + end.len() > MESSAGE / 4 {
         return None;
     }
-    Some(format!("{}'{end}", begin.chars().rev().collect::<String>()))
+    Some(format!("{begin}'{end}"))
 }
 
 /// The parser's message, or a clearer one where that is cryptic.
@@ -98,9 +102,12 @@ fn in_words(message: String) -> String {
         ("Nodes", "the file holds too many values"),
         ("Events", "the file holds too many values"),
     ];
-    let breached = message.contains("limits breached");
-    if let Some((_, words)) = limits.iter().find(|(limit, _)| breached && message.contains(limit)) {
-        return (*words).to_owned();
+    if message.contains("limits breached") {
+        for (limit, words) in limits {
+            if message.contains(limit) {
+                return words.to_owned();
+            }
+        }
     }
     if message.contains("found a tab") || message.contains("tabs disallowed") {
         return "a tab stands where only spaces may; indent with spaces".to_owned();
@@ -117,9 +124,12 @@ const MESSAGE: usize = 300;
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
 fn conflict_marker(text: &str) -> Option<Place> {
-    let is_line = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
-    let at = memchr::memmem::find_iter(text.as_bytes(), b"<<<<<<< ").find(is_line)?;
-    Some(Place { line: text[..at].matches('\n').count() + 1, column: 1 })
+    for at in memchr::memmem::find_iter(text.as_bytes(), b"<<<<<<< ") {
+        if at == 0 || text.as_bytes()[at - 1] == b'\n' {
+            return Some(Place { line: text[..at].matches('\n').count() + 1, column: 1 });
+        }
+    }
+    None
 }
 
 fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Options {
@@ -168,7 +178,7 @@ pub fn parse_value(text: &str) -> Result<Value, YamlError> {
 /// # Errors
 /// As [`parse_value`].
 pub fn parse(text: &str) -> Result<Node, YamlError> {
-    from_str::<Spanned<Tree>>(text).map(Node::from)
+    Ok(from_str::<Spanned<Tree>>(text)?.into())
 }
 
 /// As [`parse`], but keeps a repeated key as a further entry. For definitions, whose problems are reported all at once.
@@ -176,7 +186,7 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
 /// # Errors
 /// As [`parse_value`], apart from repeated keys.
 pub fn parse_with_repeats(text: &str) -> Result<Node, YamlError> {
-    from_str_with::<Spanned<Tree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough).map(Node::from)
+    Ok(from_str_with::<Spanned<Tree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough)?.into())
 }
 
 /// Writes `document` as YAML that other parsers read the same way (text that looks like a number, a date or a boolean
@@ -222,7 +232,8 @@ impl Node {
     /// The value of `key`, if this is a mapping that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.entries().iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
+        let (_, value) = self.entries().iter().find(|(name, _)| name.text() == Some(key))?;
+        Some(value)
     }
 
     /// The entries of a mapping; empty for other values.
@@ -260,9 +271,8 @@ impl Node {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
             }
             (Tree::Mapping(a), Tree::Mapping(b)) => {
-                let same =
-                    |((key, a), (other, b)): (&(Self, Self), &(Self, Self))| key.same_value(other) && a.same_value(b);
-                a.len() == b.len() && a.iter().zip(b).all(same)
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|((key, a), (other, b))| key.same_value(other) && a.same_value(b))
             }
             (a, b) => a == b,
         }
@@ -278,9 +288,11 @@ impl Node {
             Tree::Text(text) => Value::String(text.as_str().to_owned()),
             Tree::Sequence(items) => items.iter().map(Self::to_value).collect(),
             Tree::Mapping(entries) => {
-                let pairs =
-                    entries.iter().map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_value()));
-                Value::Object(pairs.collect::<Map<_, _>>())
+                let mut map = Map::new();
+                for (key, value) in entries {
+                    map.insert(key.text().unwrap_or_default().to_owned(), value.to_value());
+                }
+                Value::Object(map)
             }
         }
     }
@@ -292,13 +304,11 @@ impl Node {
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
             let child = match &node.tree {
-                Tree::Sequence(items) => step.parse().ok().and_then(|at: usize| items.get(at)),
+                Tree::Sequence(items) => items.get(step.parse().unwrap_or(usize::MAX)),
                 _ => node.get(&step),
             };
-            match child {
-                Some(child) => node = child,
-                None => break,
-            }
+            let Some(child) = child else { break };
+            node = child;
         }
         node
     }
@@ -319,10 +329,13 @@ impl From<Spanned<String>> for Node {
 }
 
 fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
-    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let start = at.span().byte_offset().map_or(0, number);
-    let len = at.span().byte_len().map_or(0, number);
-    (Place { line: number(at.line()), column: number(at.column()) }, start..start + len)
+    let start = to_usize(at.span().byte_offset().unwrap_or(0));
+    let len = to_usize(at.span().byte_len().unwrap_or(0));
+    (Place { line: to_usize(at.line()), column: to_usize(at.column()) }, start..start + len)
+}
+
+fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 impl<'de> Deserialize<'de> for Tree {

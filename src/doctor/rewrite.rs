@@ -18,7 +18,7 @@ use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
     TextDigest, Timestamp, limits,
 };
-use crate::store::{Line, LogScan};
+use crate::store::{LogLine, LogScan};
 
 /// What a repair knows in addition to the files.
 pub(super) struct Basis<'a> {
@@ -210,7 +210,7 @@ impl SoundLines {
 
     /// All positions below `end` that no line has, except those that an earlier repair reported as lost.
     fn lost(&self, end: Seq) -> Vec<LostRange> {
-        let lines = self.events.iter().map(|event| Line { number: 0, event: event.clone() });
+        let lines = self.events.iter().map(|event| LogLine { number: 0, event: event.clone() });
         let scan = LogScan { lines: lines.collect(), ..LogScan::default() };
         let mut gaps = scan.gaps();
         gaps.push((scan.last_seq().next(), Seq(end.0 - 1)));

@@ -11,7 +11,7 @@ pub mod local;
 mod request;
 mod run_store;
 
-pub use crate::codec::{Line, LogEnd, LogScan, Skipped};
+pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use error::StoreError;

@@ -7,7 +7,7 @@ use std::slice;
 
 use serde_json::{Map, Value, json};
 
-use crate::codec::{JsonFault, JsonNode, JsonText, Layout, Place, Rest, parse_json};
+use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Place, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
@@ -128,7 +128,7 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
     let mut json = JsonText::parse(body)?;
     let root = json.root().clone();
     check(wanted.host, &json)?;
-    let layout = json.layout(&root, &Layout::Lines(String::new()));
+    let layout = json.layout(&root, &JsonLayout::Lines(String::new()));
     let mut edited = Edited { text: None, events: Vec::new(), status_line: None };
     let mut new = Vec::new();
     if let Some(hooks) = root.get(HOOKS) {
@@ -208,7 +208,7 @@ impl WantedHooks {
         json: &mut JsonText<'_>,
         handler: &Handler,
         hooks: &JsonNode,
-        outer: &Layout,
+        outer: &JsonLayout,
     ) -> Result<Vec<String>, EditFault> {
         let layout = json.layout(hooks, outer);
         // An event that has a handler of flow keeps it: people install again after an update, without all options.
@@ -239,7 +239,7 @@ impl WantedHooks {
         written: &Handler,
         event: Event,
         node: &JsonNode,
-        outer: &Layout,
+        outer: &JsonLayout,
     ) -> Result<bool, EditFault> {
         let handlers = handlers(self.host, json, event.0, node)?;
         let mut needs_one = true;
@@ -303,7 +303,7 @@ fn put(json: &mut JsonText<'_>, object: &JsonNode, key: &str, value: &Value) -> 
         Some(node) if json.value(node) == *value => return false,
         Some(node) => json.replace(node, value),
         None => {
-            let layout = json.layout(object, &Layout::Line);
+            let layout = json.layout(object, &JsonLayout::Line);
             json.append(object, &layout, &[(key, value.clone())]);
         }
     }

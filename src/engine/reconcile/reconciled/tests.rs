@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::codec::{Line, seal};
+use crate::codec::{LogLine, seal};
 use crate::engine::Replay;
 use crate::model::{EventKind, RunEdited, TextDigest};
 
@@ -85,7 +85,7 @@ impl Past {
     }
 
     fn log(&self) -> LogScan {
-        let line = |(at, event): (usize, &Event)| Line { number: at + 1, event: event.clone() };
+        let line = |(at, event): (usize, &Event)| LogLine { number: at + 1, event: event.clone() };
         LogScan { lines: self.events.iter().enumerate().map(line).collect(), ..LogScan::default() }
     }
 

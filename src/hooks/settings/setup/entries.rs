@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::codec::{JsonNode, JsonText, Layout, Rest};
+use crate::codec::{JsonLayout, JsonNode, JsonText, Rest};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::edit::{is_blank, unmarked, without_root};
 use crate::hooks::settings::error::{EditFault, SHAPE};
@@ -57,7 +57,7 @@ impl Entries {
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
         let mut node = &root;
-        let mut layout = json.layout(node, &Layout::Lines(String::new()));
+        let mut layout = json.layout(node, &JsonLayout::Lines(String::new()));
         for (depth, key) in self.path.iter().enumerate() {
             self.check_object(&json, node, depth)?;
             let Some(inner) = node.get(key) else {
