@@ -60,21 +60,26 @@ fn exact(ms: i64) -> f64 {
 impl Axis {
     /// An axis of at least this width; many folds make it wider.
     pub(super) fn new(timeline: &Timeline, width: f64) -> Self {
-        let begins = std::iter::once(timeline.from).chain(timeline.folds.iter().map(|fold| fold.to));
-        let ends = timeline.folds.iter().map(|fold| fold.from).chain([timeline.to]);
-        let spans: Vec<_> = begins.zip(ends).map(|(from, to)| (from, to.max(from))).collect();
+        let mut spans = Vec::with_capacity(timeline.folds.len() + 1);
+        let mut from = timeline.from;
+        for fold in &timeline.folds {
+            spans.push((from, fold.from.max(from)));
+            from = fold.to;
+        }
+        spans.push((from, timeline.to.max(from)));
         #[expect(clippy::cast_precision_loss, reason = "there are at most some dozen folds")]
         let (folded, least) = (FOLD * timeline.folds.len() as f64, STRETCH * spans.len() as f64);
         let total: f64 = spans.iter().map(|(from, to)| length(*from, *to)).sum();
         let free = (width - folded - least).max(0.0);
         let mut at = 0.0;
-        let stretches = spans.into_iter().map(|(from, to)| {
+        let mut stretches = Vec::with_capacity(spans.len());
+        for (from, to) in spans {
             let share = if total > 0.0 { free * length(from, to) / total } else { 0.0 };
             let stretch = Stretch { from, to, at, width: STRETCH + share };
             at += stretch.width + FOLD;
-            stretch
-        });
-        let stretches: Vec<_> = stretches.collect();
+            stretches.push(stretch);
+        }
+        // No fold follows the last stretch.
         Self { stretches, width: (at - FOLD).max(STRETCH) }
     }
 
@@ -107,13 +112,19 @@ impl Axis {
         let mut last: Option<Timestamp> = None;
         for at in self.stretches.iter().flat_map(Stretch::times) {
             let place = self.place(at);
-            let is_new_day = last.is_none_or(|last| !is_same_day(last, at));
-            let label = if is_new_day { day_and_time(at) } else { time_of_day(at) };
-            let has_room = |mark: &Mark| place - mark.at >= if mark.label.len() > 5 { DAY_MARK } else { MARK };
-            if marks.last().is_none_or(|mark| has_room(mark) && mark.label != label) {
-                marks.push(Mark { at: place, label });
-                last = Some(at);
+            let label = match last {
+                Some(last) if is_same_day(last, at) => time_of_day(at),
+                _ => day_and_time(at),
+            };
+            if let Some(mark) = marks.last() {
+                // A time of day alone has five characters.
+                let room = if mark.label.len() > 5 { DAY_MARK } else { MARK };
+                if place - mark.at < room || mark.label == label {
+                    continue;
+                }
             }
+            marks.push(Mark { at: place, label });
+            last = Some(at);
         }
         marks
     }
@@ -125,8 +136,8 @@ impl Stretch {
         let minute = 60_000;
         let parts = (self.width / MARK).floor().max(1.0);
         let least = length(self.from, self.to) / parts;
-        let step = STEPS.into_iter().map(|minutes| minutes * minute).find(|&step| exact(step) >= least);
-        let step = step.unwrap_or(STEPS[STEPS.len() - 1] * minute);
+        let minutes = STEPS.into_iter().find(|&minutes| exact(minutes * minute) >= least);
+        let step = minutes.unwrap_or(STEPS[STEPS.len() - 1]) * minute;
         let begun = self.from.as_datetime().timestamp_millis();
         let first = step - begun.rem_euclid(step);
         let (from, to) = (self.from, self.to);

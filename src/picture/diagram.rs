@@ -139,14 +139,18 @@ impl<'m> Draft<'m> {
     /// Adds a node before each initial state. They come first, because a layout follows the edges from the first nodes
     /// to find out which ones lead back.
     fn add_begins(&mut self, machine: &'m Machine, shown: &[usize]) {
-        let names = shown.iter().map(|&at| &machine.states()[at].name);
-        let begins = names.filter(|name| machine.initial().contains(name)).count();
-        self.nodes.extend((0..begins).map(|_| circle(NodeKind::Begin)));
+        for &at in shown {
+            if machine.initial().contains(&machine.states()[at].name) {
+                self.nodes.push(circle(NodeKind::Begin));
+            }
+        }
     }
 
     fn add_states(&mut self, machine: &'m Machine, shown: &[usize]) {
+        // The nodes of begins are the first ones, in the order of their states.
         let mut begin = 0;
-        for state in shown.iter().map(|&at| &machine.states()[at]) {
+        for &index in shown {
+            let state = &machine.states()[index];
             let at = self.nodes.len();
             self.index.insert(&state.name, at);
             self.nodes.push(node_of(state));
@@ -159,27 +163,31 @@ impl<'m> Draft<'m> {
 
     /// Adds an edge for all transitions between the same two states.
     fn add_edges(&mut self, machine: &'m Machine) {
-        let mut labels: HashMap<(usize, usize), Vec<String>> = HashMap::new();
-        let mut order = Vec::new();
+        // In the order of the definition, which no map of pairs has.
+        let mut pairs: Vec<((usize, usize), Vec<String>)> = Vec::new();
+        let mut known: HashMap<(usize, usize), usize> = HashMap::new();
         for one in machine.transitions() {
             let (Some(&from), Some(&to)) = (self.index.get(&one.from), self.index.get(&one.to)) else { continue };
-            let joined = labels.entry((from, to)).or_insert_with(|| {
-                order.push((from, to));
-                Vec::new()
-            });
-            let label = one.label.as_deref().map(in_one_line).unwrap_or_default();
-            if !label.is_empty() && !joined.contains(&label) && joined.len() < COLUMNS {
-                joined.push(label);
+            let at = *known.entry((from, to)).or_insert(pairs.len());
+            if at == pairs.len() {
+                pairs.push(((from, to), Vec::new()));
+            }
+            let labels = &mut pairs[at].1;
+            let label = in_one_line(one.label.as_deref().unwrap_or_default());
+            // Each label takes a column at least, so no more of them are shown.
+            if !label.is_empty() && !labels.contains(&label) && labels.len() < COLUMNS {
+                labels.push(label);
             }
         }
-        for (from, to) in order {
-            let text = labels.get(&(from, to)).filter(|texts| !texts.is_empty()).map(|texts| texts.join(", "));
+        for ((from, to), labels) in pairs {
+            let text = if labels.is_empty() { None } else { Some(labels.join(", ")) };
             self.add_edge(from, to, text);
         }
     }
 
     fn add_end(&mut self, machine: &Machine) {
         let terminal: Vec<usize> = machine.terminal().iter().filter_map(|name| self.index.get(name).copied()).collect();
+        // Of a large machine the ends may be too far away to be drawn.
         if terminal.is_empty() {
             return;
         }
@@ -200,18 +208,16 @@ impl<'m> Draft<'m> {
 
     /// The diagram with the places that a layout gives.
     fn finish(mut self, left_out: usize) -> Diagram {
-        let shape = |node: &DiagramNode| Shape {
-            width: node.width,
-            height: node.height,
-            is_round: node.kind != NodeKind::State,
-        };
-        let line = |edge: &DiagramEdge| Line {
-            from: edge.from,
-            to: edge.to,
-            label: edge.label.as_ref().map(|label| (label.width, label.height)),
-        };
-        let shapes: Vec<Shape> = self.nodes.iter().map(shape).collect();
-        let lines: Vec<Line> = self.edges.iter().map(line).collect();
+        let mut shapes = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let is_round = node.kind != NodeKind::State;
+            shapes.push(Shape { width: node.width, height: node.height, is_round });
+        }
+        let mut lines = Vec::with_capacity(self.edges.len());
+        for edge in &self.edges {
+            let label = edge.label.as_ref().map(|label| (label.width, label.height));
+            lines.push(Line { from: edge.from, to: edge.to, label });
+        }
         let layout = place(&shapes, &lines);
         for (node, corner) in self.nodes.iter_mut().zip(layout.nodes) {
             [node.x, node.y] = corner;
@@ -231,9 +237,11 @@ impl<'m> Draft<'m> {
 impl Diagram {
     /// Moves everything to the margin, rounds it, and sets the size.
     fn move_to_margin(&mut self) {
-        let corners: Vec<[f64; 2]> = self.corners().collect();
-        let least = |axis: usize| corners.iter().map(|corner| corner[axis]).fold(f64::INFINITY, f64::min);
-        let shift = [MARGIN - least(0), MARGIN - least(1)];
+        let mut least = [f64::INFINITY; 2];
+        for [x, y] in self.corners() {
+            least = [least[0].min(x), least[1].min(y)];
+        }
+        let shift = [MARGIN - least[0], MARGIN - least[1]];
         for node in &mut self.nodes {
             moved(&mut node.x, &mut node.y, shift);
             node.width = rounded(node.width);
@@ -247,19 +255,28 @@ impl Diagram {
                 label.width = rounded(label.width);
             }
         }
-        let corners: Vec<[f64; 2]> = self.corners().collect();
-        let most = |axis: usize| corners.iter().map(|corner| corner[axis]).fold(0.0, f64::max);
-        self.width = rounded(most(0) + MARGIN);
-        self.height = rounded(most(1) + MARGIN);
+        // Only now, since rounding moves the corners.
+        let mut most = [0.0_f64; 2];
+        for [x, y] in self.corners() {
+            most = [most[0].max(x), most[1].max(y)];
+        }
+        self.width = rounded(most[0] + MARGIN);
+        self.height = rounded(most[1] + MARGIN);
     }
 
     /// The left upper and right lower corners of everything.
-    fn corners(&self) -> impl Iterator<Item = [f64; 2]> {
-        let both = |x: f64, y: f64, width: f64, height: f64| [[x, y], [x + width, y + height]];
-        let nodes = self.nodes.iter().flat_map(move |node| both(node.x, node.y, node.width, node.height));
-        let labels = self.edges.iter().filter_map(|edge| edge.label.as_ref());
-        let labels = labels.flat_map(move |label| both(label.x, label.y, label.width, label.height));
-        nodes.chain(labels).chain(self.edges.iter().flat_map(|edge| edge.points.iter().copied()))
+    fn corners(&self) -> Vec<[f64; 2]> {
+        let mut corners = Vec::new();
+        for node in &self.nodes {
+            corners.extend([[node.x, node.y], [node.x + node.width, node.y + node.height]]);
+        }
+        for edge in &self.edges {
+            corners.extend(&edge.points);
+            if let Some(label) = &edge.label {
+                corners.extend([[label.x, label.y], [label.x + label.width, label.y + label.height]]);
+            }
+        }
+        corners
     }
 }
 
@@ -278,12 +295,16 @@ fn circle(kind: NodeKind) -> DiagramNode {
 }
 
 fn node_of(state: &State) -> DiagramNode {
-    let given = state.label.as_deref().map(in_one_line).filter(|label| !label.is_empty());
+    let given = in_one_line(state.label.as_deref().unwrap_or_default());
+    let description = in_one_line(state.description.as_deref().unwrap_or_default());
     // A long label is a description: its beginning would not name the state.
-    let label = given.clone().filter(|label| fits(label, COLUMNS));
-    let label = label.unwrap_or_else(|| shortened(&in_one_line(state.name.as_str()), COLUMNS));
-    let about = state.description.as_deref().map(in_one_line).filter(|about| !about.is_empty());
-    let about = given.filter(|given| *given != label).or(about).map(|about| shortened(&about, ABOUT));
+    let label = if !given.is_empty() && fits(&given, COLUMNS) {
+        given.clone()
+    } else {
+        shortened(&in_one_line(state.name.as_str()), COLUMNS)
+    };
+    let about = if given.is_empty() || given == label { description } else { given };
+    let about = if about.is_empty() { None } else { Some(shortened(&about, ABOUT)) };
     DiagramNode {
         kind: NodeKind::State,
         name: Some(state.name.clone()),

@@ -22,11 +22,8 @@ pub fn event_in_words(event: &Event) -> String {
         | EventKind::RunReopened(change) => {
             format!("{}{}", change.reason.as_deref().unwrap_or_default(), skipped(change.skipped.as_ref()))
         }
-        EventKind::SessionEnded(ended) => ended.session.as_ref().map(ToString::to_string).unwrap_or_default(),
-        EventKind::RunClaimed(claim) => {
-            let session = claim.session.as_ref().map_or("", |session| session.as_str());
-            format!("by {session}, epoch {}", claim.epoch)
-        }
+        EventKind::SessionEnded(ended) => text_of(ended.session.as_ref()),
+        EventKind::RunClaimed(claim) => format!("by {}, epoch {}", text_of(claim.session.as_ref()), claim.epoch),
         EventKind::RunEdited(edit) => edited(edit),
         EventKind::WorkflowAdopted(adopted) => adopted.differences.join("; "),
         EventKind::LogRepaired(repair) => {
@@ -36,6 +33,10 @@ pub fn event_in_words(event: &Event) -> String {
         EventKind::RunAdopted(_) | EventKind::ModesChanged(_) => String::new(),
         EventKind::Unknown(event) => event.body.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned(),
     }
+}
+
+fn text_of(value: Option<&impl ToString>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
 }
 
 /// A recorded activity with the exit code of its command.
@@ -59,7 +60,8 @@ fn edited(edit: &RunEdited) -> String {
 
 /// Reports on steps, in one line.
 fn reports(emitted: &Emitted) -> String {
-    let mut all = emitted.reports.iter().map(reported).collect::<Vec<_>>().join("; ");
+    let reports: Vec<_> = emitted.reports.iter().map(reported).collect();
+    let mut all = reports.join("; ");
     if emitted.ends {
         all.push_str("; the run is completed");
     }
@@ -67,19 +69,22 @@ fn reports(emitted: &Emitted) -> String {
 }
 
 fn reported(report: &StepReport) -> String {
-    let text = |key: &str| report.data.get(key).and_then(Value::as_str).unwrap_or_default();
     let what = match report.kind.as_str() {
-        "status_change" => text("status").to_owned(),
-        "artifact_registered" => format!("{}{}", text("path"), text("url")),
-        "waiting_for_user" => format!("asks: {}", text("prompt")),
+        "status_change" => data_of(report, "status").to_owned(),
+        // An artifact has one of the two.
+        "artifact_registered" => format!("{}{}", data_of(report, "path"), data_of(report, "url")),
+        "waiting_for_user" => format!("asks: {}", data_of(report, "prompt")),
         "user_answered" => format!("answer: {}", answer_in(&report.data)),
-        "btw_update" => text("message").to_owned(),
+        "btw_update" => data_of(report, "message").to_owned(),
         other => other.to_owned(),
     };
-    let step = report.step.as_ref().map(ToString::to_string).unwrap_or_default();
-    let unit = report.unit.as_ref().map(ToString::to_string).unwrap_or_default();
-    let words: Vec<_> = [step, unit, what].into_iter().filter(|word| !word.is_empty()).collect();
+    let mut words = vec![text_of(report.step.as_ref()), text_of(report.unit.as_ref()), what];
+    words.retain(|word| !word.is_empty());
     words.join(" ")
+}
+
+fn data_of<'r>(report: &'r StepReport, key: &str) -> &'r str {
+    report.data.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The phases that an event skipped, and why.

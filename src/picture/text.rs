@@ -12,8 +12,8 @@ pub(super) const SMALL_FONT: f64 = 11.0;
 /// A text on one line. Control characters, marks that change the direction of text, and what XML does not allow become
 /// blanks; blanks are joined.
 pub(super) fn in_one_line(text: &str) -> String {
-    let is_odd = |c| is_terminal_control(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
-    let shown: String = text.chars().map(|c| if is_odd(c) { ' ' } else { c }).collect();
+    let shown =
+        text.replace(|c: char| is_terminal_control(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'), " ");
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -57,14 +57,12 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
     let axis = Axis::new(timeline, WIDTH);
     let lanes = &timeline.lanes[..timeline.lanes.len().min(LANES)];
     let mut y = TOP;
-    let rows: Vec<(f64, f64, &Lane)> = lanes
-        .iter()
-        .map(|lane| {
-            let height = if lane.below.is_some() { UNIT } else { STEP };
-            y += height;
-            (y - height, height, lane)
-        })
-        .collect();
+    let mut rows: Vec<(f64, f64, &Lane)> = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let height = if lane.below.is_some() { UNIT } else { STEP };
+        rows.push((y, height, lane));
+        y += height;
+    }
     let (bottom, width) = (y, NAMES + axis.width() + BEHIND);
     let (width, height) = (round(width), round(bottom + 26.0));
     let left_out = timeline.lanes.len() - lanes.len();
@@ -155,20 +153,24 @@ pub(super) fn stays(lane: &Lane, axis: &Axis, now: Timestamp) -> impl Iterator<I
 /// The bars of recorded work.
 pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
     let open: Vec<&Span> = lane.spans.iter().filter(|span| span.to.is_none()).collect();
-    let all = lane.spans.iter().map(|span| {
+    let mut bars = Vec::new();
+    for span in &lane.spans {
         let (from, to) = span.stretch(now);
         let (x, end) = (axis.place(from), axis.place(to));
         let about = of_span(lane, span, now);
+        // An attempt whose span ended goes on if a later span of it is open.
         let goes_on = open.iter().any(|one| one.activity == span.activity && one.attempt == span.attempt);
         let look = look(span, goes_on);
-        Bar { x, width: (end - x).max(LEAST), look, within: "", spans: 1, about, last: span.last }
-    });
-    joined(all)
+        let bar = Bar { x, width: (end - x).max(LEAST), look, within: "", spans: 1, about, last: span.last };
+        add_or_join(&mut bars, bar);
+    }
+    bars
 }
 
 /// The bars of waiting.
 pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
-    let all = lane.waits.iter().map(|wait| {
+    let mut bars = Vec::new();
+    for wait in &lane.waits {
         let (from, to) = wait.stretch(now);
         let (x, end) = (axis.place(from), axis.place(to));
         let within = match wait.state {
@@ -177,26 +179,23 @@ pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
         };
         let took = duration(from.milliseconds_until(to));
         let about = format!("{}: {within} for {took} (events {} to {})", clean(lane.name()), wait.first, wait.last);
-        Bar { x, width: (end - x).max(LEAST), look: "waits", within, spans: 1, about, last: wait.last }
-    });
-    joined(all)
-}
-
-/// Neighbours that look alike and cannot be told apart become one.
-fn joined(all: impl Iterator<Item = Bar>) -> Vec<Bar> {
-    let mut bars: Vec<Bar> = Vec::new();
-    for next in all {
-        let end = next.x + next.width;
-        match bars.last_mut() {
-            Some(bar) if bar.look == next.look && end - (bar.x + bar.width) < CLOSE => {
-                bar.width = bar.width.max(end - bar.x);
-                bar.spans += next.spans;
-                bar.last = bar.last.max(next.last);
-            }
-            _ => bars.push(next),
-        }
+        let bar = Bar { x, width: (end - x).max(LEAST), look: "waits", within, spans: 1, about, last: wait.last };
+        add_or_join(&mut bars, bar);
     }
     bars
+}
+
+/// Adds a bar. Neighbours that look alike and cannot be told apart become one.
+fn add_or_join(bars: &mut Vec<Bar>, next: Bar) {
+    let end = next.x + next.width;
+    match bars.last_mut() {
+        Some(bar) if bar.look == next.look && end - (bar.x + bar.width) < CLOSE => {
+            bar.width = bar.width.max(end - bar.x);
+            bar.spans += next.spans;
+            bar.last = bar.last.max(next.last);
+        }
+        _ => bars.push(next),
+    }
 }
 
 impl Bar {

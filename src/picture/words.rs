@@ -80,7 +80,7 @@ pub(crate) fn why_no_command(next: &NextReport) -> &'static str {
     }
 }
 
-/// By whom a command has to be run, in brackets; empty if everybody may run it.
+/// By whom a command has to be run, in brackets; empty if anyone may run it.
 pub(crate) fn for_whom(way: &Alternative) -> &'static str {
     if way.by == Some(Who::Person) { " (you, in your own terminal)" } else { "" }
 }
@@ -88,11 +88,14 @@ pub(crate) fn for_whom(way: &Alternative) -> &'static str {
 /// A number with separators of thousands, `9,974`.
 pub(crate) fn count(number: usize) -> String {
     let digits = number.to_string();
-    let places = digits.char_indices().map(|(at, digit)| {
-        let is_after_group = at > 0 && (digits.len() - at).is_multiple_of(3);
-        if is_after_group { format!(",{digit}") } else { digit.to_string() }
-    });
-    places.collect()
+    let mut separated = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            separated.push(',');
+        }
+        separated.push(digit);
+    }
+    separated
 }
 
 #[cfg(test)]

@@ -47,15 +47,16 @@ pub(super) fn place(shapes: &[Shape], lines: &[Line]) -> Layout {
     layout(&mut graph, Some(options));
     let boxes: Vec<Placed> = shapes.iter().enumerate().map(|(at, shape)| box_of(&graph, at, shape)).collect();
     let layers = layers_of(&graph, &boxes, lines);
-    let route = |line: &Line| {
+    let mut routes = Vec::with_capacity(lines.len());
+    for line in lines {
         let (from, to) = (&boxes[line.from], &boxes[line.to]);
-        if line.from == line.to {
+        routes.push(if line.from == line.to {
             from.loop_beside(line.label)
         } else {
             route_of(&graph, &layers, line, from, to).unwrap_or_else(|| straight(from, to, line.label))
-        }
-    };
-    Layout { routes: lines.iter().map(route).collect(), nodes: boxes.iter().map(|one| [one.x, one.y]).collect() }
+        });
+    }
+    Layout { routes, nodes: boxes.iter().map(|one| [one.x, one.y]).collect() }
 }
 
 fn key(at: usize) -> String {
@@ -87,9 +88,12 @@ fn edge_of(line: &Line) -> EdgeLabel {
 }
 
 fn box_of<'s>(graph: &Graph<NodeLabel, EdgeLabel>, at: usize, shape: &'s Shape) -> Placed<'s> {
-    let node = graph.node(&key(at));
-    let middle = |axis: fn(&NodeLabel) -> Option<f64>| node.and_then(axis).unwrap_or_default();
-    Placed { x: middle(|node| node.x) - shape.width / 2.0, y: middle(|node| node.y) - shape.height / 2.0, shape }
+    let (x, y) = match graph.node(&key(at)) {
+        Some(node) => (node.x.unwrap_or_default(), node.y.unwrap_or_default()),
+        None => (0.0, 0.0),
+    };
+    // The layout gives the middle of a box.
+    Placed { x: x - shape.width / 2.0, y: y - shape.height / 2.0, shape }
 }
 
 /// What the layout found for a line between two boxes.
@@ -102,10 +106,13 @@ fn layers_of(graph: &Graph<NodeLabel, EdgeLabel>, boxes: &[Placed], lines: &[Lin
     for one in boxes {
         layers.add(one.middle()[1], one.shape.height);
     }
-    for line in lines.iter().filter(|line| line.from != line.to) {
-        let middle = found(graph, line).and_then(|edge| edge.y);
-        if let (Some(middle), Some((_, height))) = (middle, line.label) {
-            layers.add(middle, height);
+    for line in lines {
+        let Some((_, height)) = line.label else { continue };
+        // The label of a loop stands in the layer of its box, and is part of the box's width.
+        if line.from != line.to
+            && let Some(EdgeLabel { y: Some(middle), .. }) = found(graph, line)
+        {
+            layers.add(*middle, height);
         }
     }
     layers

@@ -21,9 +21,8 @@ impl<'m> Ways<'m> {
     pub(super) fn of(machine: &'m Machine) -> Self {
         let states = machine.states();
         let index: HashMap<_, _> = states.iter().enumerate().map(|(at, state)| (&state.name, at)).collect();
-        let indices =
-            |names: &[StateName]| names.iter().filter_map(|name| index.get(name).copied()).collect::<Vec<_>>();
-        let (initial, terminal) = (indices(machine.initial()), indices(machine.terminal()).into_iter().collect());
+        let initial = machine.initial().iter().filter_map(|name| index.get(name).copied()).collect();
+        let terminal = machine.terminal().iter().filter_map(|name| index.get(name).copied()).collect();
         let (mut next, mut before) = (vec![Vec::new(); states.len()], vec![Vec::new(); states.len()]);
         let mut seen = HashSet::new();
         for one in machine.transitions() {
@@ -60,20 +59,31 @@ impl<'m> Ways<'m> {
     /// How many corners the lines of a drawing of these states have, roughly: one for each half layer that they cross.
     pub(super) fn corners(&self, shown: &[usize]) -> usize {
         let mut heights = Heights { ways: self, shown: shown.iter().copied().collect(), found: HashMap::new() };
-        let begins = self.initial.iter().filter(|at| shown.contains(at));
-        for &at in begins.chain(shown) {
-            heights.find(at);
+        // From where runs begin, as in a layout: what leads back depends on where one comes from.
+        for &at in self.initial.iter().chain(shown) {
+            if heights.shown.contains(&at) {
+                heights.find(at);
+            }
         }
-        let of = |at: usize| heights.found.get(&at).copied().unwrap_or_default();
         let mut corners = 0;
         for &at in shown {
-            let ends = self.next[at].iter().filter(|to| heights.shown.contains(to)).map(|&to| of(to));
-            let end = self.terminal.contains(&at).then_some(0);
-            let spans = ends.chain(end).map(|height| of(at).abs_diff(height));
-            corners += spans.map(|span| (2 * span).saturating_sub(1)).sum::<usize>();
+            let height = heights.find(at);
+            for &to in &self.next[at] {
+                if heights.shown.contains(&to) {
+                    corners += corners_between(height, heights.find(to));
+                }
+            }
+            // The end of runs stands below all states.
+            if self.terminal.contains(&at) {
+                corners += corners_between(height, 0);
+            }
         }
         corners
     }
+}
+
+fn corners_between(height: usize, other: usize) -> usize {
+    (2 * height.abs_diff(other)).saturating_sub(1)
 }
 
 /// How far above the lowest layer each state stands.

@@ -45,11 +45,14 @@ fn subject(event: &Event) -> Option<String> {
     match &event.kind {
         EventKind::ActivityRecorded(record) => Some(record.id().to_string()),
         EventKind::Emitted(emitted) => {
-            let mut steps = emitted.reports.iter().filter_map(|report| report.step.as_ref());
-            let only = steps.next().filter(|first| steps.all(|step| step == *first));
-            only.or(emitted.phase.as_ref()).map(ToString::to_string)
+            let mut steps: Vec<_> = emitted.reports.iter().filter_map(|report| report.step.as_ref()).collect();
+            steps.dedup();
+            match steps[..] {
+                [only] => Some(only.to_string()),
+                _ => Some(emitted.phase.as_ref()?.to_string()),
+            }
         }
-        EventKind::RunStarted(started) => started.phase.as_ref().map(ToString::to_string),
+        EventKind::RunStarted(started) => Some(started.phase.as_ref()?.to_string()),
         _ => None,
     }
 }

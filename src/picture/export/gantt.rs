@@ -47,11 +47,15 @@ fn tasks(timeline: &Timeline) -> Vec<Task> {
     let mut tasks = Vec::new();
     for lane in &timeline.lanes {
         let section = name(lane.below.as_ref().unwrap_or(&lane.step).as_str());
-        let work = lane.spans.iter().map(|span| (span.from, line(lane, span, timeline.to)));
-        let waits = lane.waits.iter().map(|wait| (wait.from, wait_line(lane, wait, timeline.to)));
-        let mut of_lane: Vec<_> = work.chain(waits).collect();
-        of_lane.sort_by_key(|(from, _)| *from);
-        tasks.extend(of_lane.into_iter().map(|(from, line)| Task { section: section.clone(), from, line }));
+        let begin = tasks.len();
+        for span in &lane.spans {
+            tasks.push(Task { section: section.clone(), from: span.from, line: line(lane, span, timeline.to) });
+        }
+        for wait in &lane.waits {
+            tasks.push(Task { section: section.clone(), from: wait.from, line: wait_line(lane, wait, timeline.to) });
+        }
+        // Stable: of what began at the same time, work comes before waits.
+        tasks[begin..].sort_by_key(|task| task.from);
     }
     tasks
 }
@@ -60,14 +64,16 @@ fn tasks(timeline: &Timeline) -> Vec<Task> {
 fn latest(all: &[Task]) -> Vec<&Task> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(all[at].from));
-    let mut room = BYTES;
-    let fits = |at: &usize| {
-        let size = all[*at].line.len();
-        let has_room = size <= room;
-        room = room.saturating_sub(size);
-        has_room
-    };
-    let mut kept: Vec<usize> = order.into_iter().take_while(fits).collect();
+    let (mut room, mut kept) = (BYTES, Vec::new());
+    for at in order {
+        let size = all[at].line.len();
+        // An earlier one might fit, but then there would be a gap between the tasks.
+        if size > room {
+            break;
+        }
+        room -= size;
+        kept.push(at);
+    }
     kept.sort_unstable();
     kept.into_iter().map(|at| &all[at]).collect()
 }
@@ -120,8 +126,7 @@ fn time(at: Timestamp) -> String {
 
 /// A text on one line without what ends a name or begins something else in the grammar of Mermaid.
 fn name(text: &str) -> String {
-    let is_odd = |c: char| matches!(c, ':' | ';' | '#' | '%' | '{' | '}' | '<' | '>' | '`' | '"' | '\\');
-    let plain = in_one_line(&text.replace(is_odd, " "));
+    let plain = in_one_line(&text.replace([':', ';', '#', '%', '{', '}', '<', '>', '`', '"', '\\'], " "));
     if plain.is_empty() { "…".to_owned() } else { shortened(&plain, COLUMNS) }
 }
 

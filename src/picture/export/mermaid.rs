@@ -26,13 +26,18 @@ const CLASSES: [(&str, &str); 10] = [
 
 /// The diagram, with a `classDef` for each class that a state has.
 pub(super) fn write(run: &RunReport, machine: &Machine) -> String {
-    let marks = marks(run).states.into_iter();
-    let classes: HashMap<StateName, &str> =
-        marks.filter_map(|(state, mark)| Some((state, class_of(mark.progress)?))).collect();
+    let mut classes: HashMap<StateName, &str> = HashMap::new();
+    for (state, mark) in marks(run).states {
+        if let Some(class) = class_of(mark.progress) {
+            classes.insert(state, class);
+        }
+    }
     let mut text = mermaid_with_classes(machine, &classes);
     let used: BTreeSet<&str> = classes.into_values().collect();
-    for (class, look) in CLASSES.iter().filter(|(class, _)| used.contains(class)) {
-        let _ = writeln!(text, "    classDef {class} {look}");
+    for (class, look) in CLASSES {
+        if used.contains(class) {
+            let _ = writeln!(text, "    classDef {class} {look}");
+        }
     }
     // Descriptions may have marks that change the direction of what follows.
     text.replace(|c| c != '\n' && is_terminal_control(c), " ")

@@ -69,8 +69,12 @@ impl<'r> Trace<'r> {
             said("flow.status", summary.head.status.as_str()),
             number("flow.worked_ms", timeline.worked_ms),
         ];
-        attributes.extend(summary.goal.as_deref().map(|goal| said("flow.goal", &shortened(goal, WORDS))));
-        attributes.extend((!summary.head.status.is_terminal()).then(open));
+        if let Some(goal) = &summary.goal {
+            attributes.push(said("flow.goal", &shortened(goal, WORDS)));
+        }
+        if !summary.head.status.is_terminal() {
+            attributes.push(open());
+        }
         let code = match summary.head.status {
             RunStatus::Completed => OK,
             RunStatus::Failed => ERROR,
@@ -85,10 +89,18 @@ impl<'r> Trace<'r> {
     fn work(&self, lane: &Lane, one: &Span, id: &str) -> Value {
         let mut attributes =
             vec![said("flow.step", lane.step.as_str()), number("flow.attempt", u64::from(one.attempt))];
-        attributes.extend(lane.unit.as_ref().map(|unit| said("flow.unit", unit.as_str())));
-        attributes.extend(one.activity.as_ref().map(|activity| said("flow.activity", activity)));
-        attributes.extend(one.outcome.map(|outcome| said("flow.outcome", outcome.as_str())));
-        attributes.extend((one.state == SpanState::InDoubt).then(|| truth("flow.in_doubt")));
+        if let Some(unit) = &lane.unit {
+            attributes.push(said("flow.unit", unit.as_str()));
+        }
+        if let Some(activity) = &one.activity {
+            attributes.push(said("flow.activity", activity));
+        }
+        if let Some(outcome) = one.outcome {
+            attributes.push(said("flow.outcome", outcome.as_str()));
+        }
+        if one.state == SpanState::InDoubt {
+            attributes.push(truth("flow.in_doubt"));
+        }
         attributes.extend([number("flow.first_event", one.first.0), number("flow.last_event", one.last.0)]);
         attributes.extend(one.to.is_none().then(open));
         let code = match one.outcome {

@@ -22,19 +22,25 @@ pub(super) fn write(timeline: &Timeline) -> String {
 
 /// The rules with light and with dark colours. Programs that draw pictures know neither variables nor `light-dark()`.
 fn colours() -> [String; 2] {
-    let named = STYLE.lines().filter_map(|line| {
-        let (name, value) = line.trim().strip_suffix(");")?.split_once(": light-dark(")?;
-        let (light, dark) = value.split_once(", ")?;
-        Some((name, [light, dark]))
-    });
-    let named: Vec<_> = named.collect();
-    [0, 1].map(|at| named.iter().fold(COLOURS.to_owned(), |rules, (name, value)| rules.replace(name, value[at])))
+    let (mut in_light, mut in_dark) = (COLOURS.to_owned(), COLOURS.to_owned());
+    for line in STYLE.lines() {
+        if let Some(rule) = line.trim().strip_suffix(");")
+            && let Some((name, values)) = rule.split_once(": light-dark(")
+            && let Some((light, dark)) = values.split_once(", ")
+        {
+            in_light = in_light.replace(name, light);
+            in_dark = in_dark.replace(name, dark);
+        }
+    }
+    [in_light, in_dark]
 }
 
 /// The text without characters that XML does not allow.
 fn in_xml(text: &str) -> String {
-    let is_odd = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}') || c.is_control() && !matches!(c, '\t' | '\n' | '\r');
-    text.replace(is_odd, "\u{fffd}")
+    text.replace(
+        |c: char| matches!(c, '\u{fffe}' | '\u{ffff}') || c.is_control() && !matches!(c, '\t' | '\n' | '\r'),
+        "\u{fffd}",
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,6 @@ use crate::picture::words::clean;
 
 /// A text of many lines, without control characters.
 pub(super) fn clean_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| line.replace('\t', "    ")).collect();
-    lines.iter().map(|line| clean(line)).collect::<Vec<_>>().join("\n")
+    let lines: Vec<_> = text.lines().map(|line| clean(&line.replace('\t', "    ")).into_owned()).collect();
+    lines.join("\n")
 }

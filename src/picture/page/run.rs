@@ -1,6 +1,6 @@
 //! The page of one run: where it is and why, what to do next, when work happened, and what came out.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use maud::{Markup, html};
 
@@ -234,7 +234,8 @@ fn workflow(view: &RunPage<'_>) -> Markup {
 
 /// Where the run has been and is.
 pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
-    let states = run.steps.iter().map(|step| {
+    let mut states = BTreeMap::new();
+    for step in &run.steps {
         let progress = match step.status {
             StepStatus::Completed | StepStatus::Skipped if step.current => Progress::HereDone(tone(&run.card)),
             _ if step.current => Progress::Here(tone(&run.card)),
@@ -243,9 +244,9 @@ pub(in crate::picture) fn marks(run: &RunReport) -> Marks {
             StepStatus::Failed => Progress::Failed,
             StepStatus::NotStarted | StepStatus::Running | StepStatus::Waiting => Progress::Untouched,
         };
-        (step.step.clone(), Mark { visits: u64::from(run.visits(&step.step)), progress })
-    });
-    Marks { prefix: "workflow-".to_owned(), states: states.collect() }
+        states.insert(step.step.clone(), Mark { visits: u64::from(run.visits(&step.step)), progress });
+    }
+    Marks { prefix: "workflow-".to_owned(), states }
 }
 
 /// The shape and the class of a step's status.
@@ -333,7 +334,7 @@ fn overtaken(attempts: &[Attempt]) -> impl Iterator<Item = (&Attempt, bool)> {
 
 fn activity_status(attempt: &Attempt, is_old: bool) -> Markup {
     let (symbol, class, word) = match look_of_activity(attempt.status, attempt.exit_code) {
-        // Its outcome is known, so nothing is in doubt any more.
+        // Its outcome is known, so nothing is in doubt.
         (_, _, word) if is_old && attempt.status == ActivityStatus::Running => ("·", "dim", word),
         look => look,
     };

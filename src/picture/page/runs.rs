@@ -50,10 +50,15 @@ fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
     let mut workflows: Vec<&String> = projects.iter().flat_map(|project| &project.cards.workflows).collect();
     workflows.sort_unstable();
     workflows.dedup();
-    let total = |wanted: &dyn Fn(CardGroup) -> bool| -> usize {
-        let groups = projects.iter().flat_map(|project| &project.cards.groups);
-        groups.filter(|group| wanted(group.group)).map(|group| group.total).sum()
-    };
+    let (mut open, mut over) = (0, 0);
+    for group in projects.iter().flat_map(|project| &project.cards.groups) {
+        if group.group.is_open() {
+            open += group.total;
+        }
+        if group.group == CardGroup::Over {
+            over += group.total;
+        }
+    }
     let is_over = filter.group == Some(CardGroup::Over);
     html! {
         form.bar method="get" action="/" role="search" data-key="search" {
@@ -66,10 +71,10 @@ fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
                 }
             }
             a.pill href=(address(filter, None, 0)) aria-current=[(filter.group.is_none()).then_some("true")] {
-                "Open " (count(total(&CardGroup::is_open)))
+                "Open " (count(open))
             }
             a.pill href=(address(filter, Some(CardGroup::Over), 0)) aria-current=[is_over.then_some("true")] {
-                "Over " (count(total(&|group| group == CardGroup::Over)))
+                "Over " (count(over))
             }
         }
     }

@@ -111,15 +111,18 @@ fn policy(policy: &PolicyReport, project: &str) -> Markup {
 }
 
 fn verdict(word: &str) -> Markup {
-    let sign = |word: &str| match word {
-        "start" | "overlap" => ("✓", "done"),
-        "auto_complete" => ("↻", "run"),
-        "no_change" => ("=", "dim"),
-        _ => ("✕", "bad"),
-    };
     html! {
         span.tag title=(word.replace('_', " ").replace('|', ", or ")) {
             @for word in word.split('|') { @let (symbol, class) = sign(word); span class=(class) { (symbol) } }
         }
+    }
+}
+
+fn sign(word: &str) -> (&'static str, &'static str) {
+    match word {
+        "start" | "overlap" => ("✓", "done"),
+        "auto_complete" => ("↻", "run"),
+        "no_change" => ("=", "dim"),
+        _ => ("✕", "bad"),
     }
 }

@@ -131,8 +131,7 @@ pub fn diagram_svg(diagram: &Diagram, marks: &Marks) -> Markup {
 }
 
 fn arrow_id(prefix: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let prefix: String = prefix.chars().map(|c| if is_safe(c) { c } else { '-' }).collect();
+    let prefix = prefix.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "-");
     format!("{prefix}arrow")
 }
 
@@ -223,9 +222,12 @@ fn text_of(node: &DiagramNode, mark: Mark) -> String {
 /// What is shown about a state under the pointer.
 fn about(node: &DiagramNode, mark: Mark) -> String {
     let name = node.name.as_ref().map(|name| in_one_line(name.as_str())).unwrap_or_default();
-    let visits = (mark.visits > 1).then(|| format!("visited {} times", mark.visits));
-    let said: Vec<String> = mark.progress.words().into_iter().chain(visits).chain(node.about.clone()).collect();
-    if said.is_empty() { name } else { format!("{name}: {}", said.join("; ")) }
+    let mut words: Vec<String> = mark.progress.words().into_iter().collect();
+    if mark.visits > 1 {
+        words.push(format!("visited {} times", mark.visits));
+    }
+    words.extend(node.about.clone());
+    if words.is_empty() { name } else { format!("{name}: {}", words.join("; ")) }
 }
 
 fn baseline(top: f64, height: f64, font: f64) -> f64 {
