@@ -63,6 +63,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        // Only a number that is not finite has none, and JSON has no such numbers.
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

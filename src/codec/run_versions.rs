@@ -47,6 +47,7 @@ impl RunVersions {
     /// # Errors
     /// As [`RunText::with_state`].
     pub fn advance(&mut self, state: &Owned, added: usize) -> Result<(), RunTextError> {
+        // The short text has a part of the list only, so what is new is added to that part.
         let mut completed = self.short.document().state.completed_activities.clone();
         let mut new: Vec<&str> = state.completed_activities.iter().rev().take(added).collect();
         new.reverse();

@@ -281,6 +281,7 @@ fn accepts_text(kind: &TypeKind) -> bool {
 
 /// The known name that is most similar to `given`, if one is similar enough.
 pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // The comparison takes time that grows with both lengths, and the text may be hostile.
     if given.len() > EXCERPT {
         return None;
     }

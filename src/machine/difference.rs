@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::model::StateName;
 
 /// A difference between a definition and a newer one. `Display` is a short line for people.
@@ -157,17 +157,16 @@ impl Machine {
         if self.initial() != newer.initial() {
             found.push(Difference::Initial { was: self.initial().to_vec(), is: newer.initial().to_vec() });
         }
-        // A new state is reported as such, whatever it is.
-        let kept: Vec<_> = newer.states().iter().map(|state| &state.name).filter(|name| self.contains(name)).collect();
-        for &name in &kept {
+        for State { name, .. } in newer.states() {
             let is = newer.is_terminal(name);
-            if is != self.is_terminal(name) {
+            // A new state is reported as such, whatever it is.
+            if is != self.is_terminal(name) && self.contains(name) {
                 found.push(Difference::Terminal { state: name.clone(), is });
             }
         }
-        for name in kept {
+        for State { name, .. } in newer.states() {
             let is = newer.gates().contains(name);
-            if is != self.gates().contains(name) {
+            if is != self.gates().contains(name) && self.contains(name) {
                 found.push(Difference::Gate { state: name.clone(), is });
             }
         }

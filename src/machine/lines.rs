@@ -20,6 +20,7 @@ pub(super) struct SourceLine<'a> {
 impl<'a> SourceLine<'a> {
     /// The lines of a whole text, without a byte order mark.
     pub(super) fn all(text: &'a str) -> Vec<Self> {
+        // Some editors write the mark; it belongs to no line, but its bytes count.
         let mut offset = text.len() - text.trim_start_matches('\u{feff}').len();
         let mut lines = Vec::new();
         for (at, line) in text[offset..].split_inclusive('\n').enumerate() {

@@ -285,7 +285,8 @@ impl Machine {
     #[must_use]
     pub fn suggest(&self, given: &str) -> Option<&StateName> {
         let meant = codec::similar(given, self.parts.states.iter().map(|state| state.name.as_str()))?;
-        self.parts.states.iter().map(|state| &state.name).find(|name| name.as_str() == meant)
+        let at = self.parts.states.iter().position(|state| state.name.as_str() == meant)?;
+        Some(&self.parts.states[at].name)
     }
 
     /// Renames states as in `names` if the names differ only in `-` and `_`: the original scripts wrote `fan_out` for

@@ -41,7 +41,9 @@ struct LineStart<'a> {
 impl LineStart<'_> {
     /// Whether the line at `at` begins with the mark of a quotation.
     fn is_marked(&mut self, at: usize) -> bool {
-        if let Some(end) = self.text.get(self.seen..at).and_then(|new| new.rfind('\n')) {
+        if let Some(new) = self.text.get(self.seen..at)
+            && let Some(end) = new.rfind('\n')
+        {
             self.marked = is_marked(&self.text[self.seen + end + 1..]);
         }
         self.seen = at;

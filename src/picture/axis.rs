@@ -89,6 +89,7 @@ impl Axis {
 
     /// The place of a point in time. A point within a fold is at its beginning.
     pub(super) fn place(&self, at: Timestamp) -> f64 {
+        // Of a point within a fold, that is the stretch before it, at whose end the fold begins.
         let after = self.stretches.partition_point(|stretch| stretch.from <= at);
         let Some(stretch) = self.stretches.get(after.saturating_sub(1)) else { return 0.0 };
         let whole = length(stretch.from, stretch.to);
@@ -139,6 +140,7 @@ impl Stretch {
         let minutes = STEPS.into_iter().find(|&minutes| exact(minutes * minute) >= least);
         let step = minutes.unwrap_or(STEPS[STEPS.len() - 1]) * minute;
         let begun = self.from.as_datetime().timestamp_millis();
+        // Round by the clock in UTC, not by the beginning of the run.
         let first = step - begun.rem_euclid(step);
         let (from, to) = (self.from, self.to);
         let round = (0..).map(move |n| from.later(first + n * step)).take_while(move |at| *at < to);

@@ -71,6 +71,7 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
             viewBox=[style.map(|_| format!("0 0 {width} {height}"))]
             width=(width) height=(height) role="img" aria-label=(in_words(timeline)) {
             @if let Some(style) = style {
+                // A file has no page around it that would name it and give it colours.
                 title { (in_words(timeline)) }
                 style { (PreEscaped(style)) }
                 rect.paper width=(width) height=(height) {}
@@ -123,6 +124,7 @@ fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) 
             path.stay d={ "M" (round(NAMES + from)) " " (round(y + height / 2.0)) "H" (round(NAMES + to)) } {}
         }
         @for bar in waits.iter().chain(&bars) {
+            // Doubt has a pattern as well, for those who do not see its colour.
             @let fill = (bar.look == "doubt").then_some("url(#hatch)");
             rect class={ "bar " (bar.look) } x=(round(NAMES + bar.x)) y=(round(y + 4.0)) width=(round(bar.width))
                 height=(round(height - 8.0)) rx="3" fill=[fill] { title { (bar.in_words()) } }
@@ -152,6 +154,7 @@ pub(super) fn stays(lane: &Lane, axis: &Axis, now: Timestamp) -> impl Iterator<I
 
 /// The bars of recorded work.
 pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
+    // Collected once: a lane may have thousands of spans, and few of them are open.
     let open: Vec<&Span> = lane.spans.iter().filter(|span| span.to.is_none()).collect();
     let mut bars = Vec::new();
     for span in &lane.spans {

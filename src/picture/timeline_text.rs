@@ -31,6 +31,7 @@ pub(crate) fn timeline_text(timeline: &Timeline, characters: usize) -> Vec<LaneT
 
 fn lane_text(lane: &Lane, axis: &Axis, timeline: &Timeline) -> LaneText {
     let mut cells = vec!['·'; column(axis.width()).max(1)];
+    // What comes later is drawn over what comes before it: recorded work matters most.
     for (from, to) in stays(lane, axis, timeline.to) {
         fill(&mut cells, from, to - from, '─');
     }
@@ -51,6 +52,7 @@ fn lane_text(lane: &Lane, axis: &Axis, timeline: &Timeline) -> LaneText {
 /// Fills the cells of a stretch, at least one.
 fn fill(cells: &mut [char], at: f64, width: f64, with: char) {
     let first = column(at).min(cells.len() - 1);
+    // Work of a moment is seen, too.
     let end = column(at + width).clamp(first + 1, cells.len());
     cells[first..end].fill(with);
 }

@@ -18,6 +18,7 @@ pub(crate) fn duration(ms: u64) -> String {
     match ms {
         ..MINUTE => format!("{} s", ms / SECOND),
         MINUTE..HOUR => format!("{} min", ms / MINUTE),
+        // The longer it took, the less minutes matter.
         HOUR..DAY if ms % HOUR >= MINUTE && ms < 10 * HOUR => {
             format!("{} h {} min", ms / HOUR, ms % HOUR / MINUTE)
         }

@@ -124,6 +124,7 @@ fn arrow(text: &str) -> usize {
         len += 1 + shaft(&text[len + 1..]);
     }
     let run = &text[..len];
+    // `<<` begins `<<choice>>`, even without its end.
     let is_stereotype = run.starts_with("<<") && !run.contains('-') && !run.contains('=');
     let has_point = run.contains("->") || run.contains("<-") || run.contains("=>") || run.contains("<=");
     if !is_stereotype && (has_point || run.len() > 1 && !run.contains(['<', '>'])) { len } else { 0 }

@@ -48,10 +48,12 @@ impl Layers {
         let mut points = self.port(from, *first, *start).to_vec();
         let mut above = from.middle()[1];
         for &[x, y] in between {
+            // A line may also lead up.
             let half = if above < y { self.half(y) } else { -self.half(y) };
             points.extend([[x, y - half], [x, y + half]]);
             above = y;
         }
+        // The ports of a box are given from the box away, and the line comes to this one.
         points.extend(self.port(to, *last, *end).iter().rev());
         Some(without_straight(points))
     }
@@ -63,6 +65,7 @@ impl Layers {
         let Shape { width, height, is_round } = at.shape;
         let [middle, level] = at.middle();
         let half = self.half(level).max(height / 2.0);
+        // Heights are sums of fractions, so they are compared with some tolerance.
         let has_room = half < height / 2.0 + 0.1;
         if *is_round && has_room {
             return [found, found];

@@ -27,6 +27,7 @@ impl<'m> Ways<'m> {
         let mut seen = HashSet::new();
         for one in machine.transitions() {
             let (Some(&from), Some(&to)) = (index.get(&one.from), index.get(&one.to)) else { continue };
+            // Several transitions between two states are one line.
             if seen.insert((from, to)) {
                 next[from].push(to);
                 before[to].push(from);
@@ -100,6 +101,7 @@ impl Heights<'_, '_> {
         if let Some(&height) = self.found.get(&at) {
             return height;
         }
+        // Before the search: a way back to this state ends here instead of going round for ever.
         self.found.insert(at, 0);
         let ways = self.ways;
         let mut below = 0;

@@ -40,9 +40,11 @@ fn lanes(timeline: &Timeline) -> Vec<Value> {
         let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), Slice::Work(span)));
         let waits = lane.waits.iter().map(|wait| (wait.stretch(timeline.to), Slice::Wait(wait)));
         let mut slices: Vec<_> = work.chain(waits).collect();
+        // In the order of time, so that a thread is free again when what it shows is over.
         slices.sort_by_key(|(stretch, _)| *stretch);
         let mut rows: Vec<(Timestamp, Vec<Slice<'_>>)> = vec![(timeline.from, Vec::new())];
         for ((from, to), slice) in slices {
+            // Into the first thread that is free by then.
             match rows.iter_mut().find(|(end, _)| *end <= from) {
                 Some((end, row)) => {
                     *end = to;

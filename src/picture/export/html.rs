@@ -9,6 +9,7 @@ const EVENTS: usize = 5_000;
 /// The page with all activities, and the log up to a bound.
 pub(super) fn write(whole: &WholeRun) -> String {
     let run = &whole.run;
+    // The page has the latest first, an export the earliest.
     let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
     let view = RunPage {
         run,

@@ -142,6 +142,7 @@ impl<'r> Trace<'r> {
             if other.below.is_some() || other.step != *step {
                 continue;
             }
+            // The latest one: an attempt may begin when the one before it ends.
             for (span, id) in other.spans.iter().zip(ids).rev() {
                 let (from, to) = span.stretch(self.timeline.to);
                 if span.activity.is_none() && from <= one.from && one.from <= to {

@@ -47,6 +47,7 @@ fn form(act: &Act<'_>) -> Markup {
 /// What a person can do about a run, whose page is at `address`.
 pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
     let id = &run.card.run.head.run_id;
+    // The server refuses what would change a run that has moved on from what the page shows.
     let seen = json!({ "seen": run.last });
     let change = |verb, button, choices, text: &str| Act {
         key: format!("act-{verb}"),
@@ -99,6 +100,7 @@ fn answer<'a>(run: &RunReport, asked: &ShownQuestion, address: &'a str) -> Act<'
 
 /// The answer to the next question of an interview.
 pub(super) fn act_on_interview(project: &str, one: &OpenInterview, status: &InterviewStatusReport) -> Markup {
+    // A finished interview, or one that cannot be read, takes no answer.
     if status.next.kind != InterviewStep::NextQuestion {
         return html! {};
     }

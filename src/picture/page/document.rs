@@ -68,7 +68,9 @@ pub fn document(page: &Page, place: Place) -> Markup {
                         script type="module" src="/flow.js" {}
                     }
                     Place::Alone => {
+                        // No server sends a header with this file, so it says itself that nothing else is loaded.
                         meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                        // A browser reads no entities in a style sheet.
                         style { (PreEscaped(STYLE)) }
                     }
                 }

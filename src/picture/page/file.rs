@@ -29,6 +29,7 @@ pub fn file_page(project: &str, run: &RunId, file: &EvidenceFile, content: &File
             " of " (run_link(project, run)) " · " (count(size)) " bytes" }
         h1 { (clean(name)) }
         @match (content.image, content.text()) {
+            // The script loads it: a browser would ask for it without the token.
             (Some(_), _) => img.shown data-src=(raw) alt=(clean(name));,
             (None, Some(text)) => {
                 @if is_markdown(name) {

@@ -26,6 +26,7 @@ fn harmless<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
         Event::Start(Tag::Link { link_type, dest_url, id, .. }) => {
             let is_link = dest_url.starts_with("https://") || dest_url.starts_with("http://");
+            // Its end has no address, so it is decided here whether that is left out, too.
             links.push(is_link);
             return is_link.then(|| Event::Start(Tag::Link { link_type, dest_url, title: "".into(), id }));
         }

@@ -121,6 +121,7 @@ fn facts(view: &RunPage<'_>) -> Markup {
 /// What it needs, and the next safe action.
 fn next(view: &RunPage<'_>) -> Markup {
     let run = view.run;
+    // Without a button: a command of an earlier time is not to be copied.
     let place = if view.is_live() { Place::Served } else { Place::Alone };
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
@@ -159,6 +160,7 @@ fn next(view: &RunPage<'_>) -> Markup {
 
 fn timeline(view: &RunPage<'_>) -> Markup {
     let timeline = &view.run.timeline;
+    // A long run has many; the first ones say enough.
     let folds: Vec<_> =
         timeline.folds.iter().map(|fold| duration(fold.from.milliseconds_until(fold.to))).take(4).collect();
     html! {
@@ -379,6 +381,7 @@ fn evidence_link(view: &RunPage<'_>, item: &EvidenceItem) -> Markup {
     html! {
         @if let Some(label) = &item.label { (shortened(label, 200)) " " }
         @match (item.kind, &item.file, &view.address) {
+            // Other people wrote the address, so the page behind it learns nothing of this one.
             (EvidenceKind::Link, ..) => a href=(item.reference) rel="noopener noreferrer" { (shown) },
             (_, Some(file), Some(address)) if item.exists == Some(true) => {
                 a href={ (address) "/" (file_address(file)) } { (shown) }

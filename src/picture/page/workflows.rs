@@ -172,6 +172,7 @@ fn open_runs(view: &WorkflowPage<'_>) -> Markup {
 
 /// The diagram, with the number of open runs in each state.
 fn picture(view: &WorkflowPage<'_>) -> Markup {
+    // Of a large machine, what is around the runs is drawn.
     let here: Vec<_> = view.runs.phases.keys().cloned().collect();
     let marks = view
         .runs

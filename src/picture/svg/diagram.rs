@@ -125,6 +125,7 @@ pub fn diagram_svg(diagram: &Diagram, marks: &Marks) -> Markup {
             }
             @for edge in &diagram.edges { (line(edge, &arrow)) }
             @for node in &diagram.nodes { (node_svg(node, marks)) }
+            // Behind the states, so that no line covers a label.
             @for edge in &diagram.edges { (label(edge)) }
         }
     }
@@ -245,6 +246,7 @@ fn path(points: &[[f64; 2]]) -> String {
     let _ = write!(path, "M{}", pair(first));
     for corner in points.windows(3) {
         let &[before, at, after] = corner else { continue };
+        // Half of a side at most: the next corner needs the other half.
         let radius = LINE_CORNER.min(distance(before, at) / 2.0).min(distance(at, after) / 2.0);
         let (enter, leave) = (towards(at, before, radius), towards(at, after, radius));
         let _ = write!(path, "L{}Q{} {}", pair(enter), pair(at), pair(leave));
