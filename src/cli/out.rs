@@ -148,7 +148,7 @@ impl Out {
         // The caller must not repeat what is safe on disk already.
         let done = page::or_empty(self.done.as_ref().map(|done| format!("; {done}")));
         let message = format!("cannot write to standard output: {error}{done}");
-        self.problem(&Problem::of_message(Kind::Io, "io_error", message))
+        self.problem(&Problem::new(Kind::Io, "io_error", message))
     }
 
     /// Prints warnings to standard error, except with `--json`, where the report has them.

@@ -189,7 +189,7 @@ pub(super) fn agrees(question: &str, out: &Out) -> runs::Result<bool> {
     out.aside(&format!("{question}? Type yes: "));
     let mut answer = String::new();
     if let Err(source) = io::stdin().lock().read_line(&mut answer) {
-        return Err(runs::Error::Input { origin: "standard input".to_owned(), source });
+        return Err(runs::Error::input("standard input", &source));
     }
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }

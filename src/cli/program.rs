@@ -104,7 +104,7 @@ fn refuse(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
     }
     let tip = tip.map(|tip| tip + " ").unwrap_or_default();
     let help = Help::from(tip) + "see " + Suggestion::flow(help);
-    out.problem(&Problem::of_message(Kind::Usage, "usage", message).help(help))
+    out.problem(&Problem::new(Kind::Usage, "usage", message).help(help))
 }
 
 fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {

@@ -114,13 +114,13 @@ impl<'a> Prompt<'a> {
     /// brought back, the latest one first.
     ///
     /// # Errors
-    /// [`Error::Input`] if standard input cannot be read, or is not UTF-8 text.
+    /// `input_unreadable` if standard input cannot be read, or is not UTF-8 text.
     pub(super) fn read(&mut self, before: &[String]) -> Result<Option<String>, Error> {
         if std::mem::take(&mut self.keys.state().is_over) {
             return Ok(None);
         }
         let text = if self.brings_back() { self.edit(before) } else { self.read_plainly() };
-        let text = text.map_err(|source| Error::Input { origin: "standard input".to_owned(), source })?;
+        let text = text.map_err(|error| Error::input("standard input", &error))?;
         if let Some(text) = &text
             && std::mem::take(&mut self.keys.state().came_at_once)
         {

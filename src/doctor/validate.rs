@@ -59,7 +59,7 @@ pub struct ViolationReport {
 /// Checks `target`: a file or directory, the name of a run, or without one the whole project.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`] when `target` is neither a path nor a run; [`Error::Input`] when it cannot be read. What is
+/// [`Error::NoSuchRun`] when `target` is neither a path nor a run; `input_unreadable` when it cannot be read. What is
 /// wrong with documents is in the report.
 pub fn validate(cx: &Context, target: Option<&str>) -> Result<ValidateReport> {
     let project = cx.project();
@@ -92,7 +92,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
         Ok(_) => checker.file(&path, true)?,
         Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
             let source = ErrorKind::NotFound.into();
-            return Err(Error::Input { origin: target.to_owned(), source });
+            return Err(Error::input(target, &source));
         }
         Err(_) => {
             let project = project?;
@@ -182,7 +182,7 @@ impl Checker {
         // What is in quarantine is known to be wrong.
         let files = match self.disk.walk(root, layout::QUARANTINE.as_ref()) {
             Ok(files) => files,
-            Err(errno) => return Err(Error::Input { origin: root.display().to_string(), source: errno.into() }),
+            Err(errno) => return Err(Error::input(root.display(), &errno.into())),
         };
         for (path, kind) in files {
             if kind == FileType::Symlink {

@@ -118,7 +118,7 @@ fn go_through<'p>(
     let warnings = std::mem::take(&mut agent.notebook.warnings);
     let stopped = match (stopped, agent.notebook.unrecorded.take()) {
         // The run ended or moved meanwhile: what the state answered is shown, or it would be lost.
-        (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, .. }))), Some(done)) => {
+        (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, by_older: false, .. }))), Some(done)) => {
             let mut report = overtaken(cx, &drive, &done, &refusal, ran)?;
             report.warnings = warnings;
             return Ok(report);

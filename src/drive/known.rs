@@ -41,10 +41,10 @@ pub(super) fn run_to_drive(
         // An unreadable run may be the one, and a new run would repeat all of its work.
         [] => {
             let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
-            Err(runs::Error::NoActiveRun { unreadable: lines.collect() }.into())
+            Err(runs::Error::no_active_run(lines.collect()).into())
         }
         [only] => Ok(Some(only.clone())),
-        several => Err(runs::Error::SeveralRuns { candidates: several.to_vec() }.into()),
+        several => Err(runs::Error::several_runs(several).into()),
     }
 }
 

@@ -12,7 +12,9 @@ use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
 use crate::engine::past::work::has_phase;
 use crate::engine::refusal::phases_of;
 use crate::engine::step_id::recorded_step_id;
-use crate::engine::{Caller, Decision, Elsewhere, Emit, History, Refusal, Report, RunState, StepFault, Supply, Trail};
+use crate::engine::{
+    Caller, Decision, Elsewhere, Emit, History, Refusal, Report, ReportRefusal, RunState, StepFault, Supply, Trail,
+};
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventKind, Gate, GateStatus, Number, Question,
@@ -185,7 +187,7 @@ impl EmitDraft<'_> {
         let step = match (self.here.first(), self.machine) {
             (Some(here), _) => here,
             (None, Some(machine)) => &machine.initial()[0],
-            (None, None) => return Err(Refusal::Nowhere),
+            (None, None) => return Err(ReportRefusal::Nowhere.into()),
         };
         report.step = Some(step.clone());
         Ok(())
@@ -207,9 +209,11 @@ impl EmitDraft<'_> {
             }
         }
         match asked.as_slice() {
-            [] => Err(Refusal::NoQuestion { step: report.step.clone() }),
+            [] => Err(ReportRefusal::NoQuestion { step: report.step.clone() }.into()),
             [only] => Ok(only),
-            several => Err(Refusal::WhichQuestion(several.iter().map(|question| question.who()).collect())),
+            several => {
+                Err(ReportRefusal::WhichQuestion(several.iter().map(|question| question.who()).collect()).into())
+            }
         }
     }
 
@@ -225,7 +229,7 @@ impl EmitDraft<'_> {
         {
             let number = history.number_of(question);
             let (question, document) = (question.clone(), document.to_owned());
-            return Err(Refusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })));
+            return Err(ReportRefusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })).into());
         }
         Ok(())
     }
@@ -234,7 +238,7 @@ impl EmitDraft<'_> {
     fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
         match self.machine {
             Some(machine) if !machine.contains(step) => {
-                Err(Refusal::UnknownStep(self.fault(machine, step, phases_of(machine))))
+                Err(ReportRefusal::UnknownStep(self.fault(machine, step, phases_of(machine))).into())
             }
             _ => Ok(()),
         }
@@ -270,7 +274,7 @@ impl EmitDraft<'_> {
         // A run that begins with its reports begins in an initial state, also if `flow start` put it there already.
         let begins = self.here.is_empty() || self.is_untouched() && !machine.is_phases();
         if begins && !machine.initial().contains(step) {
-            return Err(Refusal::CannotStart(self.fault(machine, step, machine.initial().to_vec())));
+            return Err(ReportRefusal::CannotStart(self.fault(machine, step, machine.initial().to_vec())).into());
         }
         if self.here.is_empty() {
             return Ok(StepEntry::From(Vec::new()));
@@ -287,7 +291,7 @@ impl EmitDraft<'_> {
         {
             return Ok(StepEntry::Beside(branch));
         }
-        Err(Refusal::InvalidStep(self.fault(machine, step, Vec::new())))
+        Err(ReportRefusal::InvalidStep(self.fault(machine, step, Vec::new())).into())
     }
 
     /// Whether nothing was reported or recorded in the run.

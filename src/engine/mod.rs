@@ -63,8 +63,8 @@ pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
-pub use refusal::Refusal;
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
+pub use refusal::{Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
 pub use resume::{Action, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]

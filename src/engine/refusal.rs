@@ -169,14 +169,6 @@ pub enum Refusal {
         /// The activity's.
         found: String,
     },
-    /// The reports are for another workflow.
-    #[error("the run follows the workflow {follows}, not {named}")]
-    OtherWorkflow {
-        /// The run's workflow.
-        follows: WorkflowId,
-        /// The workflow in the reports.
-        named: String,
-    },
     /// The operation id was used for another record.
     #[error("the id `{id}` is taken: {number} is recorded as {status} with other content")]
     IdReused {
@@ -195,6 +187,30 @@ pub enum Refusal {
         /// The exit code.
         exit_code: i64,
     },
+    /// A report does not fit.
+    #[error(transparent)]
+    Report(#[from] ReportRefusal),
+    /// Something happened since the caller looked at the run.
+    #[error("it moved on: it was seen up to event {seen}, and is at event {last} now")]
+    MovedOn {
+        /// The last event that the caller saw.
+        seen: Seq,
+        /// The last event.
+        last: Seq,
+    },
+    /// The operation id was used for something else.
+    #[error("the id `{id}` is taken: event {seq} carries it with other content")]
+    KeyReused {
+        /// The id.
+        id: String,
+        /// The position of the event that has the id.
+        seq: Seq,
+    },
+}
+
+/// Why a report does not fit a run.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ReportRefusal {
     /// The step is not in the workflow.
     #[error("{}", .0.unknown())]
     UnknownStep(Box<StepFault>),
@@ -219,21 +235,13 @@ pub enum Refusal {
     /// The run is in no step, so a question has to name one.
     #[error("a question needs --step, since the run is in no step yet")]
     Nowhere,
-    /// Something happened since the caller looked at the run.
-    #[error("it moved on: it was seen up to event {seen}, and is at event {last} now")]
-    MovedOn {
-        /// The last event that the caller saw.
-        seen: Seq,
-        /// The last event.
-        last: Seq,
-    },
-    /// The operation id was used for something else.
-    #[error("the id `{id}` is taken: event {seq} carries it with other content")]
-    KeyReused {
-        /// The id.
-        id: String,
-        /// The position of the event that has the id.
-        seq: Seq,
+    /// The reports are for another workflow.
+    #[error("the run follows the workflow {follows}, not {named}")]
+    OtherWorkflow {
+        /// The run's workflow.
+        follows: WorkflowId,
+        /// The workflow in the reports.
+        named: String,
     },
 }
 
@@ -247,9 +255,9 @@ impl Refusal {
                 | Self::InvalidTransition { .. }
                 | Self::NoNextPhase { .. }
                 | Self::AmbiguousNext { .. }
-                | Self::UnknownStep(_)
-                | Self::CannotStart(_)
-                | Self::InvalidStep(_)
+                | Self::Report(
+                    ReportRefusal::UnknownStep(_) | ReportRefusal::CannotStart(_) | ReportRefusal::InvalidStep(_)
+                )
         )
     }
 }

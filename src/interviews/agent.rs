@@ -62,8 +62,7 @@ impl<'r> Interviewer<'r> {
             && played.is_none()
         {
             let line = json!({ "state": state, "reply": reply }).to_string();
-            append_line(self.disk, path, &line)
-                .map_err(|source| runs::Error::Input { origin: path.display().to_string(), source })?;
+            append_line(self.disk, path, &line).map_err(|error| runs::Error::input(path.display(), &error))?;
         }
         Ok(understood)
     }
@@ -110,8 +109,7 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
 
 /// Reads a file of recorded calls. Skips lines that are not calls, such as one that a power cut tore.
 fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {
-    let bytes = read_named(disk, path, RECORDED_BYTES)
-        .map_err(|source| runs::Error::Input { origin: path.display().to_string(), source })?;
+    let bytes = read_named(disk, path, RECORDED_BYTES).map_err(|error| runs::Error::input(path.display(), &error))?;
     let mut calls = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let Ok(Value::Object(mut call)) = serde_json::from_slice(line) else { continue };

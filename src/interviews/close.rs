@@ -183,7 +183,7 @@ fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
 /// object.
 ///
 /// # Errors
-/// [`runs::Error::InputJson`] for anything else.
+/// `invalid_document` for anything else.
 pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
     let value = parse_json(&source.text).map_err(|error| bad_content(source, format!("it is not JSON: {error}")))?;
     let Value::Object(mut sections) = value else {
@@ -208,5 +208,5 @@ pub fn read_content(source: &Source) -> Result<Map<String, Value>> {
 }
 
 fn bad_content(source: &Source, why: String) -> Error {
-    Error::Run(runs::Error::InputJson { origin: source.origin.clone(), why })
+    Error::Run(runs::Error::input_json(&source.origin, why))
 }

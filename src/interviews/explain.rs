@@ -9,7 +9,7 @@ use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::path_argument;
 
 fn new(kind: Kind, code: &'static str, message: String, help: impl Into<Help>) -> Problem {
-    Problem::of_message(kind, code, message).help(help)
+    Problem::new(kind, code, message).help(help)
 }
 
 fn interview(verb: &str, document: &Path) -> Suggestion {

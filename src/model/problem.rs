@@ -1,9 +1,8 @@
 //! Errors, as callers see them.
 
-use std::error::Error;
-
 use schemars::JsonSchema;
 use serde::Serialize;
+use thiserror::Error;
 
 use crate::model::help::Help;
 
@@ -29,7 +28,8 @@ pub enum Kind {
 }
 
 /// An error for callers: what is wrong, where, and what to do now.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Error, Serialize, JsonSchema)]
+#[error("{message}")]
 pub struct Problem {
     /// A stable code, documented in `docs/errors.md`.
     pub code: &'static str,
@@ -45,16 +45,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with the message of `error`, without help.
+    /// A problem without help. The message is a sentence, or the error that has it.
     #[must_use]
-    pub fn new(kind: Kind, code: &'static str, error: &dyn Error) -> Self {
-        Self::of_message(kind, code, error.to_string())
-    }
-
-    /// A problem with this message, without help.
-    #[must_use]
-    pub fn of_message(kind: Kind, code: &'static str, message: String) -> Self {
-        Self { code, message, help: None, causes: Vec::new(), kind }
+    pub fn new(kind: Kind, code: &'static str, message: impl ToString) -> Self {
+        Self { code, message: message.to_string(), help: None, causes: Vec::new(), kind }
     }
 
     /// The message and the nearest cause as one line, for lists and warnings.
@@ -89,7 +83,7 @@ impl Problem {
 
     /// Adds `source` and its own sources as causes.
     #[must_use]
-    pub fn caused_by(mut self, source: &dyn Error) -> Self {
+    pub fn caused_by(mut self, source: &dyn std::error::Error) -> Self {
         let mut cause = Some(source);
         while let Some(error) = cause {
             self.causes.push(error.to_string());
@@ -101,12 +95,18 @@ impl Problem {
 
 /// An error of any module. `Display` is the whole message; this trait adds what callers need besides. User interfaces
 /// use errors only through this trait.
-pub trait Explain: Error {
+pub trait Explain: std::error::Error {
     /// The error as callers see it. Its message is the one of `Display`.
     fn problem(&self) -> Problem;
 
     /// The error and its nearest cause as one line, for lists and warnings.
     fn one_line(&self) -> String {
         self.problem().one_line()
+    }
+}
+
+impl Explain for Problem {
+    fn problem(&self) -> Problem {
+        self.clone()
     }
 }

@@ -55,13 +55,13 @@ impl ModeWriteRequest {
     /// Reads fields from a JSON object.
     ///
     /// # Errors
-    /// [`runs::Error::InputJson`] when the text is not a JSON object, or has a key twice.
+    /// `invalid_document` when the text is not a JSON object, or has a key twice.
     pub fn read_fields(Source { origin, text }: Source) -> Result<Map<String, Value>> {
         match parse_json(&text) {
             Ok(Value::Object(fields)) => Ok(fields),
-            Ok(_) => Err(runs::Error::InputJson { origin, why: "it is not a JSON object".to_owned() }.into()),
-            Err(error) if error.is_data() => Err(runs::Error::InputJson { origin, why: error.to_string() }.into()),
-            Err(error) => Err(runs::Error::InputJson { origin, why: format!("it is not JSON: {error}") }.into()),
+            Ok(_) => Err(runs::Error::input_json(origin, "it is not a JSON object").into()),
+            Err(error) if error.is_data() => Err(runs::Error::input_json(origin, error).into()),
+            Err(error) => Err(runs::Error::input_json(origin, format!("it is not JSON: {error}")).into()),
         }
     }
 }

@@ -33,7 +33,7 @@ impl ModePromptRequest {
     /// names takes precedence over the session in the payload. Other input does not name any skill.
     ///
     /// # Errors
-    /// [`runs::Error::InputJson`] when the payload is cut off, or has no valid session: its modes must not go to the root
+    /// `invalid_document` when the payload is cut off, or has no valid session: its modes must not go to the root
     /// scope instead.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
         let hook = match serde_json::from_str::<Value>(input) {
@@ -67,7 +67,7 @@ fn first_field<'h>(hook: &'h Map<String, Value>, names: &[&str]) -> Option<&'h V
 }
 
 fn bad_payload(why: String) -> Error {
-    runs::Error::InputJson { origin: "the payload of the hook".to_owned(), why }.into()
+    runs::Error::input_json("the payload of the hook", why).into()
 }
 
 /// Whether the text is meant as the payload of a hook, even if it is cut off.

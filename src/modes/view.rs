@@ -234,11 +234,11 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
 /// Determines how the mode of a file ended, whichever program wrote the file.
 ///
 /// # Errors
-/// [`runs::Error::InputJson`] when it is not a JSON object.
+/// `invalid_document` when it is not a JSON object.
 pub fn outcome(origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
     let fields: Map<String, Value> = match parse(bytes) {
         ModeState::Known(fields) => fields,
-        ModeState::Broken(why) => return Err(runs::Error::InputJson { origin: origin.to_owned(), why }.into()),
+        ModeState::Broken(why) => return Err(runs::Error::input_json(origin, why).into()),
     };
     let reading = read_outcome(&fields);
     Ok(OutcomeReport {

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::disk::{Disk, DiskError, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
-use crate::model::{RunId, SessionId, Timestamp, quoted};
+use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
 use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::{bound_process, session_of_process};
@@ -197,7 +197,7 @@ impl Context {
                 // links.
                 let dir = cwd.clone().unwrap_or_default().join(dir);
                 let found = self.disk.canonical(&dir);
-                found.map_err(|errno| Error::Input { origin: dir.display().to_string(), source: errno.into() })
+                found.map_err(|errno| Error::input(dir.display(), &errno.into()))
             }
             (None, Some(cwd)) => Ok(cwd.clone()),
             (None, None) => Err(self.no_working_directory("name the project with -C")),
@@ -207,10 +207,10 @@ impl Context {
     /// The error for a command that needs the working directory where there is none. `instead` is what to do then.
     pub(crate) fn no_working_directory(&self, instead: &str) -> Error {
         match self.env.cwd_errno {
-            Some(errno) => Error::NoWorkingDirectory {
-                instead: instead.to_owned(),
-                source: std::io::Error::from_raw_os_error(errno),
-            },
+            Some(errno) => Problem::new(Kind::Io, "io_error", "cannot read the path of the working directory")
+                .help(format!("try again, or {instead}; nothing was written"))
+                .caused_by(&std::io::Error::from_raw_os_error(errno))
+                .into(),
             None => Error::Usage(format!("the working directory does not exist; {instead}")),
         }
     }
@@ -387,7 +387,11 @@ impl Context {
         };
         let is_there = self.env.cwd.as_deref() == Some(root);
         let place = if is_there { String::new() } else { format!(" -C {}", quoted(&root.to_string_lossy())) };
-        Error::LeftOut { path: path.to_owned(), add: format!("git{place} sparse-checkout add {}", quoted(dir)) }
+        let message = format!("{path} is not in this sparse checkout, and git has it");
+        let add = format!("git{place} sparse-checkout add {}", quoted(dir));
+        Problem::new(Kind::NotFound, "left_out", message)
+            .help(format!("bring it with `{add}`; nothing was written"))
+            .into()
     }
 
     /// The available definitions: those of `project`, or of the project that would be created.

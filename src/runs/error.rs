@@ -1,16 +1,20 @@
-//! Errors of the verbs over runs.
+//! Errors of the verbs over runs. A reason on which some caller acts is a variant of [`Error`]; any other one is a
+//! [`Problem`], made where it arises.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::catalog::CatalogError;
-use crate::codec::violations::{first, located, suffix};
-use crate::codec::{Place, RunTextError, Violation, YamlError};
+use crate::codec::RunTextError;
+use crate::codec::violations::suffix;
 use crate::disk::DocumentFault;
-use crate::engine::{EditFault, Refusal};
+use crate::engine::Refusal;
 use crate::host::{BadSetting, GitRef};
-use crate::model::{BadName, RunId, Seq, WorkflowId};
+use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion};
+use crate::runs::path::quoted_path;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
 
@@ -23,31 +27,21 @@ pub enum Error {
     /// An error of a definition.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The definition of a run's workflow no longer exists.
-    #[error("the definition of `{workflow}`, which the run {run} follows, is not here any more")]
-    DefinitionGone {
-        /// The run.
-        run: RunId,
-        /// The workflow.
-        workflow: WorkflowId,
-    },
     /// An invalid name.
     #[error(transparent)]
     Name(#[from] BadName),
     /// An invalid environment variable.
     #[error(transparent)]
     Setting(#[from] BadSetting),
+    /// A document cannot be read or written.
+    #[error(transparent)]
+    Document(DocumentFault),
+    /// Any other reason; its code says which one.
+    #[error(transparent)]
+    Problem(Box<Problem>),
     /// The arguments are not valid, or do not fit together.
     #[error("{0}")]
     Usage(String),
-    /// A text that the caller gives as JSON is none.
-    #[error("{message}")]
-    NotJson {
-        /// What is wrong.
-        message: String,
-        /// How to write it.
-        help: String,
-    },
     /// A rule forbids the command.
     #[error("{}", refused::sentence(run, refusal))]
     Refused {
@@ -55,18 +49,8 @@ pub enum Error {
         run: RunId,
         /// The rule.
         refusal: Refusal,
-    },
-    /// A decision of a person was asked for by an agent, or by a process that one may have begun.
-    #[error("a person decides, and {sign} shows that an agent began this")]
-    NotAPerson {
-        /// The variable or process that shows it.
-        sign: String,
-    },
-    /// A decision of a person was asked for where no one can be asked.
-    #[error("a person decides at a terminal, and {what} is not one")]
-    NoTerminal {
-        /// The stream that is not a terminal.
-        what: &'static str,
+        /// Whether the rule follows from an older definition of the workflow than the current one.
+        by_older: bool,
     },
     /// No `.flow` was found.
     #[error("no .flow was found in {} or above", start.display())]
@@ -88,28 +72,6 @@ pub enum Error {
         /// Another worktree of the repository that has the run.
         worktree: Option<PathBuf>,
     },
-    /// `FLOW_RUN` names a run that does not exist.
-    #[error("FLOW_RUN names the run: {why}")]
-    NoSuchRunInEnvironment {
-        /// Why there is no such run.
-        why: String,
-    },
-    /// A rule forbids the command, and the run follows an older definition of its workflow than the current one.
-    #[error("{}", refused::sentence(run, refusal))]
-    RefusedByOlder {
-        /// The run.
-        run: RunId,
-        /// The rule.
-        refusal: Refusal,
-    },
-    /// The name fits several runs.
-    #[error("{given} fits several runs: {}", first_few(.candidates, 5))]
-    AmbiguousRun {
-        /// The name as given.
-        given: String,
-        /// The runs.
-        candidates: Vec<RunId>,
-    },
     /// Another open run is about the same issue or pull request.
     #[error("{run} is open and is about {about} as well")]
     SecondRun {
@@ -117,96 +79,6 @@ pub enum Error {
         run: RunId,
         /// What both are about, such as `issue 42`.
         about: String,
-    },
-    /// Another run has an id that differs only in case.
-    #[error("run {twin} exists, and {id} differs from it only in case")]
-    TwinRun {
-        /// The id as given.
-        id: RunId,
-        /// The run that exists.
-        twin: String,
-    },
-    /// A run did not come to its end in time.
-    #[error("run {run} is still open after {seconds} s: {reason}")]
-    TimeOver {
-        /// The run.
-        run: RunId,
-        /// How long it was waited for.
-        seconds: u64,
-        /// What it is doing.
-        reason: String,
-    },
-    /// No run was named, and no run is active.
-    #[error("{}", no_active_run(.unreadable))]
-    NoActiveRun {
-        /// Runs that could not be read: one of them may be active.
-        unreadable: Vec<String>,
-    },
-    /// No run was named, and several may be meant.
-    #[error("several runs are open: {}", first_few(.candidates, 5))]
-    SeveralRuns {
-        /// These runs, newest first.
-        candidates: Vec<RunId>,
-    },
-    /// No run was named to reopen.
-    #[error("name the run to reopen")]
-    NoRunToReopen {
-        /// The run that ended last.
-        ended: Option<RunId>,
-        /// Whether another open run is about the same work.
-        another: bool,
-    },
-    /// No run was named. One is active, but another one cannot be read and may be the one that is meant.
-    #[error("{candidate} is active, but {unreadable} cannot be read and may be the one that is meant")]
-    UnsureRun {
-        /// The active run.
-        candidate: RunId,
-        /// The run that cannot be read.
-        unreadable: String,
-    },
-    /// The `run.yaml` of a run cannot be used.
-    #[error("{at}{} {error}", suffix(error.place()))]
-    RunFile {
-        /// The file.
-        at: Address,
-        /// The reason.
-        error: RunTextError,
-    },
-    /// The `run.yaml` of a run does not match its schema.
-    #[error("{} is not a valid run: {}", located(at, violations), first(violations))]
-    RunSchema {
-        /// The file.
-        at: Address,
-        /// All violations.
-        violations: Vec<Violation>,
-    },
-    /// A person changed something in `run.yaml` that cannot be changed.
-    #[error("{at}{}: {fault}", suffix(*place))]
-    Edit {
-        /// The file.
-        at: Address,
-        /// The place in the file.
-        place: Option<Place>,
-        /// The change.
-        fault: EditFault,
-    },
-    /// A run has neither a usable `run.yaml` nor a usable log.
-    #[error("{at} has neither a run.yaml nor a log that could rebuild it")]
-    EmptyRun {
-        /// The run's directory.
-        at: Address,
-    },
-    /// Git put an older log back; the newer events are elsewhere.
-    #[error("the log of run {run} was put back: it {}, and event {noted} was written", ends_at(*last))]
-    Rewound {
-        /// The run.
-        run: RunId,
-        /// The last event of the log.
-        last: Seq,
-        /// The last event that was written in this checkout.
-        noted: Seq,
-        /// The places where git has the newer events.
-        places: Vec<GitRef>,
     },
     /// A merge joined two histories of a run, or left conflict markers.
     #[error("a merge joined two histories of run {run}: {what}")]
@@ -224,92 +96,165 @@ pub enum Error {
         /// The places where git has them.
         places: Vec<GitRef>,
     },
-    /// Git has the files, and this sparse checkout leaves them out.
-    #[error("{path} is not in this sparse checkout, and git has it")]
-    LeftOut {
-        /// The file or directory, relative to the project.
-        path: String,
-        /// The command that brings it.
-        add: String,
-    },
-    /// A file of the caller's cannot be written.
-    #[error(transparent)]
-    Document(DocumentFault),
-    /// A run without a state machine has no diagram.
-    #[error("run {run} has no state machine, so it has no diagram")]
-    NoDiagram {
-        /// The run.
-        run: RunId,
-    },
-    /// A document of the caller's is not YAML.
-    #[error("{origin}{} is not valid YAML: {error}", suffix(error.place))]
-    InputYaml {
-        /// A path or `standard input`.
-        origin: String,
-        /// The reason.
-        error: YamlError,
-    },
-    /// A document of the caller's does not match its schema.
-    #[error("{} is not a valid {what}: {}", located(origin, violations), first(violations))]
-    InputSchema {
-        /// A path or `standard input`.
-        origin: String,
-        /// `FlowActivity`, …
-        what: &'static str,
-        /// All violations.
-        violations: Vec<Violation>,
-    },
-    /// A file that the caller named cannot be read.
-    #[error("cannot read {origin}")]
-    Input {
-        /// A path or `standard input`.
-        origin: String,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The working directory exists and cannot be read.
-    #[error("cannot read the path of the working directory")]
-    NoWorkingDirectory {
-        /// What to do instead.
-        instead: String,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A document of the caller's is not a valid JSON object.
-    #[error("{origin} cannot be used: {why}")]
-    InputJson {
-        /// A path or `standard input`.
-        origin: String,
-        /// The reason.
-        why: String,
-    },
-    /// The run has no such event.
-    #[error("{run} has no event {seq}; its last is {last}")]
-    NoSuchEvent {
-        /// The run.
-        run: RunId,
-        /// The requested position.
-        seq: u64,
-        /// The last position.
-        last: u64,
-    },
-    /// The run refers to no such file, or the file is not there.
-    #[error("run {run} has no such file")]
-    NoSuchFile {
-        /// The run.
-        run: RunId,
-    },
-}
-
-impl Error {
-    /// The error that a rule forbids a command on `run`.
-    pub(crate) fn refused(run: &RunId, refusal: Refusal) -> Self {
-        Self::Refused { run: run.clone(), refusal }
-    }
 }
 
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
+    }
+}
+
+fn flow(verb: &str) -> Suggestion {
+    Suggestion::flow(verb)
+}
+
+impl Explain for Error {
+    fn problem(&self) -> Problem {
+        let new = |kind, code| Problem::new(kind, code, self);
+        match self {
+            Self::Store(error) => error.problem(),
+            Self::Catalog(error) => error.problem(),
+            Self::Document(fault) => fault.problem(),
+            Self::Problem(problem) => problem.problem(),
+            Self::Name(_) => new(Kind::Usage, "invalid_name"),
+            Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
+            Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
+            Self::Refused { run, refusal, by_older } => {
+                let Problem { kind, code, help, .. } = refused::problem(run, refusal);
+                let mut help = help.unwrap_or_default();
+                if *by_older {
+                    let between = if help.is_empty() { "" } else { "; " };
+                    help = help
+                        + between
+                        + "the run follows the definition that it started with, and today's is another one: "
+                        + flow("workflow adopt").value(run)
+                        + " moves it over";
+                }
+                new(kind, code).help(help)
+            }
+            Self::NoProject { around, worktree, .. } => new(Kind::NotFound, "no_project").help(
+                Help::from(other_project(around.as_deref(), worktree.as_deref()))
+                    + "start a run with "
+                    + flow("start").value("WORKFLOW")
+                    + ", or make an empty one with "
+                    + flow("init"),
+            ),
+            Self::NoSuchRun { worktree: Some(root), .. } => new(Kind::NotFound, "run_not_found")
+                .help(format!("it is in another worktree: name that with -C {}", quoted_path(root))),
+            Self::NoSuchRun { suggestion, .. } => {
+                let meant = suggestion.as_ref().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+                new(Kind::NotFound, "run_not_found").help(Help::from(meant) + flow("list") + " shows all runs")
+            }
+            Self::SecondRun { run, .. } => new(Kind::Refused, "run_open")
+                .help(Help::from("go on with it: ") + flow("resume").value(run) + "; or have two with --another"),
+            Self::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
+                .help(flow("doctor").value(run).flag("repair") + " makes one history of both and keeps every record"),
+            Self::Elsewhere { places, .. } => {
+                let there = match places.as_slice() {
+                    [] => "they were removed, or another checkout has them".to_owned(),
+                    places => format!("they are on {}", first_few(places, 3)),
+                };
+                new(Kind::NotFound, "run_elsewhere")
+                    .help(Help::from(there) + "; " + flow("list") + " shows the runs that are here")
+            }
+        }
+    }
+}
+
+/// How to name the project that is probably meant, as the beginning of a help.
+fn other_project(around: Option<&Path>, worktree: Option<&Path>) -> String {
+    let (what, root) = match (around, worktree) {
+        (Some(root), _) => ("the repository around this one", root),
+        (None, Some(root)) => ("another worktree", root),
+        (None, None) => return String::new(),
+    };
+    format!("{what} has a .flow: name it with -C {}; or ", quoted_path(root))
+}
+
+/// The errors that several verbs make.
+impl Error {
+    /// A rule forbids a command on `run`.
+    pub(crate) fn refused(run: &RunId, refusal: impl Into<Refusal>) -> Self {
+        Self::Refused { run: run.clone(), refusal: refusal.into(), by_older: false }
+    }
+
+    /// A person has to decide, and cannot be asked here, as `why` says.
+    pub(crate) fn for_a_person(why: impl Display) -> Self {
+        let help = "the person decides in a terminal of their own, or on the page of a `flow serve --allow-actions` that \
+                    they began";
+        Problem::new(Kind::NeedsHuman, "needs_approval", format!("a person decides{why}")).help(help).into()
+    }
+
+    /// No run was named, and no run is active. One of the `unreadable` ones may be.
+    pub(crate) fn no_active_run(unreadable: Vec<String>) -> Self {
+        let message = match unreadable.len() {
+            0 => {
+                return Problem::new(Kind::NotFound, "no_active_run", "no run is active or blocked")
+                    .help(Help::from("name a run with --run-id, or start one with ") + flow("start").value("WORKFLOW"))
+                    .into();
+            }
+            1 => "no readable run is active, and 1 run cannot be read".to_owned(),
+            n => format!("no readable run is active, and {n} runs cannot be read"),
+        };
+        Problem::new(Kind::Damaged, "no_active_run", message)
+            .help(flow("doctor") + " says what can be done about them; or name another run with --run-id")
+            .because(unreadable)
+            .into()
+    }
+
+    /// No run was named, and several may be meant; newest first.
+    pub(crate) fn several_runs(candidates: &[impl ToString]) -> Self {
+        let message = format!("several runs are open: {}", first_few(candidates, 5));
+        let help = Help::from("name one of them with --run-id or in FLOW_RUN; ");
+        Problem::new(Kind::Usage, "several_runs", message).help(help + flow("list") + " shows all runs").into()
+    }
+
+    /// The `run.yaml` at `at` cannot be used.
+    pub(crate) fn run_file(at: &Address, error: &RunTextError) -> Self {
+        let message = format!("{at}{} {error}", suffix(error.place()));
+        Problem::new(Kind::Damaged, "run_file_invalid", message)
+            .help("correct the file by hand, or bring an earlier one back with git; nothing was written")
+            .into()
+    }
+
+    /// A file that the caller named, or another input, cannot be read. `origin` is a path or `standard input`.
+    pub(crate) fn input(origin: impl Display, source: &io::Error) -> Self {
+        let message = format!("cannot read {origin}");
+        let (kind, help) = match source.kind() {
+            // The system's words for a missing file depend on where they come from.
+            ErrorKind::NotFound => {
+                return Problem::new(Kind::NotFound, "input_unreadable", message)
+                    .help("check the path")
+                    .because(["No such file or directory".to_owned()])
+                    .into();
+            }
+            ErrorKind::FileTooLarge => {
+                (Kind::Refused, "a document may have 1 MiB; put long output into a file and name it as evidence")
+            }
+            ErrorKind::InvalidData => (Kind::Refused, "give UTF-8 text; nothing of it was written"),
+            ErrorKind::InvalidInput => (Kind::Refused, "name a regular file; nothing was written"),
+            _ => (Kind::Io, ""),
+        };
+        Problem::new(kind, "input_unreadable", message).help(help).caused_by(source).into()
+    }
+
+    /// A document of the caller's is not a valid JSON object. `origin` is a path or `standard input`.
+    pub(crate) fn input_json(origin: impl Display, why: impl Display) -> Self {
+        Problem::new(Kind::Refused, "invalid_document", format!("{origin} cannot be used: {why}"))
+            .help("nothing was written")
+            .into()
+    }
+
+    /// The run has no event at `seq`.
+    pub(crate) fn no_such_event(run: &RunId, seq: u64, last: u64) -> Self {
+        Problem::new(Kind::NotFound, "event_not_found", format!("{run} has no event {seq}; its last is {last}"))
+            .help(flow("log").value(run) + " shows all events")
+            .into()
+    }
+}
 
 /// The first few of several things, and the number of the others.
 pub(super) fn first_few(all: &[impl ToString], few: usize) -> String {
@@ -317,15 +262,6 @@ pub(super) fn first_few(all: &[impl ToString], few: usize) -> String {
     let shown: Vec<_> = all.iter().take(few).map(ToString::to_string).collect();
     let shown = shown.join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-/// The sentence that no run is active, with the number of unreadable ones.
-fn no_active_run(unreadable: &[String]) -> String {
-    match unreadable.len() {
-        0 => "no run is active or blocked".to_owned(),
-        1 => "no readable run is active, and 1 run cannot be read".to_owned(),
-        n => format!("no readable run is active, and {n} runs cannot be read"),
-    }
 }
 
 /// Where a log ends, as the end of a sentence.

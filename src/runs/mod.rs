@@ -7,7 +7,6 @@ mod budget;
 pub(crate) mod context;
 pub(crate) mod driver;
 mod error;
-mod explain;
 mod here;
 mod host_note;
 pub(crate) mod init;

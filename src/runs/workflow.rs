@@ -143,7 +143,7 @@ pub fn workflow_named(cx: &Context, name: &str) -> Result<(WorkflowReport, Optio
 /// Compiles a definition. Errors in it are in the report; the text is for rendering them.
 ///
 /// # Errors
-/// [`Error::Input`] when the file cannot be read, [`Error::Catalog`] when neither a file nor a workflow has
+/// `input_unreadable` when the file cannot be read, [`Error::Catalog`] when neither a file nor a workflow has
 /// this name.
 pub fn workflow_check(cx: &Context, request: &WorkflowRequest) -> Result<(WorkflowReport, String)> {
     let definition = definition(cx, &request.target, &request.types)?;
@@ -188,8 +188,8 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
     let catalog = cx.catalog(project.as_ref());
     // A file comes before a workflow of the same name.
     if cx.disk.is_file(&path) {
-        let bytes = read_named(&*cx.disk, &path, limits::WORKFLOW_BYTES)
-            .map_err(|source| Error::Input { origin: target.to_owned(), source })?;
+        let bytes =
+            read_named(&*cx.disk, &path, limits::WORKFLOW_BYTES).map_err(|error| Error::input(target, &error))?;
         let text = match definition_text(Path::new(target), bytes) {
             Err(CatalogError::Invalid { text, diagnostics, .. }) => {
                 return Ok(Definition::invalid(target.to_owned(), text, diagnostics));
@@ -209,7 +209,7 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
     // A mistyped path is not looked up as the name of a workflow.
     if names_a_file(target) {
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::Input { origin: target.to_owned(), source });
+        return Err(Error::input(target, &source));
     }
     named(&catalog, target)
 }

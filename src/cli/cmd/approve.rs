@@ -24,10 +24,10 @@ pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out
 fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<ApproveReport>, Error> {
     runs::refuse_agents(cx)?;
     if !io::stdin().is_terminal() {
-        return Err(Error::NoTerminal { what: "standard input" });
+        return Err(Error::for_a_person(" at a terminal, and standard input is not one"));
     }
     if !io::stderr().is_terminal() {
-        return Err(Error::NoTerminal { what: "standard error" });
+        return Err(Error::for_a_person(" at a terminal, and standard error is not one"));
     }
     let ReasonArgs { run, reason, id } = args.why;
     let how = DecidedAt::Terminal;

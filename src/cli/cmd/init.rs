@@ -30,15 +30,12 @@ pub(super) fn schema(args: &SchemaArgs, out: &mut Out) -> Exit {
 
 pub(super) fn completions(args: &CompletionArgs, out: &mut Out) -> Ended {
     let mut script = Vec::new();
-    write_script(args.shell, &mut script)
-        .map_err(|source| Error::Input { origin: "the completion script".to_owned(), source })?;
+    write_script(args.shell, &mut script).map_err(|error| Error::input("the completion script", &error))?;
     Ok(out.plain(&String::from_utf8_lossy(&script)))
 }
 
 pub(super) fn man(out: &mut Out) -> Ended {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command())
-        .render(&mut page)
-        .map_err(|source| Error::Input { origin: "the manual page".to_owned(), source })?;
+    clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(|error| Error::input("the manual page", &error))?;
     Ok(out.plain(&String::from_utf8_lossy(&page)))
 }

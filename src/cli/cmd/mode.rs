@@ -234,7 +234,7 @@ fn outcome(report: &OutcomeReport) -> String {
 
 /// The prompt on standard input: plain text, or the JSON that a hook gets.
 fn prompt_of_hook() -> Result<String, runs::Error> {
-    let fault = |source| runs::Error::Input { origin: "standard input".to_owned(), source };
+    let fault = |error| runs::Error::input("standard input", &error);
     // At a terminal nothing would come, and the command would seem to hang.
     if io::stdin().is_terminal() {
         return Err(runs::Error::Usage("give the prompt as an argument or on standard input".to_owned()));

@@ -103,7 +103,7 @@ impl<'a> Call<'a> {
 
     /// The error for arguments that the tool cannot use.
     pub(super) fn wrong(&self, why: &str) -> Problem {
-        Problem::of_message(Kind::Usage, "usage", format!("{}: {why}", self.tool.name))
+        Problem::new(Kind::Usage, "usage", format!("{}: {why}", self.tool.name))
     }
 }
 

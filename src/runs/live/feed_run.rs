@@ -21,7 +21,7 @@ use crate::store::Project;
 /// A run with everything that a page about it shows. Writes nothing.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent), and those of
+/// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of
 /// reading a run.
 pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
     with_run(cx, request, |run| run.report(request.at))
@@ -56,7 +56,7 @@ impl FeedRun<'_> {
     /// The run with everything that a page about it shows, now or after the event `at`.
     ///
     /// # Errors
-    /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
+    /// `event_not_found`.
     pub fn report(&self, at: Option<Seq>) -> Result<RunReport> {
         if let Some(at) = at {
             return Ok(self.report_at(at)?.0);
@@ -81,7 +81,7 @@ impl FeedRun<'_> {
     /// The run with all that was recorded of it, now or after the event `at`.
     ///
     /// # Errors
-    /// [`Error::NoSuchEvent`](crate::runs::Error::NoSuchEvent).
+    /// `event_not_found`.
     fn whole(&self, at: Option<Seq>) -> Result<WholeRun> {
         let View { log, history, machine, .. } = &self.observed.view;
         let (run, log, activities, machine) = match at {
@@ -139,7 +139,7 @@ impl FeedRun<'_> {
     /// At most `limit` bytes of a file that it refers to, from `offset` on.
     ///
     /// # Errors
-    /// [`Error::NoSuchFile`](crate::runs::Error::NoSuchFile) if it does not refer to this file, or if the file is not there.
+    /// `file_not_found` if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
         let Observed { run, view, .. } = self.observed;
         content(self.cx, self.project, &**run, &artifacts(view), file, (offset, limit))

@@ -248,12 +248,14 @@ impl Observed {
     /// The run after the event `at`, and the time of that event.
     pub(super) fn view_at(&self, at: Seq) -> Result<(View, Timestamp)> {
         let last = self.view.log.last_seq().0;
-        let missing = Error::NoSuchEvent { run: self.run.id().clone(), seq: at.0, last };
+        let missing = || Error::no_such_event(self.run.id(), at.0, last);
         if at.0 > last {
-            return Err(missing);
+            return Err(missing());
         }
         let latest = self.events_until(at).next_back();
-        let (Some(latest), Some(history)) = (latest, History::fold(self.events_until(at))) else { return Err(missing) };
+        let (Some(latest), Some(history)) = (latest, History::fold(self.events_until(at))) else {
+            return Err(missing());
+        };
         let mut notes = Vec::new();
         let mut machine = pinned(self.events_until(at), &mut notes);
         // A run that began without a state machine may have got one later than `at`.

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::disk::{Dir, DiskError, FilePart, Trust};
 use crate::engine::Attempt;
-use crate::model::{Number, RunId, SessionId, StateName, limits};
+use crate::model::{Kind, Number, Problem, RunId, SessionId, StateName, Suggestion, limits};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
@@ -283,7 +283,7 @@ impl FileContent {
 /// At most `limit` bytes of a file that the run refers to, from `offset` on.
 ///
 /// # Errors
-/// [`Error::NoSuchFile`] if the run does not refer to this file, or if it is not there.
+/// `file_not_found` if the run does not refer to this file, or if it is not there.
 pub(in crate::runs) fn content(
     cx: &Context,
     project: &Project,
@@ -292,13 +292,20 @@ pub(in crate::runs) fn content(
     file: &EvidenceFile,
     (offset, limit): (u64, usize),
 ) -> Result<FileContent> {
-    let missing = Error::NoSuchFile { run: run.id().clone() };
-    let Some(found) = part_of_named(cx, project, run, artifacts, file, (offset, limit))? else { return Err(missing) };
+    let missing = || {
+        Problem::new(Kind::NotFound, "file_not_found", format!("run {} has no such file", run.id()))
+            .help(Suggestion::flow("evidence").value(run.id()) + " lists what it refers to")
+    };
+    let Some(found) = part_of_named(cx, project, run, artifacts, file, (offset, limit))? else {
+        return Err(missing().into());
+    };
     // The first bytes tell the type, whichever part is asked for.
     let image = if offset == 0 {
         image_type(&found.bytes)
     } else {
-        let Some(head) = part_of_named(cx, project, run, artifacts, file, (0, 16))? else { return Err(missing) };
+        let Some(head) = part_of_named(cx, project, run, artifacts, file, (0, 16))? else {
+            return Err(missing().into());
+        };
         image_type(&head.bytes)
     };
     Ok(FileContent { image, bytes: found.bytes, len: found.len })

@@ -127,7 +127,7 @@ pub enum TreeState {
 /// Finds the next safe action. Writes nothing, except a claim if the request has one.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`] for a run that does not exist; [`Error::RunFile`] and the like when the named run cannot be
+/// [`Error::NoSuchRun`] for a run that does not exist; `run_file_invalid` and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     let mut report = match cx.project() {

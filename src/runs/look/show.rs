@@ -147,7 +147,7 @@ pub struct ShowRequest {
 /// The run's document with `steps`, `activities` and `artifacts`. With `at`, the state after that event.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`], [`Error::NoSuchEvent`], and those of reading a run.
+/// [`Error::NoSuchRun`], `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), None)?;
@@ -220,13 +220,13 @@ fn without(object: &mut Map<String, Value>, names: &[&str]) {
 /// Reduces the view to the state after the event `at`, as if the log ended there.
 fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
     let last = view.log.last_seq().0;
-    let missing = Error::NoSuchEvent { run: run.clone(), seq: at, last };
+    let missing = || Error::no_such_event(run, at, last);
     if at == 0 || at > last {
-        return Err(missing);
+        return Err(missing());
     }
     let log = view.log.until(Seq(at));
     // By the log alone: `run.yaml` says how the run is now.
-    let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing) };
+    let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing()) };
     view.text = then.text().text().to_owned();
     view.history = then.history(&log);
     Ok(())

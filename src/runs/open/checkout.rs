@@ -2,10 +2,10 @@
 
 use crate::engine::joined;
 use crate::host::GitRef;
-use crate::model::{RunId, Seq, Suggestion, quoted};
+use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::{Error, Result, ends_at, first_few};
 use crate::store::{Document, LogScan, Project, StoredRun};
 
 /// Refuses a log with two joined histories: a record on top of one of them would hide the other.
@@ -18,7 +18,24 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
 
 /// The error for a run whose log was put back to an older version.
 pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
-    Error::Rewound { run: run.id().clone(), last, noted, places: places_with(cx, project, run, noted) }
+    let id = run.id();
+    let rest = match places_with(cx, project, run, noted).as_slice() {
+        // What was reset or deleted is in no branch, and git still knows it for some weeks.
+        [] => Help::from("no branch here has the rest; `git reflog` may show it"),
+        places => {
+            Help::from(format!("the rest is on {} (", first_few(places, 3)))
+                + Suggestion::flow("resume").value(id)
+                + " says how to get it)"
+        }
+    };
+    let message = format!("the log of run {id} was put back: it {}, and event {noted} was written", ends_at(last));
+    Problem::new(Kind::NeedsHuman, "log_rewound", message)
+        .help(
+            rest + "; go on with it, or go on from here without it: "
+                + Suggestion::flow("doctor").value(id).flag("repair")
+                + " notes the gap. Nothing was written",
+        )
+        .into()
 }
 
 /// The error for a run whose files are not in this checkout.

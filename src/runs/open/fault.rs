@@ -1,6 +1,8 @@
 //! Turns faults that the engine finds in a run into errors of this room.
 
-use crate::engine::Fault;
+use crate::codec::violations::{all, first, located, suffix};
+use crate::engine::{EditFault, Fault};
+use crate::model::{Help, Kind, Problem, StateName, Suggestion};
 use crate::runs::context::Context;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
@@ -10,19 +12,47 @@ use crate::store::{Document, Presence, Project, StoredRun};
 pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, fault: Fault) -> Error {
     let at = run.address(Document::Text);
     match fault {
-        Fault::Unreadable(error) | Fault::Fixed(error) => Error::RunFile { at, error },
+        Fault::Unreadable(error) | Fault::Fixed(error) => Error::run_file(&at, &error),
         Fault::ConflictMarkers { line } => {
             let what = format!("{at}:{line}:1 is a conflict marker");
             Error::Joined { run: run.id().clone(), what }
         }
-        Fault::Schema(violations) => Error::RunSchema { at, violations },
-        Fault::Edit { fault, place } => Error::Edit { at, place, fault },
+        Fault::Schema(violations) => {
+            let message = format!("{} is not a valid run: {}", located(at, &violations), first(&violations));
+            let help = Help::from("correct the file by hand; ") + Suggestion::flow("validate").value("RUN");
+            Problem::new(Kind::Damaged, "run_file_invalid", message)
+                .help(help + " shows everything that is wrong; nothing was written")
+                .because(all(&violations))
+                .into()
+        }
+        Fault::Edit { fault, place } => {
+            let message = format!("{at}{}: {fault}", suffix(place));
+            Problem::new(Kind::Damaged, "edit_refused", message).help(edit_help(&fault)).into()
+        }
         Fault::Rewound { last, noted } => rewound(cx, project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
         // Git does not know flow's own files, so they keep the directory of a run that it removed.
         Fault::Empty if run.presence() == Presence::Away => elsewhere(cx, project, run),
         Fault::Empty | Fault::Unread | Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => {
-            Error::EmptyRun { at: run.address(Document::Run) }
+            let at = run.address(Document::Run);
+            let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
+            Problem::new(Kind::Damaged, "run_empty", message)
+                .help("bring run.yaml or events.jsonl back with git, or remove the directory")
+                .into()
+        }
+    }
+}
+
+fn edit_help(fault: &EditFault) -> String {
+    match fault {
+        EditFault::Id { .. } => "put the id back; a run cannot be renamed".to_owned(),
+        EditFault::Workflow { .. } => "put the workflow back; start another run for another workflow".to_owned(),
+        EditFault::Phase { known, suggestion, .. } => {
+            let known = known.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ");
+            match suggestion {
+                Some(near) => format!("did you mean `{near}`? The phases are {known}"),
+                None => format!("the phases are {known}"),
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use crate::model::{Issue, Remote, RunId, RunSummary};
+use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
@@ -68,7 +68,7 @@ pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
     let (runs, unreadable) = read_all(cx, project, |run| Some((run.head.created_at, run.head.run_id)))?;
     match runs.into_iter().max() {
         Some((_, id)) => Ok(id),
-        None => Err(Error::NoActiveRun { unreadable: reasons(&unreadable) }),
+        None => Err(Error::no_active_run(reasons(&unreadable))),
     }
 }
 
@@ -147,7 +147,10 @@ fn only(given: &str, mut found: Vec<RunId>) -> Result<Option<RunId>> {
     found.sort_unstable();
     match found.as_slice() {
         [] | [_] => Ok(found.pop()),
-        _ => Err(Error::AmbiguousRun { given: given.to_owned(), candidates: found }),
+        _ => {
+            let message = format!("{given} fits several runs: {}", first_few(&found, 5));
+            Err(Problem::new(Kind::Usage, "ambiguous_run", message).help("name one of them by its whole id").into())
+        }
     }
 }
 

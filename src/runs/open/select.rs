@@ -1,7 +1,7 @@
 //! Selects the run that a command is about: the one that is named, and otherwise the one that can only be meant.
 
 use crate::host::Head;
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SessionId};
+use crate::model::{Explain as _, Help, Kind, Problem, RunId, RunStatus, RunSummary, SessionId, Suggestion};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
@@ -54,10 +54,8 @@ impl<'a> Candidates<'a> {
     fn only(&self, runs: &Runs) -> Result<&'a RunSummary> {
         match self.runs.as_slice() {
             [only] => Ok(only),
-            [] => Err(Error::NoActiveRun { unreadable: reasons(&runs.unreadable) }),
-            several => {
-                Err(Error::SeveralRuns { candidates: several.iter().map(|run| run.head.run_id.clone()).collect() })
-            }
+            [] => Err(Error::no_active_run(reasons(&runs.unreadable))),
+            several => Err(Error::several_runs(&several.iter().map(|run| &run.head.run_id).collect::<Vec<_>>())),
         }
     }
 
@@ -99,7 +97,12 @@ pub(crate) fn named_run(
     let Some(given) = cx.env.run_name()? else { return Ok(None) };
     match open_run(cx, project, &given, purpose) {
         // The caller did not type this name, so the error says where it comes from.
-        Err(error @ Error::NoSuchRun { .. }) => Err(Error::NoSuchRunInEnvironment { why: error.one_line() }),
+        Err(error @ Error::NoSuchRun { .. }) => {
+            let message = format!("FLOW_RUN names the run: {}", error.one_line());
+            Err(Problem::new(Kind::NotFound, "run_not_found", message)
+                .help(Help::from("correct or unset FLOW_RUN; ") + Suggestion::flow("list") + " shows all runs")
+                .into())
+        }
         found => found.map(Some),
     }
 }
@@ -107,7 +110,7 @@ pub(crate) fn named_run(
 /// The run that `FLOW_RUN` names.
 ///
 /// # Errors
-/// [`Error::NoSuchRunInEnvironment`] if there is no such run.
+/// `run_not_found` if there is no such run.
 pub(crate) fn run_in_environment(cx: &Context) -> Result<Option<RunId>> {
     if cx.env.run.is_none() {
         return Ok(None);
@@ -132,7 +135,7 @@ pub(crate) fn heeding_own_run_only(cx: &Context) -> Context {
 /// checked out, the newest open one, or the latest if all are over.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`] and [`Error::AmbiguousRun`] for a name; [`Error::NoActiveRun`] when there are no runs.
+/// [`Error::NoSuchRun`] and `ambiguous_run` for a name; `no_active_run` when there are no runs.
 pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
     let project = cx.project()?;
     let caller = cx.caller(session, None)?;
@@ -150,7 +153,7 @@ fn meant_in(cx: &Context, project: &Project, named: Option<&str>, session: Optio
     }
     // One of these may be open, and then the latest run is not the one that is meant.
     if !runs.unreadable.is_empty() {
-        return Err(Error::NoActiveRun { unreadable: reasons(&runs.unreadable) });
+        return Err(Error::no_active_run(reasons(&runs.unreadable)));
     }
     let run_id = latest_run(cx, project)?;
     Ok(MeantRun { run_id, is_sure: false, why: Some("no run is open; this one is the latest".to_owned()) })
@@ -183,8 +186,12 @@ pub(crate) fn select_run_to_write(
     // What the session holds is meant in any case.
     match runs.unreadable.first() {
         Some(unreadable) if !is_own(run, session) => {
-            let unreadable = unreadable.run_id.clone();
-            Err(Error::UnsureRun { candidate: run.head.run_id.clone(), unreadable })
+            let (candidate, other) = (&run.head.run_id, &unreadable.run_id);
+            let message = format!("{candidate} is active, but {other} cannot be read and may be the one that is meant");
+            let help = Help::from("name the run with --run-id; ") + Suggestion::flow("resume").value(other);
+            Err(Problem::new(Kind::Usage, "several_runs", message)
+                .help(help + " says what is wrong with the other")
+                .into())
         }
         _ => Ok(project.runs().open(&run.head.run_id)?),
     }

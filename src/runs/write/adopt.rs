@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::CatalogError;
 use crate::engine::{Command, Decision};
 use crate::machine::Machine;
-use crate::model::{EventKind, RunDocument, RunId, Seq, SessionId, StateName, WorkflowId};
+use crate::model::{
+    EventKind, Help, Kind, Problem, RunDocument, RunId, Seq, SessionId, StateName, Suggestion, WorkflowId,
+};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
@@ -54,7 +56,16 @@ fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>)
         return match cx.catalog(Some(project)).find(run.workflow.as_str()) {
             Ok(found) => Ok(found.machine),
             Err(CatalogError::Unknown { .. }) => {
-                Err(Error::DefinitionGone { run: run.id.clone(), workflow: run.workflow.clone() })
+                let (id, workflow) = (&run.id, &run.workflow);
+                let message =
+                    format!("the definition of `{workflow}`, which the run {id} follows, is not here any more");
+                let help = Help::from(format!(
+                    "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; \
+                     without it the run goes on under the definition that it started with, as "
+                ));
+                Err(Problem::new(Kind::NotFound, "unknown_workflow", message)
+                    .help(help + Suggestion::flow("resume") + " says")
+                    .into())
             }
             Err(error) => Err(error.into()),
         };
@@ -71,7 +82,7 @@ fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>)
 /// unchanged.
 ///
 /// # Errors
-/// [`Error::Usage`] when a file is named that defines another workflow, [`Error::DefinitionGone`],
+/// [`Error::Usage`] when a file is named that defines another workflow, `unknown_workflow` when its definition is gone,
 /// [`Error::Catalog`] when the definition does not compile, [`Error::Refused`] when a rule forbids it,
 /// [`Error::Store`] when it cannot be written.
 pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAdoptReport> {

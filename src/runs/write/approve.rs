@@ -120,7 +120,7 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
 /// Records a person's decision at the gate that waits. The run does not move.
 ///
 /// # Errors
-/// [`Error::NotAPerson`] when an agent began this process; [`Error::Refused`] when no gate waits, when something was
+/// `needs_approval` when an agent began this process; [`Error::Refused`] when no gate waits, when something was
 /// recorded since the person looked, or when a reason is missing; [`Error::Store`] when it cannot be written.
 pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> {
     refuse_agents(cx)?;
@@ -179,10 +179,10 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
 /// Refuses a process that an agent began, or may have begun.
 ///
 /// # Errors
-/// [`Error::NotAPerson`], which names the variable or process.
+/// `needs_approval`, which names the variable or process.
 pub fn refuse_agents(cx: &Context) -> Result<()> {
     match cx.begun_by() {
-        Some(sign) => Err(Error::NotAPerson { sign }),
+        Some(sign) => Err(Error::for_a_person(format!(", and {sign} shows that an agent began this"))),
         None => Ok(()),
     }
 }

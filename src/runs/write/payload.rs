@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::codec::{parse_json, parse_json_values};
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
-use crate::model::{EventId, ReportType, StateName, StepStatus, Unit};
+use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit};
 use crate::runs::error::{Error, Result};
 
 /// A report as the caller gives it.
@@ -139,7 +139,8 @@ fn bad_json(what: &str, text: &str) -> Error {
     } else {
         ""
     };
-    Error::NotJson { message, help: format!("{why}write it in single quotes: {what} '{{\"status\":\"running\"}}'") }
+    let help = format!("{why}write it in single quotes: {what} '{{\"status\":\"running\"}}'");
+    Problem::new(Kind::Usage, "usage", message).help(help).into()
 }
 
 /// The beginning of a text.

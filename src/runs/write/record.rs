@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::codec::{DocumentKind, digest, parse, validate};
+use crate::codec::violations::{all, first, located, suffix};
+use crate::codec::{DocumentKind, Violation, YamlFault, digest, parse, validate};
 use crate::engine::{Advance, Command, Decision, Record, Refusal, Retry, retry};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Number, RunId, Seq,
-    SessionId, StateName, TextDigest, Timestamp, fill, slug,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
+    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -104,7 +105,7 @@ pub struct RecordReport {
 /// Records a piece of work: activity file, event and `run.yaml` in one commit.
 ///
 /// # Errors
-/// [`Error::InputYaml`] and [`Error::InputSchema`] for an invalid document, [`Error::Refused`] when a rule forbids it,
+/// `invalid_document`, [`Error::Refused`] when a rule forbids it,
 /// [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
 /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
 pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
@@ -171,7 +172,14 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
         overlay(&mut document, request);
         return Ok((document, false));
     };
-    let root = parse(&source.text).map_err(|error| Error::InputYaml { origin: source.origin.clone(), error })?;
+    let root = parse(&source.text).map_err(|error| {
+        let message = format!("{}{} is not valid YAML: {error}", source.origin, suffix(error.place));
+        Problem::new(Kind::Refused, "invalid_document", message).help(match error.fault {
+            // An option needs no quotation marks of YAML.
+            YamlFault::Apostrophe => "or give the text with --summary; nothing was recorded",
+            _ => "nothing was recorded",
+        })
+    })?;
     let mut whole = root.to_value();
     if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
         // The schema requires a run id, but the run is selected by the request, so a document may omit it.
@@ -183,8 +191,18 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
             overlay(&mut document, request);
             Ok((document, true))
         }
-        _ => Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations }),
+        _ => Err(invalid(source, &violations)),
     }
+}
+
+/// The error for a document that does not match its schema.
+fn invalid(source: &Source, violations: &[Violation]) -> Error {
+    let at = located(&source.origin, violations);
+    let message = format!("{at} is not a valid FlowActivity document: {}", first(violations));
+    Problem::new(Kind::Refused, "invalid_document", message)
+        .help(Suggestion::flow("schema activity") + " prints the schema; nothing was recorded")
+        .because(all(violations))
+        .into()
 }
 
 /// The ids that the document says its work settles.
@@ -276,10 +294,7 @@ fn check(document: &Map<String, Value>, request: &RecordRequest) -> Result<()> {
         return Ok(());
     };
     let violations = validate(DocumentKind::Activity, &json!(document), None);
-    if violations.is_empty() {
-        return Ok(());
-    }
-    Err(Error::InputSchema { origin: source.origin.clone(), what: "FlowActivity document", violations })
+    if violations.is_empty() { Ok(()) } else { Err(invalid(source, &violations)) }
 }
 
 fn check_size(recorded: &ActivityRecorded) -> Result<()> {

@@ -69,7 +69,7 @@ pub struct SetReport {
 /// Values that do not differ are not written.
 ///
 /// # Errors
-/// [`Error::Refused`] when another session holds the run, [`Error::RunFile`] when `run.yaml` is written in a way that
+/// [`Error::Refused`] when another session holds the run, `run_file_invalid` when `run.yaml` is written in a way that
 /// cannot be changed safely, [`Error::Store`] when it cannot be written.
 pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     let project = cx.project()?;
@@ -159,7 +159,7 @@ fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> 
 
 /// Appends the event with the facts of `wanted` that differ from those of `before`.
 fn append_facts(tx: &mut Transaction<'_>, wanted: &RunDocument, before: &RunDocument) -> Result<()> {
-    let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(error))?;
+    let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(&error))?;
     let changes = RunChanges {
         goal: if_changed(&before.goal, &wanted.goal),
         context: if_changed(&before.context, &wanted.context),

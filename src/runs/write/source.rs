@@ -13,10 +13,10 @@ use crate::runs::write::record::Source;
 /// Reads the file at `path`, relative to the working directory.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that is missing, too large, not text, or could block the command forever.
+/// `input_unreadable` for a file that is missing, too large, not text, or could block the command forever.
 pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
     let origin = path.display().to_string();
-    let bytes = read_file(cx, path).map_err(|source| Error::Input { origin: origin.clone(), source })?;
+    let bytes = read_file(cx, path).map_err(|error| Error::input(&origin, &error))?;
     Source::of(origin, bytes)
 }
 
@@ -43,17 +43,17 @@ impl Source {
     /// Reads standard input.
     ///
     /// # Errors
-    /// [`Error::Input`] when it cannot be read, is too large, or is not text.
+    /// `input_unreadable` when it cannot be read, is too large, or is not text.
     pub fn of_standard_input() -> Result<Self> {
         let origin = "standard input".to_owned();
-        let bytes = read_bounded(io::stdin().lock());
-        Self::of(origin.clone(), bytes.map_err(|source| Error::Input { origin, source })?)
+        let bytes = read_bounded(io::stdin().lock()).map_err(|error| Error::input(&origin, &error))?;
+        Self::of(origin, bytes)
     }
 
     fn of(origin: String, bytes: Vec<u8>) -> Result<Self> {
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { origin, text }),
-            Err(_) => Err(Error::Input { origin, source: io::Error::new(ErrorKind::InvalidData, "not UTF-8 text") }),
+            Err(_) => Err(Error::input(origin, &io::Error::new(ErrorKind::InvalidData, "not UTF-8 text"))),
         }
     }
 }

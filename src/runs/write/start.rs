@@ -9,8 +9,8 @@ use crate::engine::RunState;
 use crate::host::GitFacts;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventKind, Issue, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest, Timestamp,
-    WorkflowId, issue_file_part, slug,
+    Event, EventKind, Issue, Kind, Problem, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
+    Timestamp, WorkflowId, issue_file_part, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -278,7 +278,9 @@ fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> R
 pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
     for other in project.runs().ids()? {
         if other != *id && other.as_str().eq_ignore_ascii_case(id.as_str()) {
-            return Err(Error::TwinRun { id: id.clone(), twin: other.to_string() });
+            let message = format!("run {other} exists, and {id} differs from it only in case");
+            let help = format!("use another id, or go on with {other}");
+            return Err(Problem::new(Kind::Refused, "run_exists", message).help(help).into());
         }
     }
     Ok(())

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Refusal, Trail};
-use crate::model::{EventId, EventKind, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp};
+use crate::model::{
+    EventId, EventKind, Help, Kind, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp,
+};
+use crate::runs::advice::reopen;
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;
@@ -155,12 +158,16 @@ fn none_to_reopen(cx: &Context, project: &Project) -> Result<Error> {
         let head = run.head;
         head.status.is_terminal().then_some((head.updated_at, head.created_at, head.run_id))
     })?;
+    let message = "name the run to reopen";
     let Some((_, _, run)) = over.into_iter().max() else {
-        return Ok(Error::NoRunToReopen { ended: None, another: false });
+        return Ok(Problem::new(Kind::NotFound, "no_run_to_reopen", message).help("no run has ended").into());
     };
     let view = for_reading(cx, project, &*open_run_exactly(project, run.as_str())?)?;
     let another = has_second_run(cx, project, view.history.state().document());
-    Ok(Error::NoRunToReopen { ended: Some(run), another })
+    let command = reopen(&run, another).example("reason", "TEXT");
+    Ok(Problem::new(Kind::Usage, "no_run_to_reopen", message)
+        .help(Help::from("the one that ended last: ") + command)
+        .into())
 }
 
 /// Whether an earlier try of the same request changed the run; an error if its id stands for something else.

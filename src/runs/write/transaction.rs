@@ -280,15 +280,14 @@ impl<'a> Transaction<'a> {
     /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
     /// error says so.
     pub(crate) fn refused(&self, refusal: Refusal) -> Error {
-        let run = self.state.id().clone();
+        let mut by_older = false;
         if refusal.rests_on_workflow()
             && let Some(pinned) = self.known_machine()
             && let Ok(today) = self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str())
-            && !pinned.differences(&today.machine).is_empty()
         {
-            return Error::RefusedByOlder { run, refusal };
+            by_older = !pinned.differences(&today.machine).is_empty();
         }
-        Error::Refused { run, refusal }
+        Error::Refused { run: self.state.id().clone(), refusal, by_older }
     }
 
     fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
@@ -375,7 +374,7 @@ impl<'a> Transaction<'a> {
         };
         let mut event = Event { seq, id, at: self.now, kind, run: None, recap: None };
         self.state.apply(&event);
-        let text = base.with_state(&self.state.document().state).map_err(|error| self.unusable(error))?;
+        let text = base.with_state(&self.state.document().state).map_err(|error| self.unusable(&error))?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         self.pending.push(event);
         self.next_text = Some(text);
@@ -419,8 +418,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// The error for a `run.yaml` that cannot be changed safely.
-    pub(crate) fn unusable(&self, error: crate::codec::RunTextError) -> Error {
-        Error::RunFile { at: self.run.address(Document::Text), error }
+    pub(crate) fn unusable(&self, error: &crate::codec::RunTextError) -> Error {
+        Error::run_file(&self.run.address(Document::Text), error)
     }
 
     /// The path of a record's file, relative to the project.

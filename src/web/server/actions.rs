@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_secs(2);
 /// The content of an action.
 fn content<T: DeserializeOwned>(body: &Bytes) -> Found<T> {
     serde_json::from_slice(body)
-        .map_err(|error| Problem::of_message(Kind::Usage, "usage", format!("the action cannot be read: {error}")))
+        .map_err(|error| Problem::new(Kind::Usage, "usage", format!("the action cannot be read: {error}")))
 }
 
 /// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.

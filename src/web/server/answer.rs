@@ -90,7 +90,7 @@ pub(super) type Found<T> = Result<T, Problem>;
 
 /// There is nothing at an address.
 pub(super) fn missing(what: &str) -> Problem {
-    Problem::of_message(Kind::NotFound, "not_found", what.to_owned())
+    Problem::new(Kind::NotFound, "not_found", what)
 }
 
 pub(super) fn failed(error: impl Explain) -> Problem {

@@ -4,9 +4,9 @@ use crate::cli::args::ExportArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
-use crate::model::Seq;
+use crate::model::{Kind, Problem, Seq, Suggestion};
 use crate::picture;
-use crate::runs::{self, Context, Error, ExportReport, RunRequest};
+use crate::runs::{self, Context, ExportReport, RunRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, false)?;
@@ -14,7 +14,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
     let format = args.format.into();
     let whole = runs::whole_run(cx, &request)?;
     let run_id = whole.run.card.run.head.run_id.clone();
-    let Some(text) = picture::export(&whole, format) else { return Err(Error::NoDiagram { run: run_id }.into()) };
+    let Some(text) = picture::export(&whole, format) else {
+        let message = format!("run {run_id} has no state machine, so it has no diagram");
+        let help = Suggestion::flow("export --format gantt").value(run_id) + " shows its steps over time";
+        return Err(Problem::new(Kind::Refused, "no_diagram", message).help(help).into());
+    };
     let mut report = ExportReport { run_id, format, at: request.at, path: None, text: None };
     let Some(file) = args.output else {
         // As it is, for the programs that read the format.

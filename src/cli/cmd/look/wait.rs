@@ -6,8 +6,8 @@ use crate::cli::args::WaitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{brief, clean};
-use crate::model::RunStatus;
-use crate::runs::{self, Card, Context, Error, Need, reader_left};
+use crate::model::{Help, Kind, Problem, RunStatus, Suggestion};
+use crate::runs::{self, Card, Context, Need, reader_left};
 
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -39,7 +39,9 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
         if left.is_zero() {
             let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
-            return Err(Error::TimeOver { run, seconds, reason: card.reason }.into());
+            let message = format!("run {run} is still open after {seconds} s: {}", card.reason);
+            let help = Help::from("wait longer with --timeout, or see ") + Suggestion::flow("resume").value(run);
+            return Err(Problem::new(Kind::Held, "time_over", message).help(help).into());
         }
         if reader_left(left) {
             return Ok(Exit::Done);

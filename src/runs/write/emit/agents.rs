@@ -1,7 +1,7 @@
 //! Steps of sub-agents, as the agents' own definitions have them.
 
 use crate::catalog::{Catalog, FoundWorkflow, Origin};
-use crate::engine::{Refusal, Report, StepFault};
+use crate::engine::{Refusal, Report, ReportRefusal, StepFault};
 use crate::machine::Notation;
 use crate::model::StateName;
 
@@ -22,20 +22,21 @@ fn check_step(catalog: &Catalog, step: StateName) -> Result<(), Refusal> {
         return Ok(());
     }
     let near = machine.suggest(state).and_then(|near| StateName::new(format!("{agent}:{near}")).ok());
-    Err(Refusal::UnknownStep(Box::new(StepFault {
+    Err(ReportRefusal::UnknownStep(Box::new(StepFault {
         workflow: machine.id().clone(),
         known: machine.states().iter().map(|state| state.name.clone()).collect(),
         current: None,
         suggestion: near,
         over: false,
         step,
-    })))
+    }))
+    .into())
 }
 
 /// Adds to a refusal of a step without an agent which agent has it. Skills report on a page with both, and their texts
 /// leave the agent out.
 pub(in crate::runs) fn with_agent(catalog: &Catalog, mut refusal: Refusal) -> Refusal {
-    if let Refusal::UnknownStep(fault) = &mut refusal
+    if let Refusal::Report(ReportRefusal::UnknownStep(fault)) = &mut refusal
         && fault.step.agent().is_none()
         && let Some(step) = step_of_agent(catalog, &fault.step)
     {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::CatalogError;
 use crate::codec::{RunText, digest};
-use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, RunState, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, TextDigest,
@@ -121,7 +121,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         let follows = &tx.state.document().workflow;
         if follows.as_str() != asked.request.workflow {
             let (follows, named) = (follows.clone(), asked.request.workflow.clone());
-            return Err(Error::refused(run.id(), Refusal::OtherWorkflow { follows, named }));
+            return Err(Error::refused(run.id(), ReportRefusal::OtherWorkflow { follows, named }));
         }
         // Before all other rules: the first try has changed what they judge.
         if let Some((seq, emitted)) = already_reported(tx, asked)? {
@@ -166,7 +166,7 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
 
 /// A refusal with what helps this caller: names that it can give, and the agent that has a step.
 fn as_seen_here(tx: &Transaction<'_>, mut refusal: Refusal) -> Refusal {
-    if let Refusal::AnsweredElsewhere(elsewhere) = &mut refusal {
+    if let Refusal::Report(ReportRefusal::AnsweredElsewhere(elsewhere)) = &mut refusal {
         elsewhere.document = named_here(tx.cx, tx.project, Path::new(&elsewhere.document));
     }
     with_agent(&tx.cx.catalog(Some(tx.project)), refusal)
@@ -349,9 +349,8 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let text = RunText::create(state.document());
     first.run = Some(TextDigest(digest(text.text().as_bytes())));
     state.apply(&second);
-    let text = text
-        .with_state(&state.document().state)
-        .map_err(|error| Error::RunFile { at: Address::new("run.yaml"), error })?;
+    let text =
+        text.with_state(&state.document().state).map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
     second.run = Some(TextDigest(digest(text.text().as_bytes())));
     let new = NewRun { id: state.id().clone(), text: text.text().to_owned(), events: vec![first, second] };
     Ok((new, state))
