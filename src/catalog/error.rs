@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::machine::Diagnostic;
-use crate::model::{Explain, Help, Kind, Problem, Suggestion};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion, did_you_mean};
 
 /// Why a workflow cannot be found or used.
 #[derive(Debug, Error)]
@@ -126,9 +126,4 @@ impl Explain for CatalogError {
 /// A help that lists the known names, after the most similar one.
 pub(crate) fn known_names(known: &[String], suggestion: Option<&str>) -> String {
     format!("{}Known are {}", did_you_mean(suggestion), known.join(", "))
-}
-
-/// The question before a help; nothing without a name that is similar enough.
-fn did_you_mean(near: Option<&str>) -> String {
-    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }

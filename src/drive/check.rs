@@ -1,11 +1,10 @@
 //! Checks that every type of state has a command, and that every command has a state.
 
 use crate::drive::agent::{Registry, RegistryError};
-use crate::drive::error::Result;
 use crate::drive::report::DriveRequest;
 use crate::machine::{Machine, State};
 use crate::model::StateName;
-use crate::runs;
+use crate::runs::{self, Error, Result};
 
 /// Warnings about commands for types that no state has: a typo, or a script for several graphs.
 pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
@@ -38,16 +37,15 @@ pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()
     }
     let types = open.iter().map(|(kind, state)| format!("`{kind}` (state `{state}`)")).collect::<Vec<_>>().join(", ");
     let options = open.iter().map(|(kind, _)| format!("--on {kind}='COMMAND'")).collect::<Vec<_>>().join(" ");
-    Err(runs::Error::Usage(format!(
+    Err(Error::Usage(format!(
         "there is no command for states of the type {types}: give one for each with {options}, or leave a type to a person \
          with --type TYPE"
-    ))
-    .into())
+    )))
 }
 
 pub(super) fn missing(error: RegistryError) -> runs::Error {
     match &error {
-        RegistryError::Missing { .. } => runs::Error::Usage(error.to_string()),
-        RegistryError::Twice { .. } => runs::Error::Usage(format!("{error}; --on names it twice")),
+        RegistryError::Missing { .. } => Error::Usage(error.to_string()),
+        RegistryError::Twice { .. } => Error::Usage(format!("{error}; --on names it twice")),
     }
 }

@@ -6,9 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::drive::command::things;
-use crate::drive::error::Result;
 use crate::drive::report::{Choose, DriveRequest};
-use crate::runs::{self, Context, is_accepted};
+use crate::runs::{Context, Error, Result, is_accepted};
 
 /// The directory in which commands run.
 #[derive(Debug, Clone)]
@@ -23,7 +22,7 @@ pub(super) struct CommandDir {
 /// Finds the directory. `stored` is the one in which the run was first driven, as the run stores it.
 ///
 /// # Errors
-/// [`runs::Error::Usage`] when it is not there, or when the run names one outside of the project in which this machine never
+/// [`Error::Usage`] when it is not there, or when the run names one outside of the project in which this machine never
 /// ran the commands: the author of the file could have put any directory there.
 pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&str>) -> Result<CommandDir> {
     let cwd = cx.env.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -49,18 +48,17 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
                 None => "the directory in which the run was first driven",
             };
             let message = format!("{what}, {}, is not there; name another one with --dir", wanted.display());
-            return Err(runs::Error::Usage(message).into());
+            return Err(Error::Usage(message));
         }
     };
     // Who works there has chosen it, as much as who names it.
     let is_named = request.dir.is_some() || here.as_deref() == Some(&path);
     if !is_named && !path.starts_with(&root) && !was_accepted(cx, request, stored) {
-        return Err(runs::Error::Usage(format!(
+        return Err(Error::Usage(format!(
             "the run was first driven in {}, outside of the project: drive it from there, or name the directory for the \
              commands with --dir",
             path.display()
-        ))
-        .into());
+        )));
     }
     Ok(CommandDir { name: Some(name_of(&root, &path)), path, is_elsewhere: !is_named })
 }

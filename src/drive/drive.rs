@@ -11,28 +11,27 @@ use crate::drive::command::DriverCommands;
 use crate::drive::commands::{CommandRunner, registry};
 use crate::drive::directory::command_dir;
 use crate::drive::driven::{Audience, Drive, Person, given_last};
-use crate::drive::error::{Error, Result};
 use crate::drive::http::server;
 use crate::drive::notebook::{Opened, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
-use crate::model::RunStatus;
+use crate::model::{Kind, Problem, RunStatus};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
-use crate::runs::{self, Context};
+use crate::runs::{Context, Error, Result};
 
 /// The endpoint at `url`, with the model and the key that the environment names.
 ///
 /// # Errors
-/// [`runs::Error::Usage`] when `url` is not the address of a server or no model is named; [`runs::Error::Setting`] when a
-/// variable is not text; [`Error::NoNetwork`] in a build without the feature `network`.
+/// [`Error::Usage`] when `url` is not the address of a server or no model is named; [`Error::Setting`] when a
+/// variable is not text; `no_network` in a build without the feature `network`.
 pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
     need_network()?;
-    server(&url).map_err(|why| runs::Error::Usage(format!("--choose-url is {why}")))?;
+    server(&url).map_err(|why| Error::Usage(format!("--choose-url is {why}")))?;
     let Some(model) = &cx.env.choose_model else {
-        return Err(runs::Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned()).into());
+        return Err(Error::Usage("--choose-url needs a model: name it in FLOW_CHOOSE_MODEL".to_owned()));
     };
     let model = model.parse::<String>()?;
     let key = cx.env.choose_key.as_ref().map(Setting::parse::<String>).transpose()?;
@@ -40,15 +39,21 @@ pub fn endpoint(cx: &Context, url: String) -> Result<Endpoint> {
 }
 
 fn need_network() -> Result<()> {
-    if cfg!(feature = "network") { Ok(()) } else { Err(Error::NoNetwork) }
+    if cfg!(feature = "network") {
+        return Ok(());
+    }
+    let message = "this build of flow has no network, so it cannot ask an endpoint which state follows";
+    Err(Problem::new(Kind::Usage, "no_network", message)
+        .help("choose with --choose COMMAND, or install a flow that is built with the feature `network`")
+        .into())
 }
 
 /// Drives a run through its graph until it ends, a person is needed, a state fails or the limit is reached.
 ///
 /// # Errors
-/// [`Error::NoNetwork`] when an endpoint is to choose and this build has no network, [`runs::Error::Usage`] for a type
-/// of state without a command, [`runs::Error::Refused`] when another session holds the run, [`runs::Error::Catalog`] and
-/// [`runs::Error::Store`] as for any verb. What was recorded stays.
+/// `no_network` when an endpoint is to choose and this build has no network, [`Error::Usage`] for a type
+/// of state without a command, [`Error::Refused`] when another session holds the run, [`Error::Catalog`] and
+/// [`Error::Store`] as for any verb. What was recorded stays.
 pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> Result<DriveReport> {
     // Before a run begins that could only stop at its first choice.
     if matches!(request.choose, Choose::Endpoint(_)) {
@@ -118,7 +123,7 @@ fn go_through<'p>(
     let warnings = std::mem::take(&mut agent.notebook.warnings);
     let stopped = match (stopped, agent.notebook.unrecorded.take()) {
         // The run ended or moved meanwhile: what the state answered is shown, or it would be lost.
-        (Err(AgentError::Notebook(Error::Run(runs::Error::Refused { refusal, by_older: false, .. }))), Some(done)) => {
+        (Err(AgentError::Notebook(Error::Refused { refusal, by_older: false, .. })), Some(done)) => {
             let mut report = overtaken(cx, &drive, &done, &refusal, ran)?;
             report.warnings = warnings;
             return Ok(report);
@@ -176,6 +181,8 @@ const SHOWN: usize = 2000;
 fn from_agent(error: AgentError<Error>) -> Error {
     match error {
         AgentError::Notebook(error) => error,
-        other => Error::NoWayOn(other.to_string()),
+        other => Problem::new(Kind::Refused, "no_way_on", other)
+            .help("correct the graph or what the state answers; what is done stays done")
+            .into(),
     }
 }

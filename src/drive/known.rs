@@ -6,17 +6,18 @@ use serde_json::json;
 
 use crate::drive::agent::{self, Done, Position};
 use crate::drive::driven::{DRIVEN_DIR, DRIVEN_STATE, Drive};
-use crate::drive::error::{Error, Result};
 use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
-use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId};
+use crate::model::{
+    Kind, Problem, ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId,
+};
 use crate::runs::advice::{Alternative, adopt};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::for_reading;
-use crate::runs::{self, ClaimRequest, Context, claim, place_of_caller, presence};
+use crate::runs::{ClaimRequest, Context, Error, Result, claim, place_of_caller, presence};
 use crate::store::Project;
 
 /// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
@@ -29,8 +30,8 @@ pub(super) fn run_to_drive(
     if let Some(id) = named {
         return match open_run_exactly(project, id) {
             Ok(run) => Ok(Some(run.id().clone())),
-            Err(runs::Error::NoSuchRun { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(Error::NoSuchRun { .. }) => Ok(None),
+            Err(error) => Err(error),
         };
     }
     let runs = Runs::read_open(cx, project)?;
@@ -41,22 +42,22 @@ pub(super) fn run_to_drive(
         // An unreadable run may be the one, and a new run would repeat all of its work.
         [] => {
             let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
-            Err(runs::Error::no_active_run(lines.collect()).into())
+            Err(Error::no_active_run(lines.collect()))
         }
         [only] => Ok(Some(only.clone())),
-        several => Err(runs::Error::several_runs(several).into()),
+        several => Err(Error::several_runs(several)),
     }
 }
 
 /// The error for a run that follows another workflow than the one that was `named`.
 fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known, place: Option<&str>) -> Error {
     if known.machine.is_some() {
-        return runs::Error::Usage(format!("run {run} follows the workflow {follows}, not {named}")).into();
+        return Error::Usage(format!("run {run} follows the workflow {follows}, not {named}"));
     }
     let drive = Suggestion::flow("drive").value(follows).option("run-id", run).in_project(place);
     let message =
         format!("there is no workflow {named}; run {run} keeps the one that it follows, and `{drive}` goes on with it");
-    runs::Error::Usage(message).into()
+    Error::Usage(message)
 }
 
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
@@ -90,7 +91,7 @@ pub(super) fn take_up(
     if let [first, ..] = state.document().state.other_phases.as_slice() {
         let message =
             format!("run {} is in several states, `{first}` among them; a driver works on one at a time", run.id());
-        return Err(runs::Error::Usage(message).into());
+        return Err(Error::Usage(message));
     }
     let drift = match (&view.machine, &known.machine) {
         (Some(pinned), Some(today)) => Drift::between(pinned, today, state.document().state.positions()),
@@ -123,7 +124,11 @@ pub(super) fn take_up(
         && let Some(here) = begun
         && let Some(pid) = command_left(drive, here)
     {
-        return Err(Error::StillRuns { run: run.id().clone(), pid });
+        let run = run.id();
+        let message = format!("process {pid} still works on run {run}: its driver is gone, what it began is not");
+        return Err(Problem::new(Kind::Held, "still_running", message)
+            .help(format!("wait until it is done, or end it: kill {pid}"))
+            .into());
     }
     drive.epoch = claim(cx, project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     known.machine = view.machine.or(known.machine.take());

@@ -63,7 +63,6 @@ mod directory;
 #[expect(clippy::module_inception, reason = "the verb is called like its room")]
 mod drive;
 mod driven;
-mod error;
 mod graph_file;
 #[cfg_attr(not(feature = "network"), path = "no_http.rs")]
 mod http;
@@ -71,9 +70,9 @@ mod known;
 mod notebook;
 mod report;
 
+pub use crate::runs::{Error, Result};
 pub use drive::{drive, endpoint};
 pub use driven::{Person, StateOutput};
-pub use error::{Error, Result};
 pub use graph_file::GraphFileError;
 pub use notebook::{NotebookRequest, Opened, RunNotebook};
 pub use report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint};

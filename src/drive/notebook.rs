@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
 use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, NoPerson, given, given_last};
-use crate::drive::error::{Error, Result};
 use crate::drive::known::{Known, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History};
@@ -17,7 +16,9 @@ use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateNa
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
-use crate::runs::{self, Context, EmitRequest, ReportRequest, Reporter, accept, change_context, emit_by, end_in};
+use crate::runs::{
+    self, Context, EmitRequest, Error, ReportRequest, Reporter, Result, accept, change_context, emit_by, end_in,
+};
 use crate::store::Project;
 
 /// Which run a program drives.
@@ -87,7 +88,7 @@ impl RunNotebook<'static> {
     /// does not exist yet: it begins with its first state.
     ///
     /// # Errors
-    /// [`runs::Error::Refused`] when another session holds the run, [`runs::Error::Usage`] when the run follows another
+    /// [`Error::Refused`] when another session holds the run, [`Error::Usage`] when the run follows another
     /// workflow, and errors of the store.
     pub fn open(cx: &Context, graph: &Machine, request: &NotebookRequest) -> Result<Opened<'static>> {
         let opening = Opening {
@@ -111,8 +112,8 @@ impl<'p> RunNotebook<'p> {
         let Opening { definition, workflow, file, run, goal, session } = opening;
         let project = match cx.project() {
             Ok(project) => Some(project),
-            Err(runs::Error::NoProject { .. }) => None,
-            Err(error) => return Err(error.into()),
+            Err(Error::NoProject { .. }) => None,
+            Err(error) => return Err(error),
         };
         let found = match &project {
             Some(project) => run_to_drive(&cx, project, &workflow, run.as_deref())?,
@@ -122,7 +123,7 @@ impl<'p> RunNotebook<'p> {
             (Ok(definition), _) => (Some(definition), None),
             // A run keeps its pinned graph, so today's may be unreadable.
             (Err(error), Some(_)) => (None, Some(error)),
-            (Err(error), None) => return Err(error.into()),
+            (Err(error), None) => return Err(error),
         };
         let id = match (&found, &run) {
             (Some(found), _) => found.clone(),
@@ -147,7 +148,7 @@ impl<'p> RunNotebook<'p> {
         }
         let machine = match (machine, unusable) {
             (Some(machine), _) => machine,
-            (None, Some(error)) => return Err(error.into()),
+            (None, Some(error)) => return Err(error),
             (None, None) => unreachable!("a driver without a graph"),
         };
         context.about["run_id"] = json!(drive.run);

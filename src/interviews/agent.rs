@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::codec::violations::all;
 use crate::codec::{DocumentKind, parse_json, validate};
 use crate::disk::{Disk, append_line, read_named};
 use crate::host::Job;
 use crate::interviews::document_file::DocumentFile;
-use crate::interviews::error::Result;
-use crate::interviews::fault::InterviewFault;
+use crate::interviews::error::{Error, Result};
 use crate::interviews::pad::{
     InterviewAnswer, InterviewDocument, Metadata, Mode, Pad, PadEntry, Reply, Script, SectionView,
 };
-use crate::model::{bare_reply, limits};
+use crate::model::{Kind, Problem, Suggestion, bare_reply, limits};
 use crate::runs;
 use crate::runs::write::answer::answer_of;
 
@@ -53,11 +53,16 @@ impl<'r> Interviewer<'r> {
         let played = self.played.iter().find(|(before, _)| before == state);
         let reply = match (played, self.command) {
             (Some((_, reply)), _) => reply.clone(),
-            (None, Some(command)) => self.call(command, state, tell).map_err(|fault| file.fault(fault))?,
-            (None, None) => return Err(file.fault(InterviewFault::NotRecorded)),
+            (None, Some(command)) => self.call(command, state, tell)?,
+            (None, None) => {
+                let message = format!("no recorded call fits the state of {}", file.named.display());
+                return Err(Problem::new(Kind::NotFound, "not_recorded", message)
+                    .help("give the agent with --agent as well, and --record to keep what it answers")
+                    .into());
+            }
         };
         // Only a reply that can be used is recorded: a replay would stop at another one for ever.
-        let understood = understand(&reply).map_err(|fault| file.fault(fault))?;
+        let understood = understand(&reply)?;
         if let Some(path) = &self.record
             && played.is_none()
         {
@@ -67,12 +72,7 @@ impl<'r> Interviewer<'r> {
         Ok(understood)
     }
 
-    fn call(
-        &self,
-        command: &str,
-        state: &Value,
-        tell: &mut dyn FnMut(&str),
-    ) -> std::result::Result<Value, InterviewFault> {
+    fn call(&self, command: &str, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Value> {
         let input = state.to_string();
         let job = Job {
             command,
@@ -82,19 +82,35 @@ impl<'r> Interviewer<'r> {
             limit: self.timeout,
             most: limits::INTERVIEW_BYTES,
         };
-        let text = answer_of(&job, tell).map_err(|why| InterviewFault::Agent { why })?;
+        let text = answer_of(&job, tell).map_err(failed)?;
         parse_json(bare_reply(&text)).map_err(|error| {
             let shown: String = text.trim().chars().take(80).collect();
-            InterviewFault::Agent { why: format!("its command did not print a JSON object, but {shown:?} ({error})") }
+            failed(format!("its command did not print a JSON object, but {shown:?} ({error})"))
         })
     }
 }
 
+/// What to do about an agent that made a mistake.
+pub(super) const CORRECT_AGENT: &str =
+    "correct the agent and repeat the command; all answers so far are in the document";
+
+/// The error for an agent that did not reply.
+fn failed(why: String) -> Error {
+    Problem::new(Kind::Refused, "agent_failed", format!("the interviewer gave no answer: {why}"))
+        .help(CORRECT_AGENT)
+        .into()
+}
+
 /// Validates a reply.
-fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
+fn understand(value: &Value) -> Result<Reply> {
     let violations = validate(DocumentKind::InterviewReply, value, None);
-    if !violations.is_empty() {
-        return Err(InterviewFault::Reply { violations });
+    if let Some(first) = violations.first() {
+        let message = format!("the interviewer's reply is not valid: {}", first.message);
+        let help = Suggestion::flow("schema interview-reply") + " prints the schema of a reply; ";
+        return Err(Problem::new(Kind::Refused, "invalid_reply", message)
+            .help(help + "all answers so far are in the document")
+            .because(all(&violations))
+            .into());
     }
     // A field that is null counts as missing.
     let mut value = value.clone();
@@ -103,8 +119,7 @@ fn understand(value: &Value) -> std::result::Result<Reply, InterviewFault> {
         // flow computes `metadata` itself.
         object.shift_remove("metadata");
     }
-    serde_json::from_value(value)
-        .map_err(|error| InterviewFault::Agent { why: format!("its reply cannot be used: {error}") })
+    serde_json::from_value(value).map_err(|error| failed(format!("its reply cannot be used: {error}")))
 }
 
 /// Reads a file of recorded calls. Skips lines that are not calls, such as one that a power cut tore.

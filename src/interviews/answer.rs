@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::interviews::document_file::{DocumentFile, script_of};
-use crate::interviews::error::Result;
+use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::link::update_run;
 use crate::interviews::next::{EntryStatus, InterviewNext, InterviewState, entry, faults, next_of};
 use crate::interviews::pad::{EditError, InterviewAnswer, InterviewQuestion, Pad, Step};
-use crate::model::limits;
+use crate::model::{Help, Kind, Problem, limits};
 use crate::runs::context::Context;
 
 /// An answer to a question, or the decision to skip it.
@@ -84,15 +84,18 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let file = DocumentFile::at(cx, &request.document)?;
     if matches!(&request.answer, InterviewAnswer::Given(text) | InterviewAnswer::Skipped(text) if text.len() > limits::ANSWER_BYTES)
     {
-        return Err(file.fault(InterviewFault::AnswerTooLong));
+        let document = file.named.display();
+        let message = format!("the answer for {document} is longer than {} bytes", limits::ANSWER_BYTES);
+        return Err(Problem::new(Kind::Refused, "answer_too_long", message)
+            .help("put it into a file, and name that file in the answer")
+            .into());
     }
     // Decide which question is meant before taking the lock: meanwhile someone may answer it, and then another one
     // would be the next.
     let seen = file.text()?;
     let seen = file.document(&seen);
     let script = script_of(cx, &file, &seen)?;
-    let meant =
-        question_meant(request, &InterviewState::of(&file, &seen, &script)?).map_err(|fault| file.fault(fault))?;
+    let meant = question_meant(&file, request, &InterviewState::of(&file, &seen, &script)?)?;
     let normal = request.answer.clone().normal();
     let (mut now, mut number, mut repeated) = (String::new(), 0, false);
     file.update(&mut |old| {
@@ -166,10 +169,7 @@ impl Meant {
     }
 }
 
-fn question_meant(
-    request: &AnswerRequest,
-    standing: &InterviewState<'_>,
-) -> std::result::Result<Meant, InterviewFault> {
+fn question_meant(file: &DocumentFile, request: &AnswerRequest, standing: &InterviewState<'_>) -> Result<Meant> {
     if let Some(own) = &request.asked {
         return Ok(Meant::Own(own.clone(), request.question));
     }
@@ -180,20 +180,34 @@ fn question_meant(
     };
     if let Some(number) = request.question {
         if next.is_none() && number == standing.pad.next_number() {
-            return Err(InterviewFault::NothingToAsk);
+            return Err(nothing_to_ask(file));
         }
         return Ok(Meant::Numbered(number, if next == Some(number) { words } else { None }));
     }
-    let Some(next) = next else { return Err(InterviewFault::NothingToAsk) };
+    let Some(next) = next else { return Err(nothing_to_ask(file)) };
     // The same words again are more likely a retry than an answer to the next question.
     let given = request.answer.clone().normal();
     if let Some(last) = standing.pad.entries.iter().rfind(|entry| entry.answer != InterviewAnswer::Open)
         && matches!(given, InterviewAnswer::Given(_))
         && last.answer == given
     {
-        return Err(InterviewFault::SameAnswer { last: last.number, next });
+        let message = format!(
+            "question {} of {} has this very answer, so it is not taken for question {next}",
+            last.number,
+            file.named.display()
+        );
+        return Err(Problem::new(Kind::Refused, "answer_repeated", message)
+            .help(format!("when it is meant for both, say --question {next}"))
+            .into());
     }
     Ok(Meant::Numbered(next, words))
+}
+
+fn nothing_to_ask(file: &DocumentFile) -> Error {
+    let message = format!("nothing is asked in {} any more", file.named.display());
+    Problem::new(Kind::Refused, "nothing_asked", message)
+        .help(Help::from("write the answers into it with ") + file.suggest("interview finish"))
+        .into()
 }
 
 impl InterviewFault {

@@ -12,6 +12,7 @@ use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::link::{InterviewEnd, end_in_waiting_runs, update_run};
 use crate::interviews::pad::{InterviewAnswer, Outlook, SectionChange, Step};
+use crate::model::{Help, Kind, Problem};
 use crate::runs::context::Context;
 use crate::runs::{self, Source};
 
@@ -95,8 +96,10 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
         if !request.early
             && let Step::Open { number, question } | Step::Ask { number, question } = step
         {
-            let total = metadata.total_questions;
-            return Err(InterviewFault::StillOpen { number, total, topic: question.topic });
+            let (total, topic) = (metadata.total_questions, question.topic);
+            let message = format!("question {number} of {total} in {} is open: {topic}", file.named.display());
+            let help = Help::from("answer or skip it, or finish with --early; ") + file.suggest("interview next");
+            return Err(Problem::new(Kind::Refused, "questions_left", message).help(help + " shows it").into());
         }
         let (finished, made) = document.finish(&script, request.content.as_ref())?;
         (sections, last) = (made, text.to_owned());

@@ -148,7 +148,7 @@ impl DocumentFile {
 }
 
 pub(super) fn unsafe_document(named: &Path, why: &'static str) -> Error {
-    Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why })
+    DocumentFault::Unsafe { path: named.to_owned(), why }.into()
 }
 
 pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {

@@ -7,8 +7,6 @@ use thiserror::Error;
 use crate::catalog::{known_names, shown};
 use crate::codec::Violation;
 use crate::codec::violations::{all, first_with_line};
-use crate::disk::DocumentFault;
-use crate::interviews::explain::{explained, unwritten};
 use crate::interviews::fault::InterviewFault;
 use crate::model::{Explain, Kind, Problem, Suggestion};
 use crate::runs;
@@ -37,24 +35,13 @@ pub enum Error {
         /// All problems.
         violations: Vec<Violation>,
     },
-    /// The document cannot be read or written.
-    #[error(transparent)]
-    Document(#[from] DocumentFault),
     /// The interview cannot continue.
-    #[error("{}", explained(document, fault).message)]
+    #[error("{}", fault.problem(document).message)]
     Stopped {
         /// The document, as it was named.
         document: PathBuf,
         /// Why.
         fault: InterviewFault,
-    },
-    /// A person's answer could not be written.
-    #[error("{source}")]
-    Unwritten {
-        /// The reason.
-        source: Box<Error>,
-        /// The answer.
-        given: String,
     },
 }
 
@@ -78,9 +65,7 @@ impl Explain for Error {
             Self::Script { path, violations } => new(Kind::Refused, "invalid_interview")
                 .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
                 .because(all(violations)),
-            Self::Document(fault) => fault.problem(),
-            Self::Stopped { document, fault } => explained(document, fault),
-            Self::Unwritten { source, given } => unwritten(source.problem(), Some(given)),
+            Self::Stopped { document, fault } => fault.problem(document),
         }
     }
 }

@@ -7,7 +7,6 @@ mod close;
 mod definition;
 mod document_file;
 mod error;
-mod explain;
 mod fault;
 mod interviewee;
 mod known;

@@ -48,7 +48,7 @@ fn why_not(path: &Path) -> Option<&'static str> {
 /// The path of a document for callers that may reach nothing but Markdown of the project; `named` is from its directory.
 ///
 /// # Errors
-/// [`Error::Document`](crate::interviews::Error::Document) for anything else.
+/// `unsafe_path` for anything else.
 #[cfg(feature = "mcp")]
 pub(crate) fn document_in_project(cx: &Context, named: &Path) -> Result<PathBuf> {
     // The path as it is named, and as links lead it.

@@ -12,7 +12,7 @@ use crate::interviews::link::{InterviewEnd, LateEnd, end_in_waiting_runs, update
 use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
 use crate::interviews::pad::{InterviewDocument, Metadata, Mode, Pad, Script, Step};
 use crate::interviews::place::why_not_in;
-use crate::model::RunId;
+use crate::model::{Help, Kind, Problem, RunId};
 use crate::runs::context::Context;
 use crate::runs::open::name::{Purpose, open_run};
 
@@ -56,8 +56,7 @@ pub struct InterviewStartReport {
 ///
 /// # Errors
 /// [`Error::Script`](crate::interviews::Error::Script) for an invalid script;
-/// [`Error::Document`](crate::interviews::Error::Document) and [`Error::Stopped`](crate::interviews::Error::Stopped)
-/// when the document cannot be used. Then nothing is written.
+/// [`Error::Run`](crate::interviews::Error::Run) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document cannot be used. Then nothing is written.
 pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
     let file = DocumentFile::at(cx, &request.document)?;
     let run = request.run.as_ref().map(|run| run_beside(cx, &file, run)).transpose()?;
@@ -91,8 +90,8 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         let new = match file.document(&text) {
             document if document.pad().is_some() => {
                 found = Mode::Resume;
-                same_script(pad(&document)?, named)?;
-                same_run(document.only_pad()?, run.as_ref())?;
+                same_script(&file, pad(&document)?, named)?;
+                same_run(&file, document.only_pad()?, run.as_ref())?;
                 text.clone()
             }
             _ if text.trim().is_empty() => {
@@ -148,10 +147,11 @@ fn refuse_elsewhere(cx: &Context, file: &DocumentFile, before: &InterviewDocumen
     if force || before.pad().is_some() {
         return Ok(());
     }
-    match why_not_in(cx, file)? {
-        Some(why) => Err(file.fault(InterviewFault::NotHere { why })),
-        None => Ok(()),
-    }
+    let Some(why) = why_not_in(cx, file)? else { return Ok(()) };
+    let message = format!("no interview begins in {}: it {why}", file.named.display());
+    Err(Problem::new(Kind::Refused, "not_a_document", message)
+        .help("--force begins one there all the same; nothing was written")
+        .into())
 }
 
 /// The id of the run called `run` in the project of a document.
@@ -180,7 +180,14 @@ fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::R
             Some(script) => script,
             // The head is whole, and the charter is what a head without a script means.
             None if pad.head.mode.is_some() => CHARTER,
-            None => return Err(InterviewFault::ScriptLost { line, known: file.scripts() }),
+            None => {
+                let at = file.named.display();
+                let message = format!("{at}:{line} this scratch pad does not say to which script its questions belong");
+                let help = Help::from("name it with ") + file.suggest("interview start").option("script", "NAME");
+                return Err(Problem::new(Kind::Damaged, "pad_script_lost", message)
+                    .help(help + format!(": {}; nothing was written", file.scripts().join(", ")))
+                    .into());
+            }
         },
     };
     if script == CHARTER { Ok(text) } else { Ok(read.with_script(script)?) }
@@ -196,18 +203,25 @@ fn put_back(pad: &Pad) -> String {
 }
 
 /// Refuses another script than the one with which the interview began.
-fn same_script(pad: &Pad, named: Option<&str>) -> std::result::Result<(), InterviewFault> {
+fn same_script(file: &DocumentFile, pad: &Pad, named: Option<&str>) -> std::result::Result<(), InterviewFault> {
     let script = pad.head.script.as_deref().unwrap_or(CHARTER);
-    match named {
-        Some(named) if named != script => Err(InterviewFault::OtherScript { script: script.to_owned() }),
-        _ => Ok(()),
+    if named.is_none_or(|named| named == script) {
+        return Ok(());
     }
+    let message = format!("the interview in {} uses the script `{script}`", file.named.display());
+    Err(Problem::new(Kind::Refused, "wrong_interview", message)
+        .help("leave --script out, or abandon that interview first")
+        .into())
 }
 
-fn same_run(pad: &Pad, named: Option<&RunId>) -> std::result::Result<(), InterviewFault> {
-    let run = &pad.head.run;
-    match named {
-        Some(named) if run.as_deref() != Some(named.as_str()) => Err(InterviewFault::OtherRun { run: run.clone() }),
-        _ => Ok(()),
+fn same_run(file: &DocumentFile, pad: &Pad, named: Option<&RunId>) -> std::result::Result<(), InterviewFault> {
+    let run = pad.head.run.as_deref();
+    if named.is_none_or(|named| run == Some(named.as_str())) {
+        return Ok(());
     }
+    let whose = run.map_or("no run".to_owned(), |run| format!("the run {run}"));
+    let message = format!("the interview in {} belongs to {whose}", file.named.display());
+    Err(Problem::new(Kind::Refused, "wrong_run", message)
+        .help("leave --run-id out, or write `<!-- Run: ID -->` below the heading of the scratch pad")
+        .into())
 }

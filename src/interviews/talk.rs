@@ -7,12 +7,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::interviews::agent::{Interviewer, state};
+use crate::interviews::agent::{CORRECT_AGENT, Interviewer, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
 use crate::interviews::close::{FinishRequest, finish};
 use crate::interviews::document_file::{DocumentFile, head_of, script};
 use crate::interviews::error::{Error, Result};
-use crate::interviews::fault::InterviewFault;
+use crate::interviews::fault::{InterviewFault, unwritten};
 use crate::interviews::interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};
 use crate::interviews::link::{InterviewEnd, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, InterviewStep, entry, next_of};
@@ -21,7 +21,7 @@ use crate::interviews::pad::{
     SectionChange,
 };
 use crate::interviews::start::{InterviewRequest, start};
-use crate::model::{RunId, quoted, seconds};
+use crate::model::{Explain as _, Kind, Problem, RunId, quoted, seconds};
 use crate::runs::context::Context;
 
 /// How to hold a conversation.
@@ -179,16 +179,22 @@ impl Talk<'_> {
         let entries = document.entries();
         match reply {
             Reply::NextQuestion { next_question, topic, .. } => {
+                let named = file.named.display();
                 let number = document.pad().map_or(1, Pad::next_number);
                 let topic = topic.unwrap_or_else(|| format!("Question {number}"));
                 let question = InterviewQuestion { topic, asked: next_question };
                 // An agent without memory could go on for ever otherwise.
                 if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
-                    let (number, topic) = (again.number, again.topic.clone());
-                    return Err(file.fault(InterviewFault::AskedAgain { number, topic }));
+                    let message = format!(
+                        "the interviewer asks about `{}` again, which was question {} of {named}",
+                        again.topic, again.number
+                    );
+                    return Err(Problem::new(Kind::Refused, "asked_again", message).help(CORRECT_AGENT).into());
                 }
                 if entries.len() >= usize::try_from(script.max_questions()).unwrap_or(usize::MAX) {
-                    return Err(file.fault(InterviewFault::TooManyQuestions { most: script.max_questions() }));
+                    let most = script.max_questions();
+                    let message = format!("the interviewer asks more than {most} questions about {named}");
+                    return Err(Problem::new(Kind::Refused, "too_many_questions", message).help(CORRECT_AGENT).into());
                 }
                 self.write_question(&question, document.text())?;
                 Ok(Round::Again)
@@ -353,7 +359,7 @@ impl Talk<'_> {
                 error => {
                     // The person typed it once, so the message has it.
                     return Err(match mine {
-                        Some(given) => Error::Unwritten { source: Box::new(error), given },
+                        Some(given) => error.problem().because([unwritten(&given)]).into(),
                         None => error,
                     });
                 }

@@ -4,11 +4,9 @@
 //! which fields of the request it shows. The protocol's messages are `rmcp`'s; reading lines and refusing what is not a
 //! message is done here.
 
-mod error;
 #[cfg_attr(not(feature = "mcp"), path = "no_server.rs")]
 mod server;
 
-pub use error::{Error, Result};
 pub use server::serve;
 
 /// Which tools to offer; by default all of them.

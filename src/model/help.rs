@@ -120,6 +120,14 @@ impl JsonSchema for Help {
     }
 }
 
+/// The question whether a similar name was meant, as the beginning of a help; empty without one.
+pub(crate) fn did_you_mean(near: Option<impl fmt::Display>) -> String {
+    match near {
+        Some(near) => format!("did you mean `{near}`? "),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

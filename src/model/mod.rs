@@ -40,6 +40,7 @@ pub use event::{
 pub(crate) use flaw::Flaw;
 pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
 pub use help::Help;
+pub(crate) use help::did_you_mean;
 #[doc(hidden)]
 pub use idlist::IdList;
 pub(crate) use ids::hex;

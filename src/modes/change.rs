@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
 use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file};
-use crate::modes::error::{Error, Result};
+use crate::modes::error::{Error, Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
 use crate::modes::state::{Board, Ended, ModeDraft, ModeRefusal, RequestDetails, why_over};
-use crate::modes::state_dir::{LockedState, StateDir};
+use crate::modes::state_dir::LockedState;
 use crate::modes::{definition, late, say};
 use crate::runs::context::Context;
 use crate::runs::open::name::{Purpose, open_run};
@@ -186,7 +186,7 @@ pub struct ModeWriteReport {
 /// Requests a mode.
 ///
 /// # Errors
-/// [`Error::Refused`] when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
+/// `mode_denied` and others when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
 /// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
     let project = cx.project_or_init()?;
@@ -245,7 +245,7 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
 /// Writes fields into a mode's file. If the mode becomes active by that, the policy decides first.
 ///
 /// # Errors
-/// [`Error::Refused`] when a rule forbids it; then nothing is written.
+/// `mode_denied` and others when a rule forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
     let project = cx.project_or_init()?;
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
@@ -314,7 +314,7 @@ pub(super) fn change_modes<T>(
     if !ends {
         draft = draft.asked_by(scope, cx.sure_holder(project, scope.session())?);
     }
-    let answer = act(&mut draft).map_err(|refusal| refused(&state, &draft, refusal))?;
+    let answer = act(&mut draft).map_err(|refusal| refused(&state, draft.board(), &refusal))?;
     let place = place_of_caller(cx, project);
     let in_place = draft.warnings().iter().map(|warning| warning.clone().in_project(place.as_deref()).to_string());
     let mut warnings: Vec<String> = in_place.collect();
@@ -380,17 +380,6 @@ pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope
         change_modes(cx, project, policy, scope, Cause::Prompt, |_| Ok(()))?;
     }
     Ok(())
-}
-
-fn refused(state: &StateDir, draft: &ModeDraft<'_>, refusal: ModeRefusal) -> Error {
-    let (path, message) = match &refusal {
-        ModeRefusal::Denied { requested, scope, denial } => {
-            (None, Some(say::denial(draft.board(), scope, requested.as_str(), denial, "write")))
-        }
-        ModeRefusal::Unreadable { mode, scope, .. } => (Some(state.file_path(scope, &mode_file(mode))), None),
-        ModeRefusal::Lifecycle { .. } | ModeRefusal::Field { .. } => (None, None),
-    };
-    Error::Refused { refusal: Box::new(refusal), path, message }
 }
 
 /// Finds the run that a mode is to work on; it must exist.

@@ -123,7 +123,7 @@ fn end_each(
             end_each(cx, project, policy, others, ending, report)
         }
         Err(Error::Run(runs::Error::Store(why))) if ending.all && scopes[0] != Scope::Root && is_of_one(&why) => {
-            report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.in_words()));
+            report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.one_line()));
             Ok(())
         }
         done => {

@@ -1,15 +1,16 @@
 //! Errors of the verbs over modes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::codec::Violation;
 use crate::codec::violations::{all, first_with_line};
-use crate::model::{Explain, Help, Kind, Problem, Suggestion};
+use crate::codec::{Violation, similar};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion, did_you_mean, mode_file};
 use crate::modes::policy::{LifecycleFault, PhaseFault};
-use crate::modes::say::clear_command;
-use crate::modes::state::ModeRefusal;
+use crate::modes::say;
+use crate::modes::state::{Board, ModeRefusal};
+use crate::modes::state_dir::StateDir;
 use crate::runs;
 
 /// Why a verb over modes failed.
@@ -18,16 +19,6 @@ pub enum Error {
     /// An error that verbs over runs have too: the project, files, settings.
     #[error(transparent)]
     Run(runs::Error),
-    /// The policy has no such mode.
-    #[error("there is no mode `{word}`")]
-    UnknownMode {
-        /// The word as given.
-        word: String,
-        /// All modes.
-        known: Vec<String>,
-        /// The similar name that was probably meant.
-        suggestion: Option<String>,
-    },
     /// The policy of the project is invalid. The shipped policy is not used instead.
     #[error("the policy in {} cannot be used: {}", .path.display(), first_with_line(.violations))]
     Policy {
@@ -35,16 +26,6 @@ pub enum Error {
         path: PathBuf,
         /// All problems.
         violations: Vec<Violation>,
-    },
-    /// A rule about modes forbids the change, or a mode's file cannot be read. Nothing was written.
-    #[error("{}", sentence(.refusal, .path.as_deref(), .message.as_deref()))]
-    Refused {
-        /// The reason.
-        refusal: Box<ModeRefusal>,
-        /// The file that prevents it.
-        path: Option<PathBuf>,
-        /// The sentence for a denial.
-        message: Option<String>,
     },
 }
 
@@ -61,100 +42,61 @@ impl Explain for Error {
     fn problem(&self) -> Problem {
         match self {
             Self::Run(error) => error.problem(),
-            Self::UnknownMode { known, suggestion, .. } => Problem::new(Kind::Usage, "unknown_mode", self)
-                .help(format!("{}The modes are {}", did_you_mean(suggestion.as_deref()), known.join(", "))),
             Self::Policy { path, violations } => Problem::new(Kind::Refused, "invalid_policy", self)
                 .help(Suggestion::flow("validate").value(path.display()) + " shows everything that is wrong")
                 .because(all(violations)),
-            Self::Refused { refusal, .. } => match &**refusal {
-                ModeRefusal::Denied { .. } => {
-                    let table = Suggestion::flow("mode policy").flag("table");
-                    Problem::new(Kind::Refused, "mode_denied", self).help(table + " shows what goes together")
-                }
-                ModeRefusal::Unreadable { mode, scope, .. } => {
-                    let help = Help::from("repair it, or clear it: ") + clear_command(mode, scope);
-                    Problem::new(Kind::Damaged, "unreadable_state", self)
-                        .help(help + "; its bytes are kept in quarantine")
-                }
-                ModeRefusal::Lifecycle { fault, .. } => {
-                    let (kind, code, help) = lifecycle_help(fault);
-                    Problem::new(kind, code, self).help(help)
-                }
-                ModeRefusal::Field { fault: PhaseFault::Unknown { phase, known }, .. } => {
-                    let near = crate::codec::similar(phase, known.iter().map(String::as_str));
-                    let phases = known.join(", ");
-                    Problem::new(Kind::Refused, "invalid_phase", self)
-                        .help(format!("{}Its phases are {phases}; nothing was written", did_you_mean(near)))
-                }
-                ModeRefusal::Field { fault: PhaseFault::Value { .. }, .. } => {
-                    Problem::new(Kind::Refused, "invalid_field", self).help("nothing was written")
-                }
-            },
         }
     }
 }
 
-/// The question before a list of names; nothing without a name that is similar enough.
-fn did_you_mean(near: Option<&str>) -> String {
-    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
-}
-
-/// The sentence for a refusal.
-fn sentence(refusal: &ModeRefusal, path: Option<&Path>, message: Option<&str>) -> String {
+/// The error for a change that is refused: a rule about modes forbids it, or a mode's file cannot be read.
+pub(super) fn refused(state: &StateDir, board: &Board, refusal: &ModeRefusal) -> Problem {
     match refusal {
-        ModeRefusal::Denied { requested, .. } => match message {
-            Some(message) => message.to_owned(),
-            None => format!("{requested} cannot begin now"),
-        },
-        ModeRefusal::Unreadable { mode, why, .. } => {
-            let file = match path {
-                Some(path) => path.display().to_string(),
-                None => format!("the file of {mode}"),
-            };
-            format!("{file} cannot be read, so flow cannot tell whether {mode} is active: {why}")
+        ModeRefusal::Denied { requested, scope, denial } => {
+            let table = Suggestion::flow("mode policy").flag("table");
+            let message = say::denial(board, scope, requested.as_str(), denial, "write");
+            Problem::new(Kind::Refused, "mode_denied", message).help(table + " shows what goes together")
         }
-        ModeRefusal::Lifecycle { mode, fault } => lifecycle(mode.as_str(), fault),
-        ModeRefusal::Field { mode, fault: PhaseFault::Unknown { phase, .. } } => {
-            format!("{mode} has no phase {:?}", short(phase))
+        ModeRefusal::Unreadable { mode, scope, why } => {
+            let file = state.file_path(scope, &mode_file(mode));
+            let file = file.display();
+            let message = format!("{file} cannot be read, so flow cannot tell whether {mode} is active: {why}");
+            let help = Help::from("repair it, or clear it: ") + say::clear_command(mode, scope);
+            Problem::new(Kind::Damaged, "unreadable_state", message).help(help + "; its bytes are kept in quarantine")
+        }
+        ModeRefusal::Lifecycle { mode, fault: LifecycleFault::UnknownOutcome { field, value } } => {
+            let message = format!("{mode}: {field} cannot be {:?}", short(value));
+            Problem::new(Kind::Refused, "invalid_lifecycle_outcome", message).help(
+                "it must be one of finished, blocked, failed, userinterlude, askuserQuestion; nothing was written",
+            )
+        }
+        ModeRefusal::Lifecycle { mode, fault: LifecycleFault::EndedButActive { outcome, source } } => {
+            let message = format!(
+                "{mode} cannot be active: {source} says that it ended ({}), which requires active=false",
+                outcome.as_str()
+            );
+            Problem::new(Kind::Refused, "terminal_requires_inactive", message)
+                .help("write active=false with it, or a phase in which it is at work; nothing was written")
+        }
+        ModeRefusal::Lifecycle { mode, fault: LifecycleFault::GoesOnInactive } => {
+            let message = format!("{mode} cannot be inactive: run_outcome says that it goes on");
+            Problem::new(Kind::Refused, "running_requires_active", message)
+                .help("write active=true with it, or the outcome with which it ended; nothing was written")
+        }
+        ModeRefusal::Field { mode, fault: PhaseFault::Unknown { phase, known } } => {
+            let message = format!("{mode} has no phase {:?}", short(phase));
+            let meant = did_you_mean(similar(phase, known.iter().map(String::as_str)));
+            Problem::new(Kind::Refused, "invalid_phase", message)
+                .help(format!("{meant}Its phases are {}; nothing was written", known.join(", ")))
         }
         ModeRefusal::Field { mode, fault: PhaseFault::Value { field, takes } } => {
-            format!("{mode}: {field} takes {takes}")
+            Problem::new(Kind::Refused, "invalid_field", format!("{mode}: {field} takes {takes}"))
+                .help("nothing was written")
         }
-    }
-}
-
-fn lifecycle(mode: &str, fault: &LifecycleFault) -> String {
-    match fault {
-        LifecycleFault::UnknownOutcome { field, value } => format!("{mode}: {field} cannot be {:?}", short(value)),
-        LifecycleFault::EndedButActive { outcome, source } => format!(
-            "{mode} cannot be active: {source} says that it ended ({}), which requires active=false",
-            outcome.as_str()
-        ),
-        LifecycleFault::GoesOnInactive => format!("{mode} cannot be inactive: run_outcome says that it goes on"),
-    }
-}
-
-fn lifecycle_help(fault: &LifecycleFault) -> (Kind, &'static str, &'static str) {
-    match fault {
-        LifecycleFault::UnknownOutcome { .. } => (
-            Kind::Refused,
-            "invalid_lifecycle_outcome",
-            "it must be one of finished, blocked, failed, userinterlude, askuserQuestion; nothing was written",
-        ),
-        LifecycleFault::EndedButActive { .. } => (
-            Kind::Refused,
-            "terminal_requires_inactive",
-            "write active=false with it, or a phase in which it is at work; nothing was written",
-        ),
-        LifecycleFault::GoesOnInactive => (
-            Kind::Refused,
-            "running_requires_active",
-            "write active=true with it, or the outcome with which it ended; nothing was written",
-        ),
     }
 }
 
 /// A word from a file, cut for a message.
-fn short(word: &str) -> String {
+pub(super) fn short(word: &str) -> String {
     word.chars().take(60).collect()
 }

@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use crate::codec::digest;
 use crate::host::Ids;
 use crate::model::{
-    Event, EventKind, ModeFile, ModesChanged, Scope, SessionId, TextDigest, Timestamp, VISIBLE, limits, mode_file,
+    Event, EventKind, Kind, ModeFile, ModesChanged, Problem, Scope, SessionId, TextDigest, Timestamp, VISIBLE,
+    did_you_mean, limits, mode_file,
 };
-use crate::modes::error::{Error, Result};
+use crate::modes::error::{Result, short};
 use crate::modes::policy::{Mode, Policy};
 use crate::modes::state::{Board, ChangedFile, ModeDraft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
@@ -77,8 +78,10 @@ pub(super) fn mode<'a>(policy: &'a Policy, word: &str) -> Result<&'a Mode> {
         return Ok(mode);
     }
     let known: Vec<String> = policy.modes().iter().map(|mode| mode.name.to_string()).collect();
-    let suggestion = crate::codec::similar(word, known.iter().map(String::as_str)).map(str::to_owned);
-    Err(Error::UnknownMode { word: word.chars().take(60).collect(), known, suggestion })
+    let meant = did_you_mean(crate::codec::similar(word, known.iter().map(String::as_str)));
+    Err(Problem::new(Kind::Usage, "unknown_mode", format!("there is no mode `{}`", short(word)))
+        .help(format!("{meant}The modes are {}", known.join(", ")))
+        .into())
 }
 
 /// The files that matter for a change in `scope`. For a session: its own files, those of the root scope, and, as far as

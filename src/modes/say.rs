@@ -1,6 +1,6 @@
 //! Messages about modes.
 
-use crate::model::{ModeName, Scope, Suggestion};
+use crate::model::{Explain as _, ModeName, Scope, Suggestion};
 use crate::modes::policy::{Denial, DenialKind, Named, Policy, Skill, Why};
 use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
@@ -130,7 +130,7 @@ pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
 /// Warnings about sessions whose directories cannot be read.
 pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
     let closed = sessions.closed.iter();
-    closed.map(|(session, why)| format!("the modes of session {session} cannot be read: {}", why.in_words())).collect()
+    closed.map(|(session, why)| format!("the modes of session {session} cannot be read: {}", why.one_line())).collect()
 }
 
 /// The name of a refusal in reports.

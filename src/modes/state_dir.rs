@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::codec::{digest, seal};
 use crate::disk::{Dir, DiskError, FileType, NEW_FILE, Rename, flush};
-use crate::model::{Event, EventKind, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
+use crate::model::{Event, EventKind, Explain as _, ModeFile, Scope, Seq, SessionId, Timestamp, VISIBLE, limits};
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
 use crate::store::local::lock::note_of;
 use crate::store::local::log::LogTail;
@@ -417,7 +417,7 @@ impl LockedState<'_> {
             self.log.lock.note_seq(event.seq);
         }
         self.log.tail.end.advance(event);
-        Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.in_words()) })
+        Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.one_line()) })
     }
 
     /// Removes temporary files that dead writers left in the scopes of these files.

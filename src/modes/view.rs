@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
-use crate::modes::error::{Error, Result};
+use crate::modes::error::{Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
 use crate::modes::policy::{ModeOutcome, OutcomeSource, read_outcome, says_active, text_of};
 use crate::modes::state::{Board, ModeRefusal, ModeState, why_over};
@@ -185,7 +185,7 @@ pub struct ModeShowRequest {
 /// Shows a mode's file. Writes nothing.
 ///
 /// # Errors
-/// [`Error::Refused`] when the file cannot be read.
+/// `unreadable_state` when the file cannot be read.
 pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let scope = &request.scope;
     let project = cx.project()?;
@@ -214,7 +214,7 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     match file {
         ModeState::Broken(why) => {
             let refusal = ModeRefusal::Unreadable { mode: mode.name.clone(), scope: owner, why: why.clone() };
-            Err(Error::Refused { refusal: Box::new(refusal), path: Some(path), message: None })
+            Err(refused(&state, &board, &refusal).into())
         }
         ModeState::Known(fields) => {
             let reading = read_outcome(fields);

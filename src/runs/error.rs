@@ -35,7 +35,7 @@ pub enum Error {
     Setting(#[from] BadSetting),
     /// A document cannot be read or written.
     #[error(transparent)]
-    Document(DocumentFault),
+    Document(#[from] DocumentFault),
     /// Any other reason; its code says which one.
     #[error(transparent)]
     Problem(Box<Problem>),
@@ -145,7 +145,10 @@ impl Explain for Error {
             Self::NoSuchRun { worktree: Some(root), .. } => new(Kind::NotFound, "run_not_found")
                 .help(format!("it is in another worktree: name that with -C {}", quoted_path(root))),
             Self::NoSuchRun { suggestion, .. } => {
-                let meant = suggestion.as_ref().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+                let meant = match suggestion {
+                    Some(near) => format!("did you mean {near}? "),
+                    None => String::new(),
+                };
                 new(Kind::NotFound, "run_not_found").help(Help::from(meant) + flow("list") + " shows all runs")
             }
             Self::SecondRun { run, .. } => new(Kind::Refused, "run_open")

@@ -1,18 +1,12 @@
 //! Messages and help for refusals.
 
-use std::fmt::Display;
-
 use crate::engine::{Refusal, ReportRefusal, StepFault, Unanswered, Undone};
-use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion};
+use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, did_you_mean};
 use crate::runs::advice::{self, answer};
 
-fn names(names: &[StateName]) -> String {
+/// The names of states, for a sentence.
+pub(super) fn names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// The question whether a similar name was meant; empty without one.
-pub(super) fn did_you_mean(near: Option<impl Display>) -> String {
-    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
@@ -176,7 +170,10 @@ fn over(run: &RunId) -> Help {
 
 /// The help for a run in a phase that the other definition does not have.
 fn position_gone(phase: &StateName, known: &[StateName], near: Option<&StateName>) -> String {
-    let to = near.map(|near| format!(", perhaps `{near}`")).unwrap_or_default();
+    let to = match near {
+        Some(near) => format!(", perhaps `{near}`"),
+        None => String::new(),
+    };
     format!(
         "go on under the definition it started with until it has left `{phase}`, or set current_phase in run.yaml to a \
          phase that both have{to}; today's are {}",
@@ -209,15 +206,20 @@ fn needs_approval(run: &RunId) -> Help {
 
 /// The help for phases whose work is not done.
 fn not_done(run: &RunId, undone: &[Undone]) -> Help {
-    let back: Vec<_> = undone.iter().flat_map(|one| &one.back).map(|to| format!("`{to}`")).collect();
+    let (mut back, mut is_open, mut is_recorded) = (Vec::new(), false, false);
+    for one in undone {
+        back.extend(one.back.iter().map(|to| format!("`{to}`")));
+        is_open |= one.status.is_open();
+        is_recorded |= one.latest.is_some();
+    }
     let back = match back.as_slice() {
         [] => String::new(),
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
     // What was begun must not be done again before its end is known.
-    let record = if undone.iter().any(|one| one.status.is_open()) {
+    let record = if is_open {
         "record how it ended under the same --id"
-    } else if undone.iter().any(|one| one.latest.is_some()) {
+    } else if is_recorded {
         "do it again and record it under the same --id, or give it up there with --status skipped"
     } else {
         "do it and record it"

@@ -95,15 +95,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error and its cause as one line.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        match std::error::Error::source(self) {
-            Some(source) => format!("{self}: {source}"),
-            None => self.to_string(),
-        }
-    }
-
     /// Whether the error means that the file or run does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

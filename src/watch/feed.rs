@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::host::reader_left;
 use crate::model::RunId;
-use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper};
+use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper, Result};
 use crate::watch::pages;
 use crate::watch::shown::{LATEST, RunFacts, list_filter};
-use crate::watch::{Result, WatchMessage, Watching};
+use crate::watch::{WatchMessage, Watching};
 
 /// How often to ask whether standard output still has a reader.
 const READER: Duration = Duration::from_millis(500);

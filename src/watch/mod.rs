@@ -3,7 +3,6 @@
 //! A page is a list of lines (`pages/`), made of reports without a terminal. `--once` prints it; the screen (`screen/`)
 //! shows a part of it and makes it again when the feed changes. What a key does is decided without a terminal as well.
 
-mod error;
 mod feed;
 #[cfg_attr(not(feature = "watch"), allow(dead_code, unused_imports, reason = "the screen uses the rest"))]
 mod line;
@@ -15,7 +14,6 @@ mod screen;
 mod shown;
 mod watching;
 
-pub use error::{Error, Result};
 pub use feed::{follow, once, snapshot};
 pub use screen::screen;
 pub use watching::{WatchMessage, Watching};

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::RunId;
-use crate::runs::{self, Card, CardFilter, CardsReport, Context};
-use crate::watch::error::Result;
+use crate::runs::{self, Card, CardFilter, CardsReport, Context, Result};
 
 /// What to watch.
 #[derive(Debug, Clone, Default)]

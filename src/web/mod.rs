@@ -4,7 +4,6 @@
 //! The server listens on this machine only, unless it is told otherwise. Other users of the machine, and pages of other
 //! sites in the same browser, are kept out by one gate in front of every path (`server/gate.rs`).
 
-mod error;
 #[cfg_attr(not(feature = "serve"), path = "no_server.rs")]
 mod server;
 
@@ -14,7 +13,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use error::{Error, Result};
 pub use server::serve;
 
 /// How to serve.

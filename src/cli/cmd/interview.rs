@@ -16,6 +16,7 @@ use crate::interviews::{
     InterviewNext, InterviewRequest, InterviewRunReport, InterviewStartReport, InterviewStatusReport, InterviewStep,
     InterviewStop, Replaces, Result, TalkRequest, read_content,
 };
+use crate::model::{Kind, Problem};
 use crate::runs::{self, Context, Source};
 
 pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Ended {
@@ -280,7 +281,10 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
         let question =
             format!("Give up the interview in {}? {what}; a copy keeps everything. [y/N]", document.display());
         if !Prompt::new(out).agrees(&question) {
-            return Err(Error::Stopped { document, fault: InterviewFault::NoConsent });
+            let message = format!("abandoning the interview in {} needs a confirmation", document.display());
+            return Err(Problem::new(Kind::NeedsHuman, "not_confirmed", message)
+                .help("confirm with --yes; a copy with all answers is kept")
+                .into());
         }
     }
     let report = interviews::abandon(cx, &document)?;

@@ -9,13 +9,13 @@ use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, Edited, StatusLine, WantedHooks};
-use crate::hooks::settings::error::{EditFault, Result};
+use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::status::PluginStatus;
-use crate::runs::Context;
+use crate::runs::{Context, Result};
 
 /// What to install.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::ask::{LoginFlow, codex_hooks, login_flow};
 use crate::hooks::settings::command::{self, Call};
-use crate::hooks::settings::error::{Error, Result, STRICT, WHOLE, suggest};
+use crate::hooks::settings::error::{STRICT, WHOLE, suggest};
 use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
 use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
@@ -18,7 +18,7 @@ use crate::hooks::settings::rules;
 use crate::hooks::settings::script::Script;
 use crate::hooks::settings::status::all;
 use crate::model::{Explain, Help, Timestamp};
-use crate::runs::{self, Context};
+use crate::runs::{self, Context, Error, Result};
 
 /// What to examine.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
         examined.add("not_installed", None, "no host has hooks of flow", suggest("install").into());
     }
     // There hooks say nothing, and cannot even write into their log.
-    if let Err(error @ runs::Error::Store(_)) = cx.project() {
+    if let Err(error @ Error::Store(_)) = cx.project() {
         let help = error.problem().help.unwrap_or_default();
         examined.add("project_refused", None, error.one_line(), help);
     }
@@ -292,7 +292,7 @@ impl Examined<'_> {
                 continue;
             }
             has_any = true;
-            if let Some(Error::HooksInConfig { path, place }) = obstacle::hooks_in_config(self.cx, settings) {
+            if let Some((path, place)) = obstacle::hooks_in_config(self.cx, settings) {
                 let message = "hooks are configured here as well as in hooks.json";
                 let help = "move them into hooks.json".into();
                 let finding = self.add("hooks_in_config", Some(AgentHost::Codex), message, help);

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Disk, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document, read_document,
-    read_named, root_of, sweep_document,
+    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document,
+    read_document, read_named, root_of, sweep_document,
 };
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::{EditFault, Error, LEADS_OUT, Result};
+use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::host::{SettingsScope, project_root};
-use crate::model::limits;
-use crate::runs::{self, Context};
+use crate::model::{Explain as _, Kind, Problem, limits};
+use crate::runs::{Context, Error, Result};
 
 /// A file that flow may edit outside of `.flow`.
 #[derive(Debug, Clone)]
@@ -44,10 +44,7 @@ pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> 
         }
     }
     if files.is_empty() && !hosts.is_empty() {
-        return Err(runs::Error::Usage(
-            "only Claude Code has local settings; use the scope user or project".to_owned(),
-        )
-        .into());
+        return Err(Error::Usage("only Claude Code has local settings; use the scope user or project".to_owned()));
     }
     Ok(files)
 }
@@ -78,7 +75,7 @@ impl UserFile {
         if let Some(within) = &self.within {
             let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
             if !root.starts_with(&within) {
-                return Err(refused(path, LEADS_OUT).into());
+                return Err(refused(path, LEADS_OUT));
             }
         }
         Ok((root, relative))
@@ -87,13 +84,16 @@ impl UserFile {
     /// The text; `None` if the file is missing.
     pub(super) fn read(&self) -> Result<Option<String>> {
         let (root, relative) = self.followed()?;
-        Ok(read_document(&self.place(&root, &relative))?)
+        read_document(&self.place(&root, &relative)).map_err(unusable)
     }
 
     /// Replaces the text by the result of `edit`, or removes the file if that is `None`.
     pub(super) fn edit(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>>) -> Result<()> {
         let (root, relative) = self.followed()?;
-        Ok(edit_document(&self.place(&root, &relative), edit)?)
+        edit_document(&self.place(&root, &relative), edit).map_err(|error| match error {
+            DocumentError::Edit { source, .. } => source,
+            DocumentError::Fault(fault) => unusable(fault),
+        })
     }
 
     /// Removes what killed processes left beside a file that stays as it is.
@@ -105,7 +105,8 @@ impl UserFile {
 
     /// The error for a text that cannot be edited.
     pub(super) fn invalid(&self, EditFault { place, reason, help }: EditFault) -> Error {
-        Error::Invalid { path: self.path.clone(), place, reason, help }
+        let message = format!("{}:{place}: {reason}", self.path.display());
+        Problem::new(Kind::Refused, "invalid_settings", message).help(format!("{help}. Nothing was written")).into()
     }
 
     fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {
@@ -128,12 +129,25 @@ pub(super) fn text_of(cx: &Context, path: &Path) -> Option<String> {
     String::from_utf8(read_named(&*cx.disk, path, limits::SETTINGS_BYTES).ok()?).ok()
 }
 
-fn refused(path: &Path, why: &'static str) -> DocumentFault {
-    DocumentFault::Unsafe { path: path.to_owned(), why }
+/// What is wrong with a link in a project that may come from a clone.
+const LEADS_OUT: &str = "leads out of the project";
+
+/// The error for a file that cannot be read or replaced.
+fn unusable(fault: DocumentFault) -> Error {
+    let help = match fault {
+        DocumentFault::Unsafe { why: LEADS_OUT, .. } => "replace the link or file, or use `--scope user`",
+        DocumentFault::Unsafe { .. } => "replace the link or file",
+        _ => return fault.into(),
+    };
+    fault.problem().help(help).into()
 }
 
-fn failed(path: &Path, errno: Errno) -> DocumentFault {
-    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
+fn refused(path: &Path, why: &'static str) -> Error {
+    unusable(DocumentFault::Unsafe { path: path.to_owned(), why })
+}
+
+fn failed(path: &Path, errno: Errno) -> Error {
+    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }.into()
 }
 
 impl SettingsFile {

@@ -28,7 +28,6 @@ pub use change::{
     install, uninstall,
 };
 pub use doctor::{HooksDoctorReport, HooksDoctorRequest, HooksFinding, LastCall, doctor};
-pub use error::{Error, Result};
 pub use host::{HostChoice, SettingsScope};
 pub use plugin::{HooksFilesReport, HooksPluginRequest, HooksSkillRequest, WrittenFile, plugin, skill};
 pub use setup::{

@@ -1,13 +1,15 @@
 //! What speaks against hooks in a file of settings.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
-use crate::codec::{TomlText, parse_json};
+use crate::codec::{Place, TomlText, parse_json};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::{Error, Result};
 use crate::hooks::settings::file::{SettingsFile, text_of};
 use crate::hooks::settings::host::SettingsScope;
-use crate::runs::Context;
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, Result};
 
 /// The file in which Codex keeps everything but hooks.
 pub(super) const CONFIG: &str = "config.toml";
@@ -15,23 +17,33 @@ pub(super) const CONFIG: &str = "config.toml";
 /// Refuses to add hooks where the host would run them twice.
 pub(super) fn refuse(cx: &Context, settings: &SettingsFile) -> Result<()> {
     if let Some(plugin) = plugin(cx, settings.host) {
-        return Err(Error::PluginPresent { host: settings.host, plugin });
+        let title = settings.host.title();
+        let message = format!(
+            "the plugin `{plugin}` is installed in {title}, and brings these hooks: each event would be answered twice"
+        );
+        return Err(Problem::new(Kind::Refused, "plugin_present", message)
+            .help("keep the plugin, or remove it in the host first. Nothing was written")
+            .into());
     }
     // Codex reads hooks.json and config.toml, and runs the hooks of both.
     if settings.host == AgentHost::Codex
-        && let Some(error) = hooks_in_config(cx, settings)
+        && let Some((path, place)) = hooks_in_config(cx, settings)
     {
-        return Err(error);
+        let at = path.display();
+        let message = format!("{at}:{place}: Codex has hooks here as well as in hooks.json, and reads both");
+        return Err(Problem::new(Kind::Refused, "hooks_in_config", message)
+            .help("move those hooks into hooks.json, or add flow's to them by hand. Nothing was written")
+            .into());
     }
     Ok(())
 }
 
 /// Hooks in `config.toml`. What Codex notes there about hooks that a person trusted is not one.
-pub(super) fn hooks_in_config(cx: &Context, settings: &SettingsFile) -> Option<Error> {
+pub(super) fn hooks_in_config(cx: &Context, settings: &SettingsFile) -> Option<(PathBuf, Place)> {
     let (path, text) = settings.beside(cx, CONFIG)?;
     let config = TomlText::parse(&text)?;
     let event = config.keys(&["hooks"]).into_iter().find(|key| key != "state")?;
-    Some(Error::HooksInConfig { path, place: config.place(&["hooks", &event])? })
+    Some((path, config.place(&["hooks", &event])?))
 }
 
 /// flow's plugin in flow's marketplace. Other marketplaces may have another plugin of this name.

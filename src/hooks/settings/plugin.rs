@@ -8,11 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hooks::settings::change::ChangeOutcome;
-use crate::hooks::settings::error::{Error, Result};
 use crate::hooks::settings::file::UserFile;
 use crate::hooks::settings::host::project_root;
-use crate::model::quoted;
-use crate::runs::Context;
+use crate::model::{Kind, Problem, quoted};
+use crate::runs::{Context, Result};
 
 const RESUME: &str = include_str!("../../../plugins/flow/skills/resume/SKILL.md");
 const RUN_STATE: &str = include_str!("../../../plugins/flow/skills/run-state/SKILL.md");
@@ -172,6 +171,11 @@ fn outcome(file: &UserFile, old: Option<&str>, text: &str, replace: bool) -> Res
         None => Ok(ChangeOutcome::Created),
         Some(old) if old == text => Ok(ChangeOutcome::Unchanged),
         Some(_) if replace => Ok(ChangeOutcome::Changed),
-        Some(_) => Err(Error::Exists { path: file.path.clone() }),
+        Some(_) => {
+            let message = format!("{} exists and differs", file.path.display());
+            Err(Problem::new(Kind::Refused, "file_exists", message)
+                .help("name another directory, or replace it with --replace. Nothing was written")
+                .into())
+        }
     }
 }

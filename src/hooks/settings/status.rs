@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::codec::TomlText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::Call;
-use crate::hooks::settings::error::Result;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
@@ -16,7 +15,7 @@ use crate::hooks::settings::obstacle;
 use crate::hooks::settings::script::Script;
 use crate::host::Trust;
 use crate::model::Explain;
-use crate::runs::Context;
+use crate::runs::{Context, Result};
 
 /// Which hosts to look at.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

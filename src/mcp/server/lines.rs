@@ -10,30 +10,31 @@ use rmcp::transport::Transport;
 use serde::Serialize;
 
 use crate::mcp::server::message::ClientLine;
-use crate::mcp::{Error, Result};
 use crate::model::limits::MESSAGE_BYTES;
+use crate::model::{Kind, Problem};
+use crate::runs::{Error, Result};
 
 /// Why the server ends, if not because its input has ended.
 #[derive(Debug, Clone, Default)]
-pub(super) struct EarlyEnd(Arc<Mutex<Option<Error>>>);
+pub(super) struct EarlyEnd(Arc<Mutex<Option<Result<()>>>>);
 
 impl EarlyEnd {
-    fn note(&self, error: Error) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    fn note(&self, result: Result<()>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(result);
     }
 
     fn is_near(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// A client that is gone ends the server as the end of the input does.
     pub(super) fn result(self) -> Result<()> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Ok(()))
     }
+}
+
+/// The error for a system call without which the server cannot go on.
+pub(super) fn failed(what: &str, error: &io::Error) -> Error {
+    Problem::new(Kind::Io, "io_error", what).caused_by(error).into()
 }
 
 /// The lines of a client, and of the answers to it.
@@ -59,7 +60,7 @@ impl<R: BufRead, W: Write> ClientLines<R, W> {
                 Ok(Some(ClientLine::Refused(answer))) => drop(self.write(&answer)),
                 Ok(Some(ClientLine::Nothing)) => {}
                 Ok(None) => return None,
-                Err(error) => self.ending.note(Error::Input(error)),
+                Err(error) => self.ending.note(Err(failed("cannot read from standard input", &error))),
             }
         }
         None
@@ -83,8 +84,13 @@ impl<R: BufRead, W: Write> ClientLines<R, W> {
 
     fn write(&mut self, answer: &impl Serialize) -> io::Result<()> {
         // Noted here, since `rmcp` keeps the errors of a transport to itself.
-        self.write_line(answer)
-            .inspect_err(|error| self.ending.note(Error::Output(io::Error::new(error.kind(), error.to_string()))))
+        self.write_line(answer).inspect_err(|error| {
+            self.ending.note(match error.kind() {
+                // A client that is gone ends the server as the end of the input does.
+                ErrorKind::BrokenPipe => Ok(()),
+                _ => Err(failed("cannot write to standard output", error)),
+            });
+        })
     }
 
     fn write_line(&mut self, answer: &impl Serialize) -> io::Result<()> {

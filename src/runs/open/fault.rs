@@ -2,10 +2,11 @@
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::engine::{EditFault, Fault};
-use crate::model::{Help, Kind, Problem, StateName, Suggestion};
+use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::context::Context;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
+use crate::runs::refused::names;
 use crate::store::{Document, Presence, Project, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.
@@ -47,12 +48,9 @@ fn edit_help(fault: &EditFault) -> String {
     match fault {
         EditFault::Id { .. } => "put the id back; a run cannot be renamed".to_owned(),
         EditFault::Workflow { .. } => "put the workflow back; start another run for another workflow".to_owned(),
-        EditFault::Phase { known, suggestion, .. } => {
-            let known = known.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ");
-            match suggestion {
-                Some(near) => format!("did you mean `{near}`? The phases are {known}"),
-                None => format!("the phases are {known}"),
-            }
+        EditFault::Phase { known, suggestion: Some(near), .. } => {
+            format!("did you mean `{near}`? The phases are {}", names(known))
         }
+        EditFault::Phase { known, suggestion: None, .. } => format!("the phases are {}", names(known)),
     }
 }

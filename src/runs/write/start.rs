@@ -10,14 +10,13 @@ use crate::host::GitFacts;
 use crate::machine::Machine;
 use crate::model::{
     Event, EventKind, Issue, Kind, Problem, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
-    Timestamp, WorkflowId, issue_file_part, slug,
+    Timestamp, WorkflowId, did_you_mean, issue_file_part, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
-use crate::runs::refused::did_you_mean;
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::token::token_of_new_run;

@@ -2,7 +2,7 @@
 
 use crate::codec::{RunText, seal};
 use crate::disk::{DiskError, File, NEW_FILE, Operation, Rename, Wait};
-use crate::model::{Seq, Timestamp, limits};
+use crate::model::{Explain as _, Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
@@ -30,7 +30,7 @@ impl LockedRun<'_> {
         self.log.tail.end.advance(last);
         let lagging = match projections {
             Projections::UpToDate => None,
-            Projections::Lagging(error) => Some(error.in_words()),
+            Projections::Lagging(error) => Some(error.one_line()),
         };
         Ok(Committed { seq: last.seq, lagging })
     }

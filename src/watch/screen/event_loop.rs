@@ -1,5 +1,6 @@
 //! The loop of the screen: waits for keys, hints and signals, and draws what changed.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -8,8 +9,9 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event};
 
 use crate::host::{SignalWatch, end_by, stop};
-use crate::model::Explain as _;
-use crate::runs::{CardFilter, Context, Keeper};
+use crate::model::{Explain as _, Kind, Problem};
+use crate::runs::{CardFilter, Context, Error, Keeper, Result};
+use crate::watch::Watching;
 use crate::watch::screen::draw::{draw, room};
 use crate::watch::screen::notifier::Notifier;
 use crate::watch::screen::page::ScreenPage;
@@ -17,7 +19,6 @@ use crate::watch::screen::state::{RunPart, Screen, ScreenAction, View};
 use crate::watch::screen::terminal::{TakenTerminal, key};
 use crate::watch::screen::view::{Shown, page};
 use crate::watch::shown::{EVENTS, LATEST, RunFacts, list_filter};
-use crate::watch::{Error, Result, Watching};
 
 /// How soon a signal is noticed.
 const SIGNALS: Duration = Duration::from_millis(100);
@@ -35,7 +36,7 @@ enum Wakeup {
 /// Shows the runs on the terminal until the user quits.
 ///
 /// # Errors
-/// Those of reading the project or the run, and [`Error::Terminal`].
+/// Those of reading the project or the run, and `io_error`.
 pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     let cx = watching.context(cx);
     let run = watching.run_id(&cx)?;
@@ -43,9 +44,9 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     // Input and hints come through one channel, so that one wait serves both.
     let hints = send.clone();
     let keeper = Keeper::open(&cx, watching.poll, move |path| drop(hints.send(Wakeup::Hint(path))))?;
-    let signals = SignalWatch::begin().map_err(Error::Terminal)?;
-    let taken = TakenTerminal::take().map_err(Error::Terminal)?;
-    read_input(send).map_err(Error::Terminal)?;
+    let signals = SignalWatch::begin().map_err(unusable)?;
+    let taken = TakenTerminal::take().map_err(unusable)?;
+    read_input(send).map_err(unusable)?;
     let screen = Screen::new(list_filter(watching), run);
     let notifier = watching.notify.then(Notifier::default);
     let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour, notifier };
@@ -58,8 +59,12 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     ended
 }
 
+fn unusable(error: io::Error) -> Error {
+    Problem::new(Kind::Io, "io_error", "cannot use the terminal").caused_by(&error).into()
+}
+
 /// Reads input on a thread, which ends with the process.
-fn read_input(send: Sender<Wakeup>) -> std::io::Result<()> {
+fn read_input(send: Sender<Wakeup>) -> io::Result<()> {
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         while let Ok(event) = event::read() {
             if send.send(Wakeup::Input(event)).is_err() {
@@ -119,8 +124,8 @@ impl Shower {
                     shown = self.read();
                     read_at = Instant::now();
                 }
-                Some(ScreenAction::Copy(text)) => self.taken.copy(&text).map_err(Error::Terminal)?,
-                Some(ScreenAction::Suspend) => self.taken.without(stop).map_err(Error::Terminal)?,
+                Some(ScreenAction::Copy(text)) => self.taken.copy(&text).map_err(unusable)?,
+                Some(ScreenAction::Suspend) => self.taken.without(stop).map_err(unusable)?,
             }
             page = self.draw(&shown)?;
         }
@@ -132,7 +137,7 @@ impl Shower {
         let Some(notifier) = &mut self.notifier else { return Ok(()) };
         let cards = self.keeper.feed.cards(&CardFilter { limit: usize::MAX, ..CardFilter::default() });
         let calls = notifier.calls(cards.groups.iter().flat_map(|group| &group.cards));
-        if calls.is_empty() { Ok(()) } else { self.taken.write(&calls).map_err(Error::Terminal) }
+        if calls.is_empty() { Ok(()) } else { self.taken.write(&calls).map_err(unusable) }
     }
 
     fn read(&mut self) -> Shown {
@@ -151,14 +156,14 @@ impl Shower {
 
     /// Draws what was read, and returns the page, to which the next key applies.
     fn draw(&mut self, shown: &Shown) -> Result<ScreenPage> {
-        let size = self.taken.terminal.size().map_err(Error::Terminal)?;
+        let size = self.taken.terminal.size().map_err(unusable)?;
         let width = usize::from(size.width);
         let before = page(&self.screen, shown, width);
         self.screen.settle(&before, room(size.height));
         // The command is that of the run that is chosen now.
         let page = page(&self.screen, shown, width);
         let (screen, colour) = (&self.screen, self.colour);
-        self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)).map_err(Error::Terminal)?;
+        self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)).map_err(unusable)?;
         Ok(page)
     }
 }

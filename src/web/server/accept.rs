@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::web::Result;
+use crate::runs::Result;
 use crate::web::server::answer::{protect, refused, text};
 use crate::web::server::gate::{BODY, Gate};
 use crate::web::server::room::{Client, ConnectionPlace, Room};

@@ -1,5 +1,6 @@
 //! Starts the server: reads the projects, listens, and accepts connections.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,20 +8,25 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
-use crate::runs::Context;
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, Error, Result};
 use crate::web::server::gate::Gate;
 use crate::web::server::live::Live;
 use crate::web::server::memory::Memory;
 use crate::web::server::{accept, live, pages};
-use crate::web::{Error, Result, ServeReport, Serving};
+use crate::web::{ServeReport, Serving};
 
 /// Serves these projects until the process ends. Calls `announce` when the server listens.
 ///
 /// # Errors
-/// [`Error::Remote`], [`Error::Listen`], and those of reading the projects.
+/// `remote_address`, `cannot_listen`, and those of reading the projects.
 pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport)) -> Result<()> {
     if !serving.listen.is_loopback() && !serving.allow_remote {
-        return Err(Error::Remote(serving.listen));
+        let message =
+            format!("{} can be reached from other machines, which would see the runs of this one", serving.listen);
+        let help = "leave out `--listen`, and forward the port over ssh; or add `--allow-remote` in a network that you \
+                    trust";
+        return Err(Problem::new(Kind::Usage, "remote_address", message).help(help).into());
     }
     let cx = &cx.remembering_who_began_it();
     let (sender, hints) = mpsc::unbounded_channel();
@@ -35,10 +41,10 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         // One reads for all pages, the others act.
         .max_blocking_threads(1 + live::ACTIONS)
         .build()
-        .map_err(Error::Start)?;
+        .map_err(unstarted)?;
     runtime.block_on(async {
         let listener = listen(serving, memory.port()).await?;
-        let address = listener.local_addr().map_err(Error::Start)?;
+        let address = listener.local_addr().map_err(unstarted)?;
         let warning = memory.remember(address.port());
         let token = memory.token().to_owned();
         let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
@@ -71,5 +77,14 @@ async fn listen(serving: &Serving, last: Option<u16>) -> Result<TcpListener> {
 
 async fn bind(ip: IpAddr, port: u16) -> Result<TcpListener> {
     let address = SocketAddr::new(ip, port);
-    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
+    TcpListener::bind(address).await.map_err(|error| {
+        Problem::new(Kind::Io, "cannot_listen", format!("cannot listen on {address}"))
+            .caused_by(&error)
+            .help("leave out `--port` to take one that is free")
+            .into()
+    })
+}
+
+fn unstarted(error: io::Error) -> Error {
+    Problem::new(Kind::Io, "io_error", "cannot start the server").caused_by(&error).into()
 }

@@ -14,11 +14,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep;
 
 use crate::host::{Clock, secret};
-use crate::model::{RunId, Timestamp, slug};
+use crate::model::{Explain as _, Problem, RunId, Timestamp, slug};
 use crate::picture::page::ProjectCards;
-use crate::runs::{self, CardFilter, Context, Keeper};
+use crate::runs::{CardFilter, Context, Error, Keeper, Result};
+use crate::web::Serving;
 use crate::web::server::hide::Hide;
-use crate::web::{Error, Result, Serving};
 
 /// How many changes are remembered for pages that lost their connection.
 const RING: usize = 4096;
@@ -83,7 +83,7 @@ impl Live {
         }
         for (at, dir) in serving.dirs.iter().enumerate() {
             let keeper = open(&cx.in_project(dir), serving.poll, at, hints);
-            keepers.push(keeper.map_err(|source| Error::Project { dir: dir.clone(), source: Box::new(source) })?);
+            keepers.push(keeper.map_err(|error| of_directory(dir, error))?);
         }
         let mut names = BTreeSet::new();
         let mut projects = Vec::with_capacity(keepers.len());
@@ -183,8 +183,17 @@ impl Live {
     }
 }
 
+/// The error of a directory, which its sentence may name already.
+fn of_directory(dir: &Path, error: Error) -> Error {
+    let (dir, told) = (dir.display().to_string(), error.to_string());
+    if told.contains(&dir) {
+        return error;
+    }
+    Problem { message: format!("{dir}: {told}"), ..error.problem() }.into()
+}
+
 /// Opens a project whose hints have this number.
-fn open(cx: &Context, poll: bool, at: usize, hints: &UnboundedSender<Hint>) -> runs::Result<Keeper> {
+fn open(cx: &Context, poll: bool, at: usize, hints: &UnboundedSender<Hint>) -> Result<Keeper> {
     let hints = hints.clone();
     // The receiver ends with the process.
     Keeper::open(cx, poll, move |path| drop(hints.send((at, path))))

@@ -10,7 +10,7 @@ use crate::hooks::settings::{
     HooksStatusRequest, HooksUninstallRequest, Installed, Rules, SettingsChange, SettingsStatus, StatusLineOutcome,
 };
 
-use crate::runs::Context;
+use crate::runs::{Context, Result};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Ended {
     match args.command {
@@ -38,7 +38,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> 
     }
 }
 
-fn written(report: settings::Result<HooksFilesReport>, out: &mut Out) -> Ended {
+fn written(report: Result<HooksFilesReport>, out: &mut Out) -> Ended {
     let report = report?;
     // The files are there even if the answer cannot be written.
     out.committed(format!("the files in {} are written", report.dir.display()));
@@ -88,7 +88,7 @@ fn findings(report: &HooksDoctorReport) -> String {
     page.finish()
 }
 
-fn changed(report: settings::Result<HooksChangeReport>, out: &mut Out) -> Ended {
+fn changed(report: Result<HooksChangeReport>, out: &mut Out) -> Ended {
     let report = report?;
     if !report.dry_run
         && let Some(file) = report.files.iter().find(|file| file.outcome != ChangeOutcome::Unchanged)

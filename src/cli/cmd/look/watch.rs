@@ -3,8 +3,9 @@
 use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::runs::Context;
-use crate::watch::{self, Error, Result, Watching};
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, Result};
+use crate::watch::{self, Watching};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
     let watching = Watching {
@@ -37,7 +38,12 @@ fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<
             let page = watch::once(cx, watching)?;
             Ok(out.plain(&page))
         }
-        (false, false) if !out.is_terminal() => Err(Error::NoTerminal),
+        (false, false) if !out.is_terminal() => {
+            let message = "`flow watch` draws on a terminal, and standard output is not one: use `--once` or `--json`";
+            Err(Problem::new(Kind::Usage, "no_terminal", message)
+                .help("`--once` prints the runs as they are, `--json` a line for each change")
+                .into())
+        }
         (false, false) => watch::screen(cx, watching).map(|()| Exit::Done),
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{Dir, Links, Trust};
 use crate::hooks::settings::doctor::{HooksDoctorRequest, HooksFinding, doctor};
-use crate::hooks::settings::error::{Error, Result};
 use crate::hooks::settings::host::HostChoice;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::plan::{Change, SetupPlan, SetupReport};
-use crate::runs::{self, Context};
+use crate::model::{Kind, Problem};
+use crate::runs::{self, Context, Result};
 
 /// What to say to an agent that has flow.
 const SAY: &str = "start issue 42 with flow";
@@ -56,7 +56,10 @@ pub fn carry_out(cx: &Context, plan: SetupPlan) -> Result<SetupReport> {
 fn write(change: &Change) -> Result<()> {
     change.file.edit(&mut |text| {
         if text != change.old.as_deref() && text != change.new.as_deref() {
-            return Err(Error::ChangedMeanwhile { path: change.file.path.clone() });
+            let message = format!("{} changed since its change was shown", change.file.path.display());
+            return Err(Problem::new(Kind::Held, "changed_meanwhile", message)
+                .help("give the command again to see the change of now")
+                .into());
         }
         Ok(change.new.clone())
     })

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::Result;
 use crate::hooks::settings::host::{SettingsScope, project_root};
 use crate::hooks::settings::plugin::skills_in;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::entries::{Entries, EntryList};
 use crate::hooks::settings::setup::piece::{Piece, PieceContent, SetupPart};
-use crate::runs::{self, Context};
+use crate::runs::{Context, Error, Result};
 
 /// The key of flow's server among those of a host.
 const SERVER: &str = "flow";
@@ -51,7 +50,7 @@ pub(super) fn top(cx: &Context, scope: SettingsScope) -> Result<PathBuf> {
     match (scope, &cx.env.home) {
         (SettingsScope::User, Some(home)) => Ok(home.clone()),
         (SettingsScope::User, None) => {
-            Err(runs::Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned()).into())
+            Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned()))
         }
         _ => Ok(project_root(cx)?),
     }

@@ -9,14 +9,13 @@ use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::change::ChangeOutcome;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::doctor::HooksFinding;
-use crate::hooks::settings::error::Result;
 use crate::hooks::settings::file::{SettingsFile, UserFile};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::setup::note::SetupNote;
 use crate::hooks::settings::setup::parts::{pieces, top};
 use crate::hooks::settings::setup::piece::{Piece, SetupPart};
-use crate::runs::Context;
+use crate::runs::{Context, Result};
 
 /// What to set up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
