@@ -204,14 +204,15 @@ fn recover(
     mending: &mut Mending,
 ) -> Result<()> {
     transact(cx, project, run, Caller::default(), now, |tx| {
+        let log = tx.writer.log()?;
+        let Some(chores) = tx.writer.chores() else { return Ok(()) };
         for action in actions {
             if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action {
-                tx.writer.set_aside(name, now)?;
+                chores.set_aside(name, now)?;
             }
         }
         // All recorded activities, because a replaced log or a removed link can leave any of them without its file.
-        let files = ActivityFile::of_all(tx.writer.log()?.events());
-        Ok(tx.writer.restore(&files)?)
+        Ok(chores.restore(&ActivityFile::of_all(log.events()))?)
     })?;
     for action in actions.iter().filter(|action| !action.is_mending()) {
         mending.step(Some(run.id()), action);

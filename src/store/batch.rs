@@ -1,6 +1,6 @@
 //! What one operation writes, and its result.
 
-use crate::codec::{digest, emit};
+use crate::codec::{digest, emit, seal};
 use crate::model::{ActivityRecorded, Event, EventKind, Number, RunId, Seq, TextDigest, limits};
 use crate::store::error::StoreError;
 
@@ -59,6 +59,28 @@ impl Batch<'_> {
     #[must_use]
     pub(in crate::store) fn last_number(&self) -> Number {
         last_number(self.events)
+    }
+
+    /// The events as sealed lines, for a log that ends at `last`.
+    ///
+    /// # Errors
+    /// [`StoreError::TooLong`].
+    ///
+    /// # Panics
+    /// As [`RunWriter::commit`](super::RunWriter::commit).
+    pub fn sealed(&self, last: Seq) -> Result<String, StoreError> {
+        let mut lines = String::new();
+        let mut before = last;
+        for event in self.events {
+            assert!(event.seq > before, "BUG: event {} does not follow {before}", event.seq);
+            before = event.seq;
+            let line = seal(event);
+            if line.len() > limits::LINE_BYTES {
+                return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
+            }
+            lines.push_str(&line);
+        }
+        Ok(lines)
     }
 
     /// Whether flow wrote this `run.yaml` with one of the events, or it is the one that was read.

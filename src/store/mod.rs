@@ -5,6 +5,7 @@
 
 mod address;
 mod batch;
+mod chores;
 mod error;
 #[doc(hidden)]
 pub mod local;
@@ -14,9 +15,12 @@ mod run_store;
 pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+pub use chores::LocalChores;
 pub use error::StoreError;
 pub(crate) use local::Initialised;
 pub use local::Project;
 pub(crate) use local::git_stamp;
 pub use request::{WriteRequest, Writer};
-pub use run_store::{MaybeOpen, Position, Presence, Reopening, RunStamp, RunStore, RunWriter, StoredRun, Visit};
+pub use run_store::{
+    MaybeOpen, Position, Presence, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun, Visit,
+};

@@ -14,6 +14,7 @@ use crate::disk::{FilePart, Stat};
 use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::request::WriteRequest;
 
@@ -107,24 +108,26 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         self.ids()
     }
 
-    /// Caches what was read of these runs. `summary_of` returns the summary of a run that was read, if it follows from the
-    /// run's files alone. This is only a cache, so errors are ignored.
-    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
-        let _ = (read, summary_of);
+    /// The cache of what lists show. By default nothing is cached.
+    fn run_cache(&self) -> Option<&dyn RunCache> {
+        None
     }
+}
+
+/// A cache that spares [`RunStore::maybe_open`] and [`RunStore::listing`] from having every run read. Nothing depends on it,
+/// so errors are ignored.
+pub trait RunCache {
+    /// Caches what was read of these runs. `summary_of` returns the summary of a run that was read, if it follows from the
+    /// run's files alone.
+    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>);
 
     /// Caches that a run has finished. `read` reads the run and returns its summary, if it follows from `run.yaml` alone.
     /// Returns `false` if that failed, for example because the cache is out of date.
-    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
-        let _ = (id, outside, read);
-        true
-    }
+    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool;
 
     /// Called before a finished run is reopened and afterwards, so that no cache hides it. If the process is killed in
     /// between, the run is looked at from then on.
-    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
-        let _ = (request, id, reopening);
-    }
+    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening);
 }
 
 /// When a store is told that a finished run is reopened.
@@ -259,22 +262,6 @@ pub trait RunWriter: fmt::Debug {
     /// Whether the log is unchanged since the last commit of this checkout, so that checks made then still hold.
     fn is_as_left(&self) -> bool;
 
-    /// Whether another writer that lives is still flushing what it appended, and will then publish it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the run cannot be inspected.
-    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    /// Brings the newer events of [`Self::end`] to stable storage, whose writers may be about to do so.
-    ///
-    /// # Errors
-    /// [`StoreError::Unconfirmed`] if they may not be there.
-    fn settle(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     /// Whether no activity file has this name.
     ///
     /// # Errors
@@ -310,40 +297,11 @@ pub trait RunWriter: fmt::Debug {
         merge: Merge<'_>,
     ) -> Result<(), StoreError>;
 
-    /// Removes temporary files of dead writers, and moves those that flow did not write to quarantine. `shown` is a
-    /// position that `run.yaml` shows beyond the log's end.
-    ///
-    /// # Errors
-    /// [`StoreError`] when something cannot be read or removed.
-    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError>;
-
-    /// Restores files of recorded activities that a power cut damaged. Returns a warning if some could not be checked.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the latest file cannot be read or written: later commands will not check it again.
-    fn restore_lost(&mut self) -> Result<Option<String>, StoreError>;
-
-    /// Writes those of the given files that are missing or were cut off, and flushes their names. Any other difference
-    /// is a person's edit and stays.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a file cannot be read or written.
-    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError>;
-
-    /// Keeps a copy of `run.yaml` in quarantine.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the copy is not durable.
-    fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError>;
-
-    /// Moves the activity file of this name, which is in the way, to quarantine.
-    ///
-    /// # Errors
-    /// [`StoreError`]; the file then stays in its place.
-    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError>;
-
-    /// Messages about what was moved to quarantine since the last call.
-    fn take_notes(&mut self) -> Vec<String>;
+    /// What else there is to do for a run that is kept as files, which programs that die and people leave in disorder. By
+    /// default there are no such files.
+    fn chores(&mut self) -> Option<&mut dyn LocalChores> {
+        None
+    }
 }
 
 /// Which parts of a run exist.
@@ -379,14 +337,14 @@ impl MaybeOpen {
         known.chain(self.ids).collect()
     }
 
-    /// Whether every run was looked at, so that [`RunStore::remember`] saves the next caller from that.
+    /// Whether every run was looked at, so that [`RunCache::remember`] saves the next caller from that.
     #[must_use]
     pub fn is_news(&self) -> bool {
         matches!(&self.seen, Some(seen) if matches!(seen.finished, SeenFinished::All { .. }))
     }
 
     /// Whether so many runs were looked at or have to be read that even a caller who only reads should call
-    /// [`RunStore::remember`].
+    /// [`RunCache::remember`].
     #[must_use]
     pub fn is_much(&self) -> bool {
         let Some(seen) = &self.seen else { return false };

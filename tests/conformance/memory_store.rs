@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowrun::codec::{LogEnd, LogScan, seal};
-use flowrun::model::{Event, Number, RunId, Seq, Timestamp, limits};
+use flowrun::model::{Event, Number, RunId, Seq, Timestamp};
 use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
 use flowrun::store::{ActivityFile, Batch, Committed, Merge, NewRun};
@@ -26,7 +26,6 @@ struct Kept {
     text: Option<String>,
     log: String,
     activities: BTreeMap<String, String>,
-    aside: Vec<String>,
     noted: (Seq, Number),
     /// The length of the log after the last commit, in bytes.
     left: usize,
@@ -122,20 +121,12 @@ impl RunStore for MemoryStore {
                 continue;
             }
             let mut kept = Kept { text: Some(text), ..Kept::default() };
-            kept.append(&sealed(&events)?, &events);
+            kept.append(&events.iter().map(seal).collect::<String>(), &events);
             all.insert(id, kept);
             return Ok(Box::new(run));
         }
         Err(StoreError::Taken { at: taken })
     }
-}
-
-fn sealed(events: &[Event]) -> Result<String, StoreError> {
-    let lines: Vec<_> = events.iter().map(seal).collect();
-    if lines.iter().any(|line| line.len() > limits::LINE_BYTES) {
-        return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
-    }
-    Ok(lines.concat())
 }
 
 #[derive(Debug, Clone)]
@@ -289,10 +280,9 @@ impl RunWriter for MemoryWriter<'_> {
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        let lines = sealed(batch.events)?;
-        batch.refuse_full(self.run.id())?;
+        let lines = batch.sealed(self.end.last)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
-        assert!(batch.events[0].seq > self.end.last, "BUG: event {} does not follow {}", last.seq, self.end.last);
+        batch.refuse_full(self.run.id())?;
         self.change(|run| {
             run.append(&lines, batch.events);
             run.publish(Some(batch.old_text), batch.new_text, merge);
@@ -309,38 +299,11 @@ impl RunWriter for MemoryWriter<'_> {
         _: Timestamp,
         merge: Merge<'_>,
     ) -> Result<(), StoreError> {
-        self.restore(files)?;
-        self.change(|run| run.publish(old, new, merge))
-    }
-
-    fn clear_leftovers(&mut self, _: Seq, _: Timestamp) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
-        Ok(None)
-    }
-
-    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
         self.change(|run| {
             for file in files {
                 run.activities.entry(file.name.clone()).or_insert_with(|| file.text.clone());
             }
+            run.publish(old, new, merge);
         })
-    }
-
-    fn keep_text(&mut self, _: Timestamp) -> Result<(), StoreError> {
-        self.change(|run| run.aside.extend(run.text.clone()))
-    }
-
-    fn set_aside(&mut self, name: &str, _: Timestamp) -> Result<(), StoreError> {
-        self.change(|run| {
-            let text = run.activities.remove(name);
-            run.aside.extend(text);
-        })
-    }
-
-    fn take_notes(&mut self) -> Vec<String> {
-        Vec::new()
     }
 }

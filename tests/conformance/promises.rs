@@ -283,10 +283,12 @@ pub fn an_activity_file_that_was_set_aside_is_written_again(keeper: &dyn Keeper)
     let run = three(keeper);
     let files = ActivityFile::of_all(run.log().unwrap().events());
     let mut writer = run.begin(&request()).unwrap();
-    writer.set_aside(&files[0].name, now()).unwrap();
+    // Only a store that keeps its runs as files can have one in the way.
+    let Some(chores) = writer.chores() else { return };
+    chores.set_aside(&files[0].name, now()).unwrap();
     assert_eq!(run.activity(&files[0].name).unwrap(), None);
     assert!(writer.is_free(&files[0].name).unwrap());
-    writer.restore(&files).unwrap();
+    writer.chores().unwrap().restore(&files).unwrap();
     assert_eq!(run.activity(&files[0].name).unwrap().as_ref(), Some(&files[0].text));
 }
 

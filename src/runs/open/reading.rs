@@ -166,8 +166,8 @@ impl Runs {
             summaries.push(listed.summary);
         }
         newest_first(&mut summaries);
-        if remember {
-            project.runs().remember(found, &|id| to_cache.get(id).cloned());
+        if remember && let Some(cache) = project.runs().run_cache() {
+            cache.remember(found, &|id| to_cache.get(id).cloned());
         }
         Ok(Self { summaries, unreadable, passed_over })
     }

@@ -149,7 +149,9 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
 /// Tells those who list the open runs that a run is being reopened, or was.
 fn remember_reopening(cx: &Context, project: &Project, run: &RunId, now: Timestamp, when: Reopening) {
     let wait = cx.lock_wait().unwrap_or_default();
-    project.runs().remember_reopening(&cx.write_request(now, wait), run, when);
+    if let Some(cache) = project.runs().run_cache() {
+        cache.remember_reopening(&cx.write_request(now, wait), run, when);
+    }
 }
 
 /// The error that no run was named to reopen, with the one that ended last.
@@ -226,7 +228,9 @@ impl StatusRequest {
 /// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
 pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId) {
     let read = &|| to_remember(cx, project, &*project.runs().open(run).ok()?);
-    if !project.runs().remember_end(run, cx.outside(project).as_deref(), read) {
+    if let Some(cache) = project.runs().run_cache()
+        && !cache.remember_end(run, cx.outside(project).as_deref(), read)
+    {
         // Nothing was cached that could be kept up to date.
         let _ = Runs::read_open_and_remember(cx, project);
     }

@@ -120,9 +120,11 @@ impl<'a> Transaction<'a> {
     fn run_to_its_end<T>(&mut self, act: &mut impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
         let done = act(self)?;
         assert!(self.pending.is_empty(), "BUG: a change of {} was not committed", self.run.id());
-        if self.behind.is_some() {
+        if self.behind.is_some()
+            && let Some(chores) = self.writer.chores()
+        {
             // The answer is about events whose writers have not flushed them yet.
-            self.writer.settle()?;
+            chores.settle()?;
         }
         Ok(done)
     }
@@ -158,7 +160,9 @@ impl<'a> Transaction<'a> {
         }
         let warnings = warnings(&found, writer.end().last);
         let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
-        writer.clear_leftovers(shown, now)?;
+        if let Some(chores) = writer.chores() {
+            chores.clear_leftovers(shown, now)?;
+        }
         let is_foreign = found.repairs.contains(&Repair::AdoptRun);
         let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
@@ -167,7 +171,10 @@ impl<'a> Transaction<'a> {
         let mut tx =
             Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
         let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
-        if is_behind && tx.writer.is_flushed_elsewhere()? {
+        if is_behind
+            && let Some(chores) = tx.writer.chores()
+            && chores.is_flushed_elsewhere()?
+        {
             match <[Repair; 1]>::try_from(found.repairs) {
                 Ok([Repair::RollForward { since, old, .. }]) => {
                     let newer = tx.writer.end().newer.clone();
@@ -180,9 +187,12 @@ impl<'a> Transaction<'a> {
         } else {
             tx.repair_all(found.repairs)?;
         }
-        if !is_foreign && tx.behind.is_none() {
-            tx.warnings.extend(tx.writer.restore_lost()?);
-            tx.warnings.extend(tx.writer.take_notes());
+        if !is_foreign
+            && tx.behind.is_none()
+            && let Some(chores) = tx.writer.chores()
+        {
+            tx.warnings.extend(chores.restore_lost()?);
+            tx.warnings.extend(chores.take_notes());
         }
         tx.caller = tx.caller_beside_holder()?;
         Ok(Some(tx))
@@ -303,8 +313,8 @@ impl<'a> Transaction<'a> {
                 Ok(self.writer.roll_forward(None, text.text(), &files, now, &mut |_| None)?)
             }
             Repair::EndRepair { old, text, is_own } => {
-                if !is_own {
-                    self.writer.keep_text(now)?;
+                if !is_own && let Some(chores) = self.writer.chores() {
+                    chores.keep_text(now)?;
                 }
                 let log = self.writer.log()?;
                 let newer = log.events().filter(|event| Some(event.seq) > old.document().state.last_seq);
@@ -412,7 +422,9 @@ impl<'a> Transaction<'a> {
         if let Some(why) = committed.lagging {
             self.warnings.push(format!("recorded as event {seq}; its files follow with the next command: {why}"));
         }
-        self.warnings.extend(self.writer.take_notes());
+        if let Some(chores) = self.writer.chores() {
+            self.warnings.extend(chores.take_notes());
+        }
         self.text = text;
         Ok(seq)
     }

@@ -1,6 +1,6 @@
 //! The commit: appends sealed lines to the log, then updates the projections.
 
-use crate::codec::{RunText, seal};
+use crate::codec::RunText;
 use crate::disk::{DiskError, File, NEW_FILE, Operation, Rename, Wait};
 use crate::model::{Explain as _, Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
@@ -9,9 +9,15 @@ use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
-    /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
-    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        let lines = self.sealed(batch)?;
+    /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit) for a batch whose `lines` are sealed. `agree` is
+    /// called when the files are prepared and nothing is appended yet. If it fails, nothing has changed.
+    pub(super) fn commit_sealed(
+        &mut self,
+        batch: &Batch<'_>,
+        lines: &str,
+        merge: Merge<'_>,
+        agree: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<Committed, StoreError> {
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
         if self.log.has_moved_on {
@@ -22,42 +28,47 @@ impl LockedRun<'_> {
             // The process that created the run may have been killed before it flushed the run's name.
             self.run.runs.sync()?;
         }
-        let projections = if self.log.is_held() || !batch.earlier.is_empty() {
-            self.commit_with_others(batch, &lines, merge)?
+        let lagging = if self.log.is_held() || !batch.earlier.is_empty() {
+            self.commit_with_others(batch, lines, merge, agree)?
         } else {
-            self.commit_alone(batch, &lines, merge)?
+            self.commit_alone(batch, lines, merge, agree)?
         };
         self.log.tail.end.advance(last);
-        let lagging = match projections {
-            Projections::UpToDate => None,
-            Projections::Lagging(error) => Some(error.one_line()),
-        };
         Ok(Committed { seq: last.seq, lagging })
     }
 
-    /// Commits while no one else waits for the lock.
-    fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Projections, StoreError> {
+    /// Commits while no one else waits for the lock. Returns why the projections could not be updated, if so: the record
+    /// counts in any case.
+    fn commit_alone(
+        &mut self,
+        batch: &Batch<'_>,
+        lines: &str,
+        merge: Merge<'_>,
+        agree: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<Option<String>, StoreError> {
         let (seq, now) = end_of(batch);
         let files = ActivityFile::of_records(batch.events);
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
         // On file systems with a journal this allocates the blocks now, so that the flush of the log also writes the
         // file. The second flush below then has almost nothing to do.
         new_run.write_soon();
+        agree().inspect_err(|_| self.discard())?;
         self.log.commit(lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
         // The record is acknowledged from here on: nothing below may fail the operation.
         let published = self.publish(batch, &files, files.len().min(1), now, merge);
         self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
-        Ok(published.into())
+        Ok(published.err().map(|error| error.one_line()))
     }
 
-    /// Commits while others append and flush as well: the lock is free during the flush. The first one to publish shows
+    /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one to publish shows
     /// all events up to its own, so that the others have nothing left to do.
     fn commit_with_others(
         &mut self,
         batch: &Batch<'_>,
         lines: &str,
         merge: Merge<'_>,
-    ) -> Result<Projections, StoreError> {
+        agree: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<Option<String>, StoreError> {
         let (seq, now) = end_of(batch);
         let name = run_tmp_of(seq);
         let dir = &self.run.dir;
@@ -66,7 +77,7 @@ impl LockedRun<'_> {
         let new_run = dir.create(&name, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         // By this lock others see that this writer lives.
         let committed = match new_run.lock(Wait::No) {
-            Ok(()) => self.log.commit_with_others(lines, &new_run),
+            Ok(()) => agree().and_then(|()| self.log.commit_with_others(lines, &new_run)),
             Err(errno) => Err(DiskError::io(Operation::Lock, dir.join(&name), errno).into()),
         };
         let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;
@@ -77,7 +88,7 @@ impl LockedRun<'_> {
             Err(errno) => Err(DiskError::io(Operation::Flush, self.run.dir.join(&name), errno).into()),
         };
         let _ = self.run.dir.remove(&name);
-        Ok(published.into())
+        Ok(published.err().map(|error| error.one_line()))
     }
 
     fn publish_unless_shown(
@@ -97,22 +108,6 @@ impl LockedRun<'_> {
         self.set_text_aside(RUN_TMP, now)?;
         dir.rename(name, RUN_TMP, Rename::NoReplace)?;
         self.publish(batch, &ActivityFile::of_records(batch.events), 0, now, merge)
-    }
-
-    /// The events as sealed lines.
-    fn sealed(&self, batch: &Batch<'_>) -> Result<String, StoreError> {
-        let mut lines = String::new();
-        let mut before = self.log.tail.end.last;
-        for event in batch.events {
-            assert!(event.seq > before, "BUG: event {} does not follow {before}", event.seq);
-            before = event.seq;
-            let line = seal(event);
-            if line.len() > limits::LINE_BYTES {
-                return Err(StoreError::TooLong { limit: limits::LINE_BYTES });
-            }
-            lines.push_str(&line);
-        }
-        Ok(lines)
     }
 
     /// Writes `run.yaml` and the first activity file under temporary names. Few commits have more than one activity.
@@ -160,18 +155,6 @@ impl LockedRun<'_> {
             self.activities.create(ACTIVITY_TMP, file.text.as_bytes(), NEW_FILE)?;
         }
         self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)
-    }
-}
-
-/// What became of the projections. The record counts in any case.
-enum Projections {
-    UpToDate,
-    Lagging(StoreError),
-}
-
-impl From<Result<(), StoreError>> for Projections {
-    fn from(published: Result<(), StoreError>) -> Self {
-        published.map_or_else(Self::Lagging, |()| Self::UpToDate)
     }
 }
 

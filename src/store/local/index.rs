@@ -27,7 +27,7 @@ use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
 use crate::store::local::stamps::{log_in, number, run_entry, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{LookedAt, MaybeOpen, Reopening, SeenFinished, SeenRuns};
+use crate::store::run_store::{LookedAt, MaybeOpen, Reopening, RunCache, SeenFinished, SeenRuns};
 
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
@@ -57,9 +57,10 @@ impl Project {
             }
         }
     }
+}
 
-    /// Implements [`RunStore::remember`](crate::store::RunStore::remember).
-    pub(super) fn note_read(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
+impl RunCache for Project {
+    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
         let MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished }) } = read else {
             return;
         };
@@ -103,8 +104,7 @@ impl Project {
         });
     }
 
-    /// Implements [`RunStore::remember_end`](crate::store::RunStore::remember_end).
-    pub(super) fn note_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
+    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
         let mut remembered = false;
         let _: Result<(), DiskError> = self.in_cache(|cache, runs| {
             let Some(mut listed) = fresh(cache, runs, outside)? else { return Ok(()) };
@@ -122,14 +122,15 @@ impl Project {
         remembered
     }
 
-    /// Implements [`RunStore::remember_reopening`](crate::store::RunStore::remember_reopening).
-    pub(super) fn note_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
+    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
         if self.write_reopening(request, id, reopening).is_err() {
             // Without a list of open runs every run is looked at.
             let _: Result<(), DiskError> = self.in_cache(|cache, _| cache.remove(OPEN_RUNS));
         }
     }
+}
 
+impl Project {
     fn write_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) -> Result<(), StoreError> {
         let _lock = Lock::take(&self.flow, request)?;
         Ok(self.in_cache(|cache, _| {

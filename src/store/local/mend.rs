@@ -9,7 +9,7 @@ use crate::store::local::lock::{Lock, note_of};
 use crate::store::local::log::check;
 use crate::store::local::note::WriterNote;
 use crate::store::local::project::Project;
-use crate::store::local::run_dir::{LockedRun, RunDir};
+use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
 
 /// Which directory of a run or project a file is in.
@@ -136,25 +136,6 @@ impl Mender<'_> {
     }
 }
 
-impl LockedRun<'_> {
-    /// Copies a file of the run into quarantine, unless an equal copy is there already. Returns the copy's name; `None`
-    /// if the file does not exist.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the copy could not be flushed.
-    pub(super) fn keep_copy(&self, name: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
-        Ok(keep_copy(&self.run.dir, name, now)?)
-    }
-
-    /// Moves a file of `activities/` into quarantine. Returns its name there.
-    ///
-    /// # Errors
-    /// [`StoreError`]; the file then stays in its place.
-    pub(super) fn set_activity_aside(&self, name: &str, now: Timestamp) -> Result<String, StoreError> {
-        Ok(set_aside(&self.activities, name, &self.run.dir, now)?)
-    }
-}
-
 impl Project {
     /// Locks the project for repair. Until the lock is dropped, no run can be created.
     ///
@@ -208,7 +189,7 @@ impl ProjectMender<'_> {
 }
 
 /// Moves `name` from `from` into the quarantine of `owner`. Only renames it, because it may be anything.
-fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<String, DiskError> {
+pub(super) fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<String, DiskError> {
     let quarantine = quarantine(owner)?;
     let free = free_name_like(&quarantine, name, now)?;
     from.rename_into(name, &quarantine, &free, Rename::NoReplace)?;
@@ -220,7 +201,7 @@ fn set_aside(from: &Dir, name: &str, owner: &Dir, now: Timestamp) -> Result<Stri
 
 /// Copies the file `name` of `dir` into its quarantine and flushes the copy. Reuses an equal copy: a repair that was
 /// killed after this step starts over.
-fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, DiskError> {
+pub(super) fn keep_copy(dir: &Dir, name: &str, now: Timestamp) -> Result<Option<String>, DiskError> {
     let Some(bytes) = dir.read(name, limits::LOG_BYTES)? else { return Ok(None) };
     let quarantine = quarantine(dir)?;
     let stem = name.split('.').next().unwrap_or(name);

@@ -5,15 +5,34 @@ use std::collections::HashSet;
 use crate::codec::{RunText, digest};
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, limits};
-use crate::store::batch::{ActivityFile, Merge};
+use crate::store::batch::{ActivityFile, Merge, last_number};
+use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
+use crate::store::local::mend::{keep_copy, set_aside};
 use crate::store::local::run_dir::LockedRun;
 
-impl LockedRun<'_> {
-    /// Removes temporary files of dead writers. Those beside `run.yaml` may hold a person's text that was just
-    /// exchanged: they are removed only if flow wrote them, and go to quarantine otherwise.
-    pub(super) fn clear(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
+impl LocalChores for LockedRun<'_> {
+    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
+        let names = self.run.dir.names()?;
+        Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.log.flush_newer()?;
+        let end = &self.log.tail.end;
+        let (last, number) = (end.last, last_number(&end.newer));
+        // Their writers may die before they note what they used.
+        self.log.lock.note_counters(last, number);
+        Ok(())
+    }
+
+    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
+        if !self.has_leftovers()? {
+            return Ok(());
+        }
+        // Files beside `run.yaml` may hold a person's text that was just exchanged: they are removed only if flow wrote
+        // them.
         let log = self.log.read()?;
         let written: HashSet<_> = log.events().flat_map(texts_of).collect();
         let last = log.last_seq().max(shown);
@@ -38,15 +57,33 @@ impl LockedRun<'_> {
         Ok(())
     }
 
-    /// Whether another writer has released the lock, and flushes what it appended.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the directory cannot be inspected.
-    pub(super) fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
-        let names = self.run.dir.names()?;
-        Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
+    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
+        // A power cut may have lost files of earlier records: their commits do not flush them, and usually only the
+        // latest is checked.
+        if self.log.lock.is_another_boot() { self.restore_all() } else { self.restore_latest().map(|()| None) }
     }
 
+    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
+        files.iter().try_for_each(|file| self.restore_activity(file))?;
+        Ok(self.activities.sync()?)
+    }
+
+    fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        keep_copy(&self.run.dir, RUN_FILE, now)?;
+        Ok(())
+    }
+
+    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+        set_aside(&self.activities, name, &self.run.dir, now)?;
+        Ok(())
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.log.take_notes()
+    }
+}
+
+impl LockedRun<'_> {
     /// Whether this is the next `run.yaml` of a writer that has died: one that lives holds a lock on it.
     fn is_of_dead_writer(&self, name: &str) -> bool {
         if !is_run_tmp_of_one(name) {
@@ -61,10 +98,7 @@ impl LockedRun<'_> {
     }
 
     /// Whether a temporary file of an earlier writer is there.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the directory cannot be inspected.
-    pub(super) fn has_leftovers(&self) -> Result<bool, StoreError> {
+    fn has_leftovers(&self) -> Result<bool, StoreError> {
         for name in self.run.dir.names()? {
             if [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&*name) || self.is_of_dead_writer(&name) {
                 return Ok(true);
@@ -104,7 +138,7 @@ impl LockedRun<'_> {
 
     /// Restores all activity files that a power cut damaged; runs once after each boot. Returns a warning if one could
     /// not be restored.
-    pub(super) fn restore_all(&mut self) -> Result<Option<String>, StoreError> {
+    fn restore_all(&mut self) -> Result<Option<String>, StoreError> {
         for file in ActivityFile::of_all(self.log.read()?.events()) {
             if let Err(error) = self.restore_activity(&file) {
                 // The log has the record. The next writer tries again.
@@ -115,7 +149,7 @@ impl LockedRun<'_> {
         Ok(None)
     }
 
-    pub(super) fn restore_latest(&self) -> Result<(), StoreError> {
+    fn restore_latest(&self) -> Result<(), StoreError> {
         let Some(event) = &self.log.tail.end.at else { return Ok(()) };
         for record in event.kind.records() {
             let lost = match self.is_lost(&record.number.file_name(&record.id())) {
@@ -131,10 +165,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes an activity file if it is missing or was cut off. Any other difference is a person's edit and stays.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read or written.
-    pub(super) fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
+    fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             Err(error @ DiskError::Io { .. }) => return Err(error.into()),

@@ -8,7 +8,7 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, Reopening, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, RunCache, RunStamp, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
@@ -53,15 +53,7 @@ impl RunStore for Project {
         self.all_runs(known)
     }
 
-    fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
-        self.note_read(read, summary_of);
-    }
-
-    fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {
-        self.note_end(id, outside, read)
-    }
-
-    fn remember_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) {
-        self.note_reopening(request, id, reopening);
+    fn run_cache(&self) -> Option<&dyn RunCache> {
+        Some(self)
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Number, Seq, Timestamp};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge, last_number};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::local::layout::RUN_FILE;
 use crate::store::local::run_dir::LockedRun;
 use crate::store::run_store::{RunWriter, StoredRun as _};
 
@@ -37,25 +37,13 @@ impl RunWriter for LockedRun<'_> {
         self.log.tail.len > 0 && self.log.tail.len == self.log.lock.log_len()
     }
 
-    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
-        LockedRun::is_flushed_elsewhere(self)
-    }
-
-    fn settle(&mut self) -> Result<(), StoreError> {
-        self.log.flush_newer()?;
-        let end = &self.log.tail.end;
-        let (last, number) = (end.last, last_number(&end.newer));
-        // Their writers may die before they note what they used.
-        self.log.lock.note_counters(last, number);
-        Ok(())
-    }
-
     fn is_free(&self, name: &str) -> Result<bool, StoreError> {
         Ok(!self.activities.exists(name)?)
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        self.commit_batch(batch, merge)
+        let lines = batch.sealed(self.log.tail.end.last)?;
+        self.commit_sealed(batch, &lines, merge, || Ok(()))
     }
 
     fn roll_forward(
@@ -69,30 +57,7 @@ impl RunWriter for LockedRun<'_> {
         self.bring_forward(old, new, files, now, merge)
     }
 
-    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
-        if self.has_leftovers()? { self.clear(shown, now) } else { Ok(()) }
-    }
-
-    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
-        // A power cut may have lost files of earlier records: their commits do not flush them, and usually only the
-        // latest is checked.
-        if self.log.lock.is_another_boot() { self.restore_all() } else { self.restore_latest().map(|()| None) }
-    }
-
-    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
-        files.iter().try_for_each(|file| self.restore_activity(file))?;
-        Ok(self.activities.sync()?)
-    }
-
-    fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.keep_copy(RUN_FILE, now).map(drop)
-    }
-
-    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.set_activity_aside(name, now).map(drop)
-    }
-
-    fn take_notes(&mut self) -> Vec<String> {
-        self.log.take_notes()
+    fn chores(&mut self) -> Option<&mut dyn LocalChores> {
+        Some(self)
     }
 }
