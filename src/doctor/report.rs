@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::RunId;
+use crate::model::{RunId, words};
 use crate::runs::OtherWorktree;
 
 /// The report of `doctor`.
@@ -37,17 +37,11 @@ pub enum Severity {
     Info,
 }
 
-impl Severity {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
-    }
-}
+words!(Severity {
+    Error => "error",
+    Warning => "warning",
+    Info => "info",
+});
 
 /// The state of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

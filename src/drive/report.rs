@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::driven::{Drive, StateOutput};
-use crate::model::{RunId, SessionId, StateName, pairs, seconds};
+use crate::model::{RunId, SessionId, StateName, pairs, seconds, words};
 
 /// What to drive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -116,19 +116,13 @@ pub enum DriveStop {
     Limit,
 }
 
-impl DriveStop {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ended => "ended",
-            Self::NeedsHuman => "needs_human",
-            Self::NotReady => "not_ready",
-            Self::Failed => "failed",
-            Self::Limit => "limit",
-        }
-    }
-}
+words!(DriveStop {
+    Ended => "ended",
+    NeedsHuman => "needs_human",
+    NotReady => "not_ready",
+    Failed => "failed",
+    Limit => "limit",
+});
 
 pub(super) fn report(
     drive: &Drive,

@@ -11,7 +11,7 @@ use crate::interviews::error::Result;
 use crate::interviews::pad::{
     InterviewAnswer, InterviewDocument, Metadata, Mode, Outlook, Pad, PadEntry, Script, Step,
 };
-use crate::model::Suggestion;
+use crate::model::{Suggestion, words};
 use crate::runs::context::Context;
 
 /// The type of the next step (rp1).
@@ -77,17 +77,11 @@ pub enum EntryStatus {
     Skipped,
 }
 
-impl EntryStatus {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Answered => "answered",
-            Self::Skipped => "skipped",
-        }
-    }
-}
+words!(EntryStatus {
+    Open => "open",
+    Answered => "answered",
+    Skipped => "skipped",
+});
 
 /// A question in the scratch pad.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! The notations in which a workflow can be written.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::model::named;
 
 /// The notation of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -17,20 +17,8 @@ pub enum Notation {
     Graph,
 }
 
-impl Notation {
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Phases => "phases",
-            Self::Mermaid => "mermaid",
-            Self::Graph => "graph",
-        }
-    }
-}
-
-impl fmt::Display for Notation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+named!(Notation {
+    Phases => "phases",
+    Mermaid => "mermaid",
+    Graph => "graph",
+});

@@ -34,7 +34,7 @@ macro_rules! named {
 
         impl std::str::FromStr for $kind {
             type Err = ();
-            fn from_str(name: &str) -> Result<Self, ()> {
+            fn from_str(name: &str) -> std::result::Result<Self, ()> {
                 match name {
                     $($name => Ok(Self::$value),)+
                     _ => Err(()),

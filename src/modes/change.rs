@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file};
+use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file, words};
 use crate::modes::error::{Error, Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
@@ -123,19 +123,13 @@ pub enum ModeDecision {
     Deny,
 }
 
-impl ModeDecision {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::NoChange => "no_change",
-            Self::Overlap => "overlap",
-            Self::AutoComplete => "auto_complete",
-            Self::Deny => "deny",
-        }
-    }
-}
+words!(ModeDecision {
+    Start => "start",
+    NoChange => "no_change",
+    Overlap => "overlap",
+    AutoComplete => "auto_complete",
+    Deny => "deny",
+});
 
 /// The report of `mode request`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hooks::settings::AgentHost;
 use crate::host::{Handler, Shape};
+use crate::model::words;
 use crate::runs::{Context, Error, Result};
 
 /// Which hosts a command is about.
@@ -61,19 +62,15 @@ impl HostChoice {
     }
 }
 
+words!(SettingsScope {
+    User => "user",
+    Project => "project",
+    Local => "local",
+});
+
 impl SettingsScope {
     /// All scopes, the widest first.
     pub(super) const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Local => "local",
-        }
-    }
 }
 
 /// The key of the hooks in a file of settings, and of the handlers in a group.

@@ -13,6 +13,7 @@ use crate::interviews::pad::gaps::{COMPLETE, Fill, SectionView, fill_of, without
 use crate::interviews::pad::question::folded;
 use crate::interviews::pad::scratch::Pad;
 use crate::interviews::pad::script::Script;
+use crate::model::words;
 
 /// How a section changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -26,17 +27,11 @@ pub enum Filled {
     Kept,
 }
 
-impl Filled {
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Written => "written",
-            Self::Extended => "extended",
-            Self::Kept => "kept",
-        }
-    }
-}
+words!(Filled {
+    Written => "written",
+    Extended => "extended",
+    Kept => "kept",
+});
 
 /// A section, and how it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

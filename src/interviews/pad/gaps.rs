@@ -10,6 +10,7 @@ use crate::interviews::pad::document::InterviewDocument;
 use crate::interviews::pad::outline::{Outline, lines};
 use crate::interviews::pad::question::folded;
 use crate::interviews::pad::script::{Script, SectionEntry};
+use crate::model::words;
 
 /// How complete a section is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,22 +26,18 @@ pub enum Fill {
     Filled,
 }
 
+words!(Fill {
+    Empty => "empty",
+    Placeholder => "placeholder",
+    Short => "short",
+    Filled => "filled",
+});
+
 impl Fill {
     /// Whether the section is a gap, which a question can fill.
     #[must_use]
     pub fn is_gap(self) -> bool {
         self != Self::Filled
-    }
-
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Placeholder => "placeholder",
-            Self::Short => "short",
-            Self::Filled => "filled",
-        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The scratch pad: questions, answers, and what in it cannot be read.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +9,7 @@ use serde::Serialize;
 use crate::interviews::pad::entry::{InterviewAnswer, PadEntry, number_in};
 use crate::interviews::pad::outline::{Heading, Outline, lines};
 use crate::interviews::pad::question::folded;
+use crate::model::named;
 
 /// The text of the pad's heading.
 pub(super) const HEADING: &str = "Scratch Pad";
@@ -31,30 +30,11 @@ pub enum Mode {
     Resume,
 }
 
-impl Mode {
-    /// The name in a scratch pad.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Resume => "RESUME",
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Mode {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Create, Self::Update, Self::Resume].into_iter().find(|mode| mode.as_str() == text).ok_or(())
-    }
-}
+named!(Mode {
+    Create => "CREATE",
+    Update => "UPDATE",
+    Resume => "RESUME",
+});
 
 /// The comments at the beginning of a pad.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::model::Timestamp;
+use crate::model::{Timestamp, named, words};
 use crate::modes::policy::mode::CLEARED;
 use crate::modes::policy::{Mode, says_active, says_inactive, text_of};
 
@@ -25,23 +25,15 @@ pub enum ModeOutcome {
     AskUserQuestion,
 }
 
+named!(ModeOutcome {
+    Finished => "finished",
+    Blocked => "blocked",
+    Failed => "failed",
+    UserInterlude => "userinterlude",
+    AskUserQuestion => "askuserQuestion",
+});
+
 impl ModeOutcome {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Finished, Self::Blocked, Self::Failed, Self::UserInterlude, Self::AskUserQuestion];
-
-    /// The canonical name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::UserInterlude => "userinterlude",
-            Self::AskUserQuestion => "askuserQuestion",
-        }
-    }
-
     /// The name in the legacy field `run_outcome`.
     #[must_use]
     pub fn legacy(self) -> &'static str {
@@ -140,6 +132,17 @@ pub enum OutcomeSource {
     CompletedAt,
 }
 
+words!(OutcomeSource {
+    LifecycleOutcome => "lifecycle_outcome",
+    TerminalOutcome => "terminal_outcome",
+    RunOutcome => "run_outcome",
+    CurrentPhase => "current_phase",
+    QuestionEnforcement => "question_enforcement",
+    Error => "error",
+    Active => "active",
+    CompletedAt => "completed_at",
+});
+
 /// The end of a mode, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
@@ -160,11 +163,8 @@ impl Reading {
     }
 }
 
-const CANONICAL: [(&str, OutcomeSource); 3] = [
-    ("lifecycle_outcome", OutcomeSource::LifecycleOutcome),
-    ("terminal_outcome", OutcomeSource::TerminalOutcome),
-    ("run_outcome", OutcomeSource::RunOutcome),
-];
+const CANONICAL: [OutcomeSource; 3] =
+    [OutcomeSource::LifecycleOutcome, OutcomeSource::TerminalOutcome, OutcomeSource::RunOutcome];
 
 /// Determines how the mode in `state` ended. Fields count in RCS's order of precedence.
 #[must_use]
@@ -189,7 +189,7 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
         None => (None, None),
     };
     if let (Some(outcome), Some(source), Some(true)) = (outcome, source, active) {
-        let (field, outcome) = (field_of(source), outcome.as_str());
+        let (field, outcome) = (source.as_str(), outcome.as_str());
         notes.push(format!("active is true, though {field} says that it ended ({outcome})"));
     }
     if let Some(active) = state.get("active").filter(|active| !active.is_boolean() && !active.is_null()) {
@@ -206,7 +206,8 @@ fn by_outcome_field(
     notes: &mut Vec<String>,
 ) -> Option<(Word, OutcomeSource)> {
     let mut first: Option<(Word, OutcomeSource)> = None;
-    for (field, source) in CANONICAL {
+    for source in CANONICAL {
+        let field = source.as_str();
         let text = match state.get(field) {
             None | Some(Value::Null) => continue,
             Some(Value::String(text)) if text.trim().is_empty() => continue,
@@ -227,7 +228,7 @@ fn by_outcome_field(
         }
         match first {
             Some((first, before)) if !word.fits(first.outcome(question)) => {
-                notes.push(format!("{field} says {text:?}, and {} counts before it", field_of(before)));
+                notes.push(format!("{field} says {text:?}, and {} counts before it", before.as_str()));
             }
             Some(_) => {}
             // The phase or a question may still say that it ended.
@@ -236,19 +237,6 @@ fn by_outcome_field(
         }
     }
     first
-}
-
-fn field_of(said: OutcomeSource) -> &'static str {
-    match said {
-        OutcomeSource::LifecycleOutcome => "lifecycle_outcome",
-        OutcomeSource::TerminalOutcome => "terminal_outcome",
-        OutcomeSource::RunOutcome => "run_outcome",
-        OutcomeSource::CurrentPhase => "current_phase",
-        OutcomeSource::QuestionEnforcement => "question_enforcement",
-        OutcomeSource::Error => "error",
-        OutcomeSource::Active => "active",
-        OutcomeSource::CompletedAt => "completed_at",
-    }
 }
 
 fn by_phase(state: &Map<String, Value>) -> Option<(Word, OutcomeSource)> {
@@ -306,7 +294,8 @@ pub enum LifecycleFault {
 /// # Errors
 /// [`LifecycleFault`]; then the caller must discard `state`.
 pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<String>, LifecycleFault> {
-    for (field, source) in CANONICAL {
+    for source in CANONICAL {
+        let field = source.as_str();
         let Some(text) = filled(state, field) else { continue };
         let is_valid = match Word::parse(text) {
             Some(Word::GoesOn) => source == OutcomeSource::RunOutcome,
@@ -328,7 +317,7 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
     match reading.outcome {
         Some(outcome) => {
             if active == Some(true) {
-                let source = reading.source.map_or("it", field_of);
+                let source = reading.source.map_or("it", OutcomeSource::as_str);
                 return Err(LifecycleFault::EndedButActive { outcome, source });
             }
             if let Some(said) = text_of(state, "lifecycle_outcome").filter(|said| *said != outcome.as_str()) {
@@ -371,17 +360,17 @@ const AUDIT: [&str; 4] = ["auto_completed_reason", "completion_note", "transitio
 pub fn drop_stale(mode: &Mode, state: &mut Map<String, Value>, given: &Map<String, Value>) {
     let reading = read_outcome(given);
     let tells_how = reading.source == Some(OutcomeSource::CurrentPhase)
-        || CANONICAL.iter().any(|(_, source)| reading.source == Some(*source));
+        || CANONICAL.iter().any(|source| reading.source == Some(*source));
     if tells_how && !given.contains_key("active") {
         state.shift_remove("active");
     }
     let begins = says_active(given);
-    let tells = CANONICAL.iter().any(|(field, _)| !matches!(given.get(*field), None | Some(Value::Null)));
+    let tells = CANONICAL.iter().any(|source| !matches!(given.get(source.as_str()), None | Some(Value::Null)));
     // A new phase that is not an end does not change how an ended mode ended.
     let ends =
         reading.outcome.is_some() || matches!(text_of(given, "current_phase"), Some(phase) if mode.ends_in(phase));
     if begins || tells || (given.contains_key("current_phase") && (!says_inactive(state) || ends)) {
-        for (field, _) in CANONICAL {
+        for field in CANONICAL.map(OutcomeSource::as_str) {
             state.shift_remove(field);
         }
     }

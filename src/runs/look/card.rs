@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
-use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp};
+use crate::model::{
+    ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named, words,
+};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
@@ -90,23 +92,16 @@ pub enum CardGroup {
     Over,
 }
 
+named!(CardGroup {
+    Waits => "waits",
+    InDoubt => "in_doubt",
+    LeftBehind => "left_behind",
+    AtWork => "at_work",
+    CanGoOn => "can_go_on",
+    Over => "over",
+});
+
 impl CardGroup {
-    /// All groups, the most urgent first.
-    pub const ALL: [Self; 6] = [Self::Waits, Self::InDoubt, Self::LeftBehind, Self::AtWork, Self::CanGoOn, Self::Over];
-
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waits => "waits",
-            Self::InDoubt => "in_doubt",
-            Self::LeftBehind => "left_behind",
-            Self::AtWork => "at_work",
-            Self::CanGoOn => "can_go_on",
-            Self::Over => "over",
-        }
-    }
-
     /// The title for people.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -167,28 +162,22 @@ pub enum Need {
     Ended,
 }
 
-impl Need {
-    /// The word for people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Question => "question",
-            Self::Blocked => "blocked",
-            Self::Limit => "limit",
-            Self::Failing => "failing",
-            Self::Approval => "approval",
-            Self::Undone => "undone",
-            Self::Drifted => "drifted",
-            Self::Damaged => "damaged",
-            Self::Joined => "joined",
-            Self::Rewound => "rewound",
-            Self::Begun => "begun",
-            Self::Units => "units",
-            Self::Dead => "dead",
-            Self::Ended => "ended",
-        }
-    }
-}
+words!(Need {
+    Question => "question",
+    Blocked => "blocked",
+    Limit => "limit",
+    Failing => "failing",
+    Approval => "approval",
+    Undone => "undone",
+    Drifted => "drifted",
+    Damaged => "damaged",
+    Joined => "joined",
+    Rewound => "rewound",
+    Begun => "begun",
+    Units => "units",
+    Dead => "dead",
+    Ended => "ended",
+});
 
 /// Whether the session that holds a run is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
