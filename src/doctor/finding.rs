@@ -129,7 +129,7 @@ pub(super) enum RepairStep {
     /// Adds lines to a file of `.flow`.
     AddLines(&'static str, Vec<String>),
     /// Moves a name of `.flow` or `runs/` to the project's quarantine.
-    ShelveInFlow(FlowShelf, String),
+    ShelveInFlow(Shelf, String),
     /// Moves a name of the run to its quarantine.
     Shelve(String),
     /// Moves `run.yaml` to quarantine, so that it is rebuilt from the log.
@@ -148,30 +148,14 @@ pub(super) enum RepairStep {
     RestoreActivity(String),
 }
 
-/// [`Shelf`], with an ordering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FlowShelf {
-    Flow,
-    Runs,
-}
-
-impl From<FlowShelf> for Shelf {
-    fn from(shelf: FlowShelf) -> Self {
-        match shelf {
-            FlowShelf::Flow => Self::Top,
-            FlowShelf::Runs => Self::Inner,
-        }
-    }
-}
-
 impl RepairStep {
     /// A sentence for people that says what the step does.
     pub(super) fn sentence(&self) -> String {
         match self {
             Self::Complete => "complete .flow as `flow init` does".to_owned(),
             Self::AddLines(file, lines) => format!("add to .flow/{file}: {}", lines.join(", ")),
-            Self::ShelveInFlow(FlowShelf::Flow, name) => format!("move {name} to .flow/.quarantine"),
-            Self::ShelveInFlow(FlowShelf::Runs, name) => format!("move runs/{name} to .flow/.quarantine"),
+            Self::ShelveInFlow(Shelf::Top, name) => format!("move {name} to .flow/.quarantine"),
+            Self::ShelveInFlow(Shelf::Inner, name) => format!("move runs/{name} to .flow/.quarantine"),
             Self::Shelve(name) => format!("move {name} to the run's .quarantine"),
             Self::Rebuild => "move run.yaml to the run's .quarantine and rebuild it from the log".to_owned(),
             Self::OwnLog => "give the log a file of its own".to_owned(),

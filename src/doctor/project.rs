@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
-use crate::doctor::finding::{Findings, FlowShelf, RepairStep};
+use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::modes;
 use crate::doctor::tree::{inside, odd, quarantine};
@@ -19,6 +19,7 @@ use crate::modes::POLICY_FILE;
 use crate::runs::Context;
 use crate::runs::SCHEMAS;
 use crate::store::Project;
+use crate::store::local::Shelf;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
     STATE, WORKFLOWS,
@@ -130,7 +131,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         return;
     };
     let creating = is_being_written(disk, root);
-    let aside = RepairStep::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+    let aside = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
     if name.starts_with(NEW_RUN) {
         if !creating {
             let message = "a run that was being created when its creator died";
@@ -163,7 +164,7 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
     match Entry::of(disk, &path) {
         Ok(Some(entry)) if entry.kind != FileKind::File => {
             let (odd_code, what) = odd(&entry, FileKind::File);
-            let mend = RepairStep::ShelveInFlow(FlowShelf::Flow, name.to_owned());
+            let mend = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
             found.add(odd_code, &path, format!("{name} {what}")).mend(mend);
             return;
         }
@@ -289,7 +290,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
             found.add("stray_file", &entry.path, "flow does not use this name");
             continue;
         };
-        let aside = RepairStep::ShelveInFlow(FlowShelf::Runs, name.to_owned());
+        let aside = RepairStep::ShelveInFlow(Shelf::Inner, name.to_owned());
         match (entry.kind, RunId::new(name)) {
             (FileKind::Directory, Ok(_)) => {
                 twins.entry(name.to_ascii_lowercase()).or_default().push(name);

@@ -125,7 +125,7 @@ fn take_step(cx: &Context, project: &Project, action: &RepairStep, now: Timestam
         }
         RepairStep::AddLines(name, lines) => project.lock_for_repair(&request)?.add_lines(name, lines)?,
         RepairStep::ShelveInFlow(shelf, name) => {
-            let set_aside = project.lock_for_repair(&request)?.set_aside((*shelf).into(), name, now);
+            let set_aside = project.lock_for_repair(&request)?.set_aside(*shelf, name, now);
             match set_aside {
                 Ok(_) => {}
                 // The name is gone: its creator was alive after all, or another repair was faster.

@@ -13,7 +13,7 @@ use crate::model::{
 };
 
 /// The answer of `resume` in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The next phase, or the phases to choose from, are known.
@@ -37,6 +37,7 @@ pub enum Verdict {
     /// The run has ended.
     Done,
     /// There is nothing to resume.
+    #[default]
     None,
 }
 
@@ -55,7 +56,7 @@ words!(Verdict {
 });
 
 /// What to do next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Begin the next phase.
@@ -93,6 +94,7 @@ pub enum Action {
     /// Start a run.
     Start,
     /// Nothing.
+    #[default]
     Nothing,
 }
 

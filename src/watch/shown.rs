@@ -1,6 +1,7 @@
 //! What pages are made of, read from a feed.
 
-use crate::model::{ActivityStatus, RunId, Seq};
+use crate::engine::Attempt;
+use crate::model::{RunId, Seq};
 use crate::picture::{Diagram, diagram};
 use crate::runs::{CardFilter, Feed, LogReport, Result, RunReport};
 use crate::watch::Watching;
@@ -23,22 +24,11 @@ pub(super) fn list_filter(watching: &Watching) -> CardFilter {
 pub(super) struct RunFacts {
     pub(super) report: RunReport,
     /// The latest first.
-    pub(super) activities: Vec<Activity>,
+    pub(super) activities: Vec<Attempt>,
     /// The end of its log.
     pub(super) log: LogReport,
     /// Its workflow; none if it has no state machine or is not to be drawn.
     pub(super) diagram: Option<Diagram>,
-}
-
-/// A record of an activity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Activity {
-    pub(super) number: String,
-    pub(super) id: String,
-    pub(super) phase: String,
-    pub(super) status: ActivityStatus,
-    pub(super) exit_code: Option<i64>,
-    pub(super) summary: String,
 }
 
 impl RunFacts {
@@ -46,17 +36,7 @@ impl RunFacts {
     pub(super) fn read(feed: &mut Feed, id: &RunId, events: u64, is_drawn: bool) -> Result<Self> {
         let run = feed.run(id)?;
         let report = run.report(None)?;
-        let mut activities = Vec::new();
-        for attempt in run.activities(None, 0, ACTIVITIES) {
-            activities.push(Activity {
-                number: attempt.number.to_string(),
-                id: attempt.id,
-                phase: attempt.phase.map(|phase| phase.to_string()).unwrap_or_default(),
-                status: attempt.status,
-                exit_code: attempt.exit_code,
-                summary: attempt.summary.unwrap_or_default(),
-            });
-        }
+        let activities = run.activities(None, 0, ACTIVITIES);
         let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);
         let diagram = match run.machine() {
             Some(machine) if is_drawn => Some(diagram(machine, &report.here())),

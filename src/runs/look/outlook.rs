@@ -23,7 +23,7 @@ use crate::runs::open::view::View;
 use crate::store::{Project, StoredRun};
 
 /// The next action.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NextReport {
     /// The kind of action.
     pub action: Action,
@@ -43,7 +43,7 @@ pub struct NextReport {
 impl NextReport {
     /// An action about the run as a whole.
     pub(super) fn bare(action: Action, command: Option<Suggestion>) -> Self {
-        Self { action, phase: None, choices: Vec::new(), description: None, command, alternatives: Vec::new() }
+        Self { action, command, ..Self::default() }
     }
 }
 

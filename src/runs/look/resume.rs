@@ -53,7 +53,7 @@ const WORKTREES: usize = 5;
 pub const COMPLETED: usize = RECENT;
 
 /// The report of `resume`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ResumeReport {
     /// The verdict.
     pub verdict: Verdict,
@@ -102,7 +102,7 @@ pub struct ResumeReport {
 }
 
 /// Uncommitted changes.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WorkingTreeReport {
     /// Whether there are uncommitted changes.
     pub state: TreeState,
@@ -113,7 +113,7 @@ pub struct WorkingTreeReport {
 }
 
 /// Whether there are uncommitted changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeState {
     /// No changes outside flow's own files.
@@ -121,6 +121,7 @@ pub enum TreeState {
     /// Uncommitted changes.
     Dirty,
     /// Git could not be asked.
+    #[default]
     Unknown,
 }
 
@@ -390,28 +391,5 @@ fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
 
 /// A report without a run, or about a run that cannot be read.
 fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
-    ResumeReport {
-        verdict,
-        run_id: None,
-        workflow: None,
-        status: None,
-        phase: None,
-        doing: None,
-        other_branch: None,
-        reason,
-        next,
-        completed_activities: 0,
-        completed: Vec::new(),
-        in_doubt: Vec::new(),
-        left_undone: Vec::new(),
-        begun_at: None,
-        units: Vec::new(),
-        blocked_reason: None,
-        working_tree: WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: None },
-        candidates: Vec::new(),
-        unreadable: Vec::new(),
-        notes: Vec::new(),
-        claim: None,
-        worktrees: Vec::new(),
-    }
+    ResumeReport { verdict, reason, next, ..ResumeReport::default() }
 }

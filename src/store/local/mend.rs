@@ -13,7 +13,7 @@ use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
 
 /// Which directory of a run or project a file is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shelf {
     /// In the directory itself.
     Top,

@@ -111,7 +111,7 @@ impl Project {
     /// [`DiskError::NotFound`] if there is none, [`StoreError::Foreign`] if it belongs to another program, and
     /// [`DiskError::Unsafe`] if it is not a plain directory of this user.
     pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self, StoreError> {
-        Self::open_flow(&Dir::open_path(disk, parent, trust)?, FLOW)
+        Self::open_named(disk, &Self::path_in(parent), trust)
     }
 
     /// Opens a `.flow` directory by its own path, `flow`.
@@ -145,7 +145,7 @@ impl Project {
         schemas: &[(&str, &str)],
         request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
-        Self::init_in(&Dir::open_path(disk, parent, trust)?, FLOW, schemas, request)
+        Self::init_named(disk, &Self::path_in(parent), trust, schemas, request)
     }
 
     /// As [`Self::init`], for a `.flow` directory with the path `flow`.
@@ -160,21 +160,13 @@ impl Project {
         request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         let (parent, name) = split(flow)?;
-        Self::init_in(&Dir::open_path(disk, &parent, trust)?, &name, schemas, request)
-    }
-
-    fn init_in(
-        parent: &Dir,
-        name: &str,
-        schemas: &[(&str, &str)],
-        request: &WriteRequest,
-    ) -> Result<(Self, Initialised), StoreError> {
-        parent.ensure_dir(name)?;
-        let project = Self::open_flow(parent, name)?;
+        let parent = Dir::open_path(disk, &parent, trust)?;
+        parent.ensure_dir(&name)?;
+        let project = Self::open_flow(&parent, &name)?;
         let created = project.complete(schemas, request)?;
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
-        Ok((project, Initialised { path: parent.join(name), created }))
+        Ok((project, Initialised { path: parent.join(&name), created }))
     }
 
     /// Creates what is missing, and returns the names.

@@ -1,11 +1,11 @@
-//! Recovery of a run: removes what a dead writer left, and brings the projections up to the log.
+//! Recovery of a run: removes what a dead writer left, and restores files that a power cut damaged.
 
 use std::collections::HashSet;
 
 use crate::codec::{RunText, digest};
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, limits};
-use crate::store::batch::{ActivityFile, Merge, last_number};
+use crate::store::batch::{ActivityFile, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
@@ -107,35 +107,6 @@ impl LockedRun<'_> {
         Ok(self.activities.exists(ACTIVITY_TMP)?)
     }
 
-    /// Updates the projections from a log that is ahead of them (recovery, step R3). `old` is the `run.yaml` that was
-    /// read, `new` the one that follows from the log; `files` are those of the events that `old` lacks.
-    ///
-    /// Copies the log to a new file first: after a failed flush the kernel may report pages as clean that never reached
-    /// the disk, so only freshly written bytes can be flushed reliably.
-    ///
-    /// # Errors
-    /// [`StoreError`]; the next writer then starts over.
-    pub(super) fn bring_forward(
-        &mut self,
-        old: Option<&str>,
-        new: &str,
-        files: &[ActivityFile],
-        now: Timestamp,
-        merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
-        self.log.renew_once()?;
-        for file in files {
-            self.restore_activity(file)?;
-        }
-        let mode = self.run.dir.mode_of(RUN_FILE);
-        let file = self.run.dir.create(RUN_TMP, new.as_bytes(), mode)?;
-        flush(&*file, || self.run.dir.join(RUN_TMP))?;
-        // A command that is repeated and whose line this is gets an answer.
-        self.log.lock.note_seq(self.log.tail.end.last);
-        self.publish_run(old, new, |_| false, now, merge)?;
-        Ok(self.run.dir.sync()?)
-    }
-
     /// Restores all activity files that a power cut damaged; runs once after each boot. Returns a warning if one could
     /// not be restored.
     fn restore_all(&mut self) -> Result<Option<String>, StoreError> {
@@ -165,7 +136,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes an activity file if it is missing or was cut off. Any other difference is a person's edit and stays.
-    fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
+    pub(super) fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             Err(error @ DiskError::Io { .. }) => return Err(error.into()),

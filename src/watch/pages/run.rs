@@ -1,6 +1,7 @@
 //! One run: where it is and why, what to do next, when work happened, and what came out.
 
-use crate::model::{StepStatus, Suggestion, Timestamp};
+use crate::engine::Attempt;
+use crate::model::{StateName, StepStatus, Suggestion, Timestamp};
 use crate::picture::{
     age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
     timeline_text,
@@ -8,7 +9,7 @@ use crate::picture::{
 use crate::runs::{HolderLife, Need, RunReport, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
-use crate::watch::shown::{Activity, RunFacts};
+use crate::watch::shown::RunFacts;
 
 /// The most lines of a text that a user wrote.
 const PARAGRAPH: usize = 12;
@@ -203,16 +204,16 @@ fn timeline(run: &RunReport, width: usize) -> Vec<PageLine> {
     lines
 }
 
-fn activity(activity: &Activity) -> PageLine {
+fn activity(activity: &Attempt) -> PageLine {
     let (symbol, class, words) = look_of_activity(activity.status, activity.exit_code);
     let status = format!("{symbol} {words}");
     PageLine::new()
-        .dim(format!("  {:>4}  ", activity.number))
+        .dim(format!("  {:>4}  ", activity.number.to_string()))
         .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
         .plain(" ")
         .with(Look::Strong, &activity.id)
-        .dim(format!("  {}  ", activity.phase))
-        .plain(&activity.summary)
+        .dim(format!("  {}  ", activity.phase.as_ref().map_or("", StateName::as_str)))
+        .plain(activity.summary.as_deref().unwrap_or_default())
 }
 
 #[cfg(test)]
