@@ -32,6 +32,7 @@ pub use place::Place;
 pub use run_error::RunTextError;
 pub use run_text::RunText;
 pub(crate) use run_versions::RunVersions;
+pub(crate) use schema::SCHEMAS;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub(crate) use schema::{is_typing_error, similar};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};

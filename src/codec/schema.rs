@@ -60,18 +60,21 @@ impl DocumentKind {
         [Self::Run, Self::Activity, Self::Workflow, Self::Modes, Self::Interview, Self::InterviewReply, Self::Event];
 }
 
+/// The schemas, for editors too: the name of each file and its text, in the order of [`DocumentKind`].
+pub(crate) const SCHEMAS: [(&str, &str); DocumentKind::ALL.len()] = [
+    ("run.schema.json", include_str!("../../schemas/v1/run.schema.json")),
+    ("activity.schema.json", include_str!("../../schemas/v1/activity.schema.json")),
+    ("workflow.schema.json", include_str!("../../schemas/v1/workflow.schema.json")),
+    ("modes.schema.json", include_str!("../../schemas/v1/modes.schema.json")),
+    ("interview.schema.json", include_str!("../../schemas/v1/interview.schema.json")),
+    ("interview-reply.schema.json", include_str!("../../schemas/v1/interview-reply.schema.json")),
+    ("event.schema.json", include_str!("../../schemas/v1/event.schema.json")),
+];
+
 /// The JSON Schema of a kind of document.
 #[must_use]
 pub fn schema_text(kind: DocumentKind) -> &'static str {
-    match kind {
-        DocumentKind::Run => include_str!("../../schemas/v1/run.schema.json"),
-        DocumentKind::Activity => include_str!("../../schemas/v1/activity.schema.json"),
-        DocumentKind::Workflow => include_str!("../../schemas/v1/workflow.schema.json"),
-        DocumentKind::Modes => include_str!("../../schemas/v1/modes.schema.json"),
-        DocumentKind::Interview => include_str!("../../schemas/v1/interview.schema.json"),
-        DocumentKind::InterviewReply => include_str!("../../schemas/v1/interview-reply.schema.json"),
-        DocumentKind::Event => include_str!("../../schemas/v1/event.schema.json"),
-    }
+    SCHEMAS[kind as usize].1
 }
 
 /// A place where a document violates its schema.

@@ -6,8 +6,6 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::model::words;
-
 /// The length of `,"crc":"xxxxxxxx"}`.
 pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 
@@ -26,13 +24,19 @@ pub enum LineFault {
     NotAnEvent,
 }
 
-words!(LineFault {
-    Unparseable => "not a JSON object",
-    Unsealed => "unsealed: written by another program, not state",
-    Damaged => "the checksum does not match",
-    TooLong => "longer than a line may be",
-    NotAnEvent => "sealed, but not an event",
-});
+impl LineFault {
+    /// The fault as text, for reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unparseable => "not a JSON object",
+            Self::Unsealed => "unsealed: written by another program, not state",
+            Self::Damaged => "the checksum does not match",
+            Self::TooLong => "longer than a line may be",
+            Self::NotAnEvent => "sealed, but not an event",
+        }
+    }
+}
 
 /// Seals `object`, an event or another JSON object that is not empty, into one line that ends with a line break.
 ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{RunId, words};
+use crate::model::{RunId, named};
 use crate::runs::OtherWorktree;
 
 /// The report of `doctor`.
@@ -25,23 +25,18 @@ pub struct DoctorReport {
     pub worktrees: Vec<OtherWorktree>,
 }
 
-/// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// flow cannot recover by itself, or acknowledged data is gone.
-    Error,
-    /// flow recovers by itself.
-    Warning,
-    /// Nothing needs to be done.
-    Info,
+named! {
+    /// The severity of a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    pub enum Severity {
+        /// flow cannot recover by itself, or acknowledged data is gone.
+        Error = "error",
+        /// flow recovers by itself.
+        Warning = "warning",
+        /// Nothing needs to be done.
+        Info = "info",
+    }
 }
-
-words!(Severity {
-    Error => "error",
-    Warning => "warning",
-    Info => "info",
-});
 
 /// The state of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

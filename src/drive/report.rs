@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::driven::{Drive, StateOutput};
-use crate::model::{RunId, SessionId, StateName, pairs, seconds, words};
+use crate::model::{RunId, SessionId, StateName, named, pairs, seconds};
 
 /// What to drive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -100,29 +100,22 @@ pub struct DriveReport {
     pub warnings: Vec<String>,
 }
 
-/// Why a driver stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DriveStop {
-    /// The run is completed.
-    Ended,
-    /// A person has to answer or to choose.
-    NeedsHuman,
-    /// A state is not done yet, and has to run again later.
-    NotReady,
-    /// A state failed.
-    Failed,
-    /// The highest number of states was run.
-    Limit,
+named! {
+    /// Why a driver stopped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum DriveStop {
+        /// The run is completed.
+        Ended = "ended",
+        /// A person has to answer or to choose.
+        NeedsHuman = "needs_human",
+        /// A state is not done yet, and has to run again later.
+        NotReady = "not_ready",
+        /// A state failed.
+        Failed = "failed",
+        /// The highest number of states was run.
+        Limit = "limit",
+    }
 }
-
-words!(DriveStop {
-    Ended => "ended",
-    NeedsHuman => "needs_human",
-    NotReady => "not_ready",
-    Failed => "failed",
-    Limit => "limit",
-});
 
 pub(super) fn report(
     drive: &Drive,

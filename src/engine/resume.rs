@@ -9,51 +9,38 @@ use crate::engine::past::units::UnitsAlone;
 use crate::engine::{History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
 use crate::model::{
-    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, words,
+    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, named,
 };
 
-/// The answer of `resume` in one word.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The next phase, or the phases to choose from, are known.
-    Continue,
-    /// Work began and its outcome is unknown: check before repeating it.
-    Reconcile,
-    /// The run is blocked, waits for an answer, or has reached a limit.
-    NeedsHuman,
-    /// Another session holds the run and is not known to be dead.
-    Held,
-    /// The workflow's definition changed at the run's current phase.
-    Drifted,
-    /// Sealed events are missing from the log.
-    Corrupt,
-    /// A merge joined two histories of the run.
-    Conflict,
-    /// An older version of the run was put back; the newer events are elsewhere.
-    Rewound,
-    /// A run cannot be read, and no other run can be resumed.
-    Unreadable,
-    /// The run has ended.
-    Done,
-    /// There is nothing to resume.
-    #[default]
-    None,
+named! {
+    /// The answer of `resume` in one word.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum Verdict {
+        /// The next phase, or the phases to choose from, are known.
+        Continue = "continue",
+        /// Work began and its outcome is unknown: check before repeating it.
+        Reconcile = "reconcile",
+        /// The run is blocked, waits for an answer, or has reached a limit.
+        NeedsHuman = "needs_human",
+        /// Another session holds the run and is not known to be dead.
+        Held = "held",
+        /// The workflow's definition changed at the run's current phase.
+        Drifted = "drifted",
+        /// Sealed events are missing from the log.
+        Corrupt = "corrupt",
+        /// A merge joined two histories of the run.
+        Conflict = "conflict",
+        /// An older version of the run was put back; the newer events are elsewhere.
+        Rewound = "rewound",
+        /// A run cannot be read, and no other run can be resumed.
+        Unreadable = "unreadable",
+        /// The run has ended.
+        Done = "done",
+        /// There is nothing to resume.
+        #[default]
+        None = "none",
+    }
 }
-
-words!(Verdict {
-    Continue => "continue",
-    Reconcile => "reconcile",
-    NeedsHuman => "needs_human",
-    Held => "held",
-    Drifted => "drifted",
-    Corrupt => "corrupt",
-    Conflict => "conflict",
-    Rewound => "rewound",
-    Unreadable => "unreadable",
-    Done => "done",
-    None => "none",
-});
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]

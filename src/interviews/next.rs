@@ -11,7 +11,7 @@ use crate::interviews::error::Result;
 use crate::interviews::pad::{
     InterviewAnswer, InterviewDocument, Metadata, Mode, Outlook, Pad, PadEntry, Script, Step,
 };
-use crate::model::{Suggestion, words};
+use crate::model::{Suggestion, named};
 use crate::runs::context::Context;
 
 /// The type of the next step (rp1).
@@ -65,23 +65,18 @@ impl InterviewNext {
     }
 }
 
-/// The status of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryStatus {
-    /// Not answered yet.
-    Open,
-    /// It was answered.
-    Answered,
-    /// It was skipped.
-    Skipped,
+named! {
+    /// The status of a question.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum EntryStatus {
+        /// Not answered yet.
+        Open = "open",
+        /// It was answered.
+        Answered = "answered",
+        /// It was skipped.
+        Skipped = "skipped",
+    }
 }
-
-words!(EntryStatus {
-    Open => "open",
-    Answered => "answered",
-    Skipped => "skipped",
-});
 
 /// A question in the scratch pad.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

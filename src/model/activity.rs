@@ -9,32 +9,24 @@ use serde_json::{Map, Value};
 use crate::model::named::named;
 use crate::model::{ActivityId, BadName, StateName, Timestamp};
 
-/// The status of an activity. `passed` and `skipped` count as completed; the others do not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivityStatus {
-    /// Planned, not begun.
-    Pending,
-    /// Begun. Until another record has its outcome, the outcome is in doubt.
-    Running,
-    /// Done successfully.
-    Passed,
-    /// Done without success.
-    Failed,
-    /// Left out on purpose.
-    Skipped,
-    /// Cannot continue without a person.
-    Blocked,
+named! {
+    /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum ActivityStatus {
+        /// Planned, not begun.
+        Pending = "pending",
+        /// Begun. Until another record has its outcome, the outcome is in doubt.
+        Running = "running",
+        /// Done successfully.
+        Passed = "passed",
+        /// Done without success.
+        Failed = "failed",
+        /// Left out on purpose.
+        Skipped = "skipped",
+        /// Cannot continue without a person.
+        Blocked = "blocked",
+    }
 }
-
-named!(ActivityStatus {
-    Pending => "pending",
-    Running => "running",
-    Passed => "passed",
-    Failed => "failed",
-    Skipped => "skipped",
-    Blocked => "blocked",
-});
 
 impl ActivityStatus {
     /// Whether an activity with this status counts as completed.
@@ -81,53 +73,39 @@ impl ActivityStatus {
     }
 }
 
-/// The kind of work of an activity (FlowRun).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivityType {
-    /// A shell command.
-    Bash,
-    /// A skill of an agent.
-    Skill,
-    /// Another agent's work.
-    Agent,
-    /// Anything that a person or agent did.
-    Task,
-    /// A check that decides whether the work may continue.
-    Gate,
-    /// A judgement of results.
-    Evaluation,
-    /// Work that flow does not see.
-    External,
+named! {
+    /// The kind of work of an activity (FlowRun).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum ActivityType {
+        /// A shell command.
+        Bash = "bash",
+        /// A skill of an agent.
+        Skill = "skill",
+        /// Another agent's work.
+        Agent = "agent",
+        /// Anything that a person or agent did.
+        Task = "task",
+        /// A check that decides whether the work may continue.
+        Gate = "gate",
+        /// A judgement of results.
+        Evaluation = "evaluation",
+        /// Work that flow does not see.
+        External = "external",
+    }
 }
 
-named!(ActivityType {
-    Bash => "bash",
-    Skill => "skill",
-    Agent => "agent",
-    Task => "task",
-    Gate => "gate",
-    Evaluation => "evaluation",
-    External => "external",
-});
-
-/// How sure the author of a result is (FlowRun).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// Checked, with evidence.
-    High,
-    /// Likely, but not fully checked.
-    Medium,
-    /// A guess; check it before relying on it.
-    Low,
+named! {
+    /// How sure the author of a result is (FlowRun).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Confidence {
+        /// Checked, with evidence.
+        High = "high",
+        /// Likely, but not fully checked.
+        Medium = "medium",
+        /// A guess; check it before relying on it.
+        Low = "low",
+    }
 }
-
-named!(Confidence {
-    High => "high",
-    Medium => "medium",
-    Low => "low",
-});
 
 /// A FlowActivity document: the whole mapping as it was given, including keys that flow does not know.
 ///

@@ -17,32 +17,24 @@ pub struct Gate {
     pub status: GateStatus,
 }
 
-/// How a gate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GateStatus {
-    /// Nothing is decided, and the run is not past it.
-    Closed,
-    /// A person approved; the run may leave the phase.
-    Approved,
-    /// A person rejected what was done.
-    Rejected,
-    /// Nothing is decided, and the run was moved without its transitions, by an edit or a repair: it may be past the gate.
-    Unproved,
-    /// The run left the phase without a decision.
-    PassedOver,
-    /// The run follows a definition without this gate, and no person agreed to that.
-    Dropped,
+named! {
+    /// How a gate stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum GateStatus {
+        /// Nothing is decided, and the run is not past it.
+        Closed = "closed",
+        /// A person approved; the run may leave the phase.
+        Approved = "approved",
+        /// A person rejected what was done.
+        Rejected = "rejected",
+        /// Nothing is decided, and the run was moved without its transitions, by an edit or a repair: it may be past the gate.
+        Unproved = "unproved",
+        /// The run left the phase without a decision.
+        PassedOver = "passed_over",
+        /// The run follows a definition without this gate, and no person agreed to that.
+        Dropped = "dropped",
+    }
 }
-
-named!(GateStatus {
-    Closed => "closed",
-    Approved => "approved",
-    Rejected => "rejected",
-    Unproved => "unproved",
-    PassedOver => "passed_over",
-    Dropped => "dropped",
-});
 
 impl GateStatus {
     /// Whether the run may be past the gate without a decision.

@@ -53,7 +53,7 @@ pub(crate) use markdown::fence::bare_reply;
 pub(crate) use markdown::front_matter::behind_front_matter;
 pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
-pub(crate) use named::{named, words};
+pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
 pub use record::{ActivityRecorded, Skip};
 pub use remote::Remote;

@@ -1,9 +1,23 @@
-//! The names of the values of an enum, as files and reports have them.
+//! Enums whose values have names, as files and reports have them.
 
-/// Gives an enum the names of its values by `as_str`.
-macro_rules! words {
-    ($kind:ident { $($value:ident => $name:literal,)+ }) => {
+/// Declares an enum with a name for each value: by serde and `as_str`, `Display`, and back by `FromStr`. `ALL` lists the
+/// values in their order. The enum has to derive a trait of serde.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $kind:ident {
+            $($(#[$about:meta])* $value:ident = $name:tt,)+
+        }
+    ) => {
+        $(#[$meta])*
+        $vis enum $kind {
+            $($(#[$about])* #[serde(rename = $name)] $value,)+
+        }
+
         impl $kind {
+            /// All values, in their usual order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
             /// The name, as in files and reports.
             #[must_use]
             pub fn as_str(self) -> &'static str {
@@ -11,18 +25,6 @@ macro_rules! words {
                     $(Self::$value => $name,)+
                 }
             }
-        }
-    };
-}
-
-/// Gives an enum the list `ALL` of its values, their names by `as_str` and `Display`, and the way back by `FromStr`.
-macro_rules! named {
-    ($kind:ident { $($value:ident => $name:literal,)+ }) => {
-        $crate::model::words!($kind { $($value => $name,)+ });
-
-        impl $kind {
-            /// All values, in their usual order.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
         }
 
         impl std::fmt::Display for $kind {
@@ -44,4 +46,4 @@ macro_rules! named {
     };
 }
 
-pub(crate) use {named, words};
+pub(crate) use named;

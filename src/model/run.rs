@@ -4,35 +4,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::named::{named, words};
+use crate::model::named::named;
 use crate::model::{
     Gate, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
     WorkflowId,
 };
 
-/// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// In progress.
-    Active,
-    /// Waiting for a person; `blocked_reason` says why.
-    Blocked,
-    /// The run was completed.
-    Completed,
-    /// The run failed.
-    Failed,
-    /// The run was cancelled.
-    Cancelled,
+named! {
+    /// The status of a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum RunStatus {
+        /// In progress.
+        Active = "active",
+        /// Waiting for a person; `blocked_reason` says why.
+        Blocked = "blocked",
+        /// The run was completed.
+        Completed = "completed",
+        /// The run failed.
+        Failed = "failed",
+        /// The run was cancelled.
+        Cancelled = "cancelled",
+    }
 }
-
-named!(RunStatus {
-    Active => "active",
-    Blocked => "blocked",
-    Completed => "completed",
-    Failed => "failed",
-    Cancelled => "cancelled",
-});
 
 impl RunStatus {
     /// Whether the run has ended and accepts no more records.
@@ -152,26 +145,20 @@ impl Owned {
     }
 }
 
-/// What an active run with reported steps is doing, if that says more than its status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Doing {
-    /// A question is open.
-    Asking,
-    /// A step that the run is in, or an activity, failed.
-    Failing,
-    /// A step that the run is in waits, an activity is blocked, or a gate waits for a person.
-    Waiting,
-    /// A merge joined two histories of the run.
-    Conflict,
+named! {
+    /// What an active run with reported steps is doing, if that says more than its status.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Doing {
+        /// A question is open.
+        Asking = "asking",
+        /// A step that the run is in, or an activity, failed.
+        Failing = "failing",
+        /// A step that the run is in waits, an activity is blocked, or a gate waits for a person.
+        Waiting = "waiting",
+        /// A merge joined two histories of the run.
+        Conflict = "conflict",
+    }
 }
-
-words!(Doing {
-    Asking => "asking",
-    Failing => "failing",
-    Waiting => "waiting",
-    Conflict => "conflict",
-});
 
 impl Doing {
     /// Derives it from what `run.yaml` says.

@@ -7,32 +7,24 @@ use serde_json::{Map, Value};
 use crate::model::named::named;
 use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
 
-/// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StepStatus {
-    /// Not begun.
-    NotStarted,
-    /// In progress.
-    Running,
-    /// Waiting for something.
-    Waiting,
-    /// Done successfully.
-    Completed,
-    /// Ended without success.
-    Failed,
-    /// Left out on purpose.
-    Skipped,
+named! {
+    /// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum StepStatus {
+        /// Not begun.
+        NotStarted = "not_started",
+        /// In progress.
+        Running = "running",
+        /// Waiting for something.
+        Waiting = "waiting",
+        /// Done successfully.
+        Completed = "completed",
+        /// Ended without success.
+        Failed = "failed",
+        /// Left out on purpose.
+        Skipped = "skipped",
+    }
 }
-
-named!(StepStatus {
-    NotStarted => "not_started",
-    Running => "running",
-    Waiting => "waiting",
-    Completed => "completed",
-    Failed => "failed",
-    Skipped => "skipped",
-});
 
 impl StepStatus {
     /// Whether the step is running or waiting.
@@ -161,35 +153,26 @@ impl Question {
     }
 }
 
-/// The type of a report (`--type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-pub enum ReportType {
-    /// A step changed its status.
-    StatusChange,
-    /// A file or link was created.
-    ArtifactRegistered,
-    /// A remark on an artifact was added or changed.
-    AnnotationUpdated,
-    /// The user is asked something.
-    WaitingForUser,
-    /// The user answered.
-    UserAnswered,
-    /// A note.
-    BtwUpdate,
-    /// Another workflow was attached to a step.
-    SubflowRegistered,
+named! {
+    /// The type of a report (`--type`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+    pub enum ReportType {
+        /// A step changed its status.
+        StatusChange = "status_change",
+        /// A file or link was created.
+        ArtifactRegistered = "artifact_registered",
+        /// A remark on an artifact was added or changed.
+        AnnotationUpdated = "annotation_updated",
+        /// The user is asked something.
+        WaitingForUser = "waiting_for_user",
+        /// The user answered.
+        UserAnswered = "user_answered",
+        /// A note.
+        BtwUpdate = "btw_update",
+        /// Another workflow was attached to a step.
+        SubflowRegistered = "subflow_registered",
+    }
 }
-
-named!(ReportType {
-    StatusChange => "status_change",
-    ArtifactRegistered => "artifact_registered",
-    AnnotationUpdated => "annotation_updated",
-    WaitingForUser => "waiting_for_user",
-    UserAnswered => "user_answered",
-    BtwUpdate => "btw_update",
-    SubflowRegistered => "subflow_registered",
-});
 
 impl ReportType {
     /// Whether the report is about an artifact. Such a report changes no step, and is accepted after the end of a run.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
-use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file, words};
+use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file, named};
 use crate::modes::error::{Error, Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
@@ -107,29 +107,22 @@ pub(super) struct Done<T> {
     pub(super) warnings: Vec<String>,
 }
 
-/// The rule that decided a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ModeDecision {
-    /// No mode was active; it began.
-    Start,
-    /// It was active already.
-    NoChange,
-    /// It began beside the active modes.
-    Overlap,
-    /// It began, and modes that hand over to it were completed.
-    AutoComplete,
-    /// It did not begin.
-    Deny,
+named! {
+    /// The rule that decided a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum ModeDecision {
+        /// No mode was active; it began.
+        Start = "start",
+        /// It was active already.
+        NoChange = "no_change",
+        /// It began beside the active modes.
+        Overlap = "overlap",
+        /// It began, and modes that hand over to it were completed.
+        AutoComplete = "auto_complete",
+        /// It did not begin.
+        Deny = "deny",
+    }
 }
-
-words!(ModeDecision {
-    Start => "start",
-    NoChange => "no_change",
-    Overlap => "overlap",
-    AutoComplete => "auto_complete",
-    Deny => "deny",
-});
 
 /// The report of `mode request`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

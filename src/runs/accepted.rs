@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
-use crate::model::{Timestamp, hex, words};
+use crate::model::{Timestamp, hex};
 use crate::runs::context::Context;
 use crate::runs::user_state::{make_user_state, user_state};
 use crate::store::Project;
@@ -44,10 +44,14 @@ pub(crate) enum AcceptedKind {
     Endpoint,
 }
 
-words!(AcceptedKind {
-    Command => "command",
-    Endpoint => "endpoint",
-});
+impl AcceptedKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Endpoint => "endpoint",
+        }
+    }
+}
 
 /// A thing that can be accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

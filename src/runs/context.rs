@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
+use crate::codec::SCHEMAS;
 use crate::disk::{Disk, DiskError, Operation, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
@@ -12,7 +13,6 @@ use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
 use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::{bound_process, session_of_process};
-use crate::runs::schemas::SCHEMAS;
 use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// How long a writer waits for another one by default.

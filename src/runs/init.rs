@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::codec::SCHEMAS;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::schemas::SCHEMAS;
 
 /// The report of `init`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -15,12 +15,12 @@ mod look;
 pub(crate) mod open;
 mod path;
 mod refused;
-mod schemas;
 mod sessions;
 mod user_state;
 pub(crate) mod workflow;
 pub(crate) mod write;
 
+pub(crate) use crate::codec::SCHEMAS;
 #[doc(hidden)]
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
@@ -73,7 +73,6 @@ pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{RUNS_NAMED, in_other_worktrees, other_worktrees};
 pub(crate) use path::path_argument;
-pub(crate) use schemas::SCHEMAS;
 pub(crate) use sessions::begin::{Beginning, begin_session, give_runs, prompt_session};
 pub(crate) use sessions::conversation::{note_project, note_told_of_init, noted_project};
 pub(crate) use sessions::end::end_in;

@@ -1,7 +1,7 @@
 //! How far a run is, for answers to reports on its steps.
 
 use crate::engine::RunState;
-use crate::model::{Number, RunStatus, StepStatus, words};
+use crate::model::{Number, RunStatus, StepStatus};
 
 /// How far a run is, in rp1's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +20,20 @@ pub enum Progress {
     Cancelled,
 }
 
-words!(Progress {
-    NotStarted => "not_started",
-    Running => "running",
-    Waiting => "waiting",
-    Completed => "completed",
-    Failed => "failed",
-    Cancelled => "cancelled",
-});
+impl Progress {
+    /// The name, as in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
 
 /// How far a run is. `children` are the latest statuses of sub-agents and their units. They matter only until a step of
 /// the run's own workflow is reported, since a step includes the work of its sub-agents.

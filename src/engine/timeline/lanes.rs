@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::timeline::quiet::{Fold, length, union};
-use crate::model::{Seq, SessionId, StateName, StepStatus, Timestamp, Unit, words};
+use crate::model::{Seq, SessionId, StateName, StepStatus, Timestamp, Unit, named};
 
 /// A run over time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -68,14 +68,15 @@ pub struct Wait {
     pub last: Seq,
 }
 
-/// What a step or unit waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitState {
-    /// For an answer or for something else.
-    Waiting,
-    /// The run or an activity was blocked.
-    Blocked,
+named! {
+    /// What a step or unit waited for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum WaitState {
+        /// For an answer or for something else.
+        Waiting = "waiting",
+        /// The run or an activity was blocked.
+        Blocked = "blocked",
+    }
 }
 
 /// Recorded work, without interruption. Its beginning and end are the same where only one event tells of it.
@@ -99,15 +100,16 @@ pub struct Span {
     pub last: Seq,
 }
 
-/// What is known of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SpanState {
-    /// It went on from the beginning to the end.
-    Running,
-    /// It was begun, and neither its end nor its outcome is known. The end that is given is that of the last event which
-    /// shows it.
-    InDoubt,
+named! {
+    /// What is known of work.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum SpanState {
+        /// It went on from the beginning to the end.
+        Running = "running",
+        /// It was begun, and neither its end nor its outcome is known. The end that is given is that of the last event which
+        /// shows it.
+        InDoubt = "in_doubt",
+    }
 }
 
 /// A session that held the run.
@@ -220,13 +222,3 @@ impl Span {
         self.to == Some(self.from)
     }
 }
-
-words!(SpanState {
-    Running => "running",
-    InDoubt => "in_doubt",
-});
-
-words!(WaitState {
-    Waiting => "waiting",
-    Blocked => "blocked",
-});

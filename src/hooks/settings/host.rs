@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hooks::settings::AgentHost;
 use crate::host::{Handler, Shape};
-use crate::model::words;
+use crate::model::named;
 use crate::runs::{Context, Error, Result};
 
 /// Which hosts a command is about.
@@ -22,17 +22,18 @@ pub enum HostChoice {
     One(AgentHost),
 }
 
-/// Where settings apply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SettingsScope {
-    /// In everything that the user does.
-    #[default]
-    User,
-    /// In the project, for everyone who has it.
-    Project,
-    /// In this checkout of the project; Claude Code only.
-    Local,
+named! {
+    /// Where settings apply.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum SettingsScope {
+        /// In everything that the user does.
+        #[default]
+        User = "user",
+        /// In the project, for everyone who has it.
+        Project = "project",
+        /// In this checkout of the project; Claude Code only.
+        Local = "local",
+    }
 }
 
 impl HostChoice {
@@ -60,17 +61,6 @@ impl HostChoice {
             Self::All => AgentHost::ALL.into_iter().filter(|host| host.is_there(cx) || host.has_file(cx)).collect(),
         }
     }
-}
-
-words!(SettingsScope {
-    User => "user",
-    Project => "project",
-    Local => "local",
-});
-
-impl SettingsScope {
-    /// All scopes, the widest first.
-    pub(super) const ALL: [Self; 3] = [Self::User, Self::Project, Self::Local];
 }
 
 /// The key of the hooks in a file of settings, and of the handlers in a group.

@@ -13,25 +13,20 @@ use crate::interviews::pad::gaps::{COMPLETE, Fill, SectionView, fill_of, without
 use crate::interviews::pad::question::folded;
 use crate::interviews::pad::scratch::Pad;
 use crate::interviews::pad::script::Script;
-use crate::model::words;
+use crate::model::named;
 
-/// How a section changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Filled {
-    /// It was a gap, and now has a text.
-    Written,
-    /// The answers were added below its text.
-    Extended,
-    /// It did not change.
-    Kept,
+named! {
+    /// How a section changed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum Filled {
+        /// It was a gap, and now has a text.
+        Written = "written",
+        /// The answers were added below its text.
+        Extended = "extended",
+        /// It did not change.
+        Kept = "kept",
+    }
 }
-
-words!(Filled {
-    Written => "written",
-    Extended => "extended",
-    Kept => "kept",
-});
 
 /// A section, and how it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

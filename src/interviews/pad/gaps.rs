@@ -10,28 +10,22 @@ use crate::interviews::pad::document::InterviewDocument;
 use crate::interviews::pad::outline::{Outline, lines};
 use crate::interviews::pad::question::folded;
 use crate::interviews::pad::script::{Script, SectionEntry};
-use crate::model::words;
+use crate::model::named;
 
-/// How complete a section is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// It does not exist, or is empty.
-    Empty,
-    /// It contains the placeholder.
-    Placeholder,
-    /// It has fewer sentences than the script requires.
-    Short,
-    /// It is complete.
-    Filled,
+named! {
+    /// How complete a section is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum Fill {
+        /// It does not exist, or is empty.
+        Empty = "empty",
+        /// It contains the placeholder.
+        Placeholder = "placeholder",
+        /// It has fewer sentences than the script requires.
+        Short = "short",
+        /// It is complete.
+        Filled = "filled",
+    }
 }
-
-words!(Fill {
-    Empty => "empty",
-    Placeholder => "placeholder",
-    Short => "short",
-    Filled => "filled",
-});
 
 impl Fill {
     /// Whether the section is a gap, which a question can fill.

@@ -18,23 +18,18 @@ pub(super) const NOTICE: &str = "Interview state - will be removed upon completi
 /// The text of the comment that ends a pad before the end of the document.
 const END: &str = "End scratch pad";
 
-/// How an interview began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Mode {
-    /// The document did not exist.
-    Create,
-    /// The document existed, with gaps.
-    Update,
-    /// The document already had a scratch pad.
-    Resume,
+named! {
+    /// How an interview began.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum Mode {
+        /// The document did not exist.
+        Create = "CREATE",
+        /// The document existed, with gaps.
+        Update = "UPDATE",
+        /// The document already had a scratch pad.
+        Resume = "RESUME",
+    }
 }
-
-named!(Mode {
-    Create => "CREATE",
-    Update => "UPDATE",
-    Resume => "RESUME",
-});
 
 /// The comments at the beginning of a pad.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,35 +3,29 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::model::{Timestamp, named, words};
+use crate::model::{Timestamp, named};
 use crate::modes::policy::mode::CLEARED;
 use crate::modes::policy::{Mode, says_active, says_inactive, text_of};
 
-/// How a mode ended, for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModeOutcome {
-    /// It finished its work.
-    Finished,
-    /// It cannot continue.
-    Blocked,
-    /// It failed.
-    Failed,
-    /// A person stopped it.
-    UserInterlude,
-    /// It asked a question, and waits for the answer.
-    AskUserQuestion,
+named! {
+    /// How a mode ended, for people.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum ModeOutcome {
+        /// It finished its work.
+        Finished = "finished",
+        /// It cannot continue.
+        Blocked = "blocked",
+        /// It failed.
+        Failed = "failed",
+        /// A person stopped it.
+        UserInterlude = "userinterlude",
+        /// It asked a question, and waits for the answer.
+        AskUserQuestion = "askuserQuestion",
+    }
 }
-
-named!(ModeOutcome {
-    Finished => "finished",
-    Blocked => "blocked",
-    Failed => "failed",
-    UserInterlude => "userinterlude",
-    AskUserQuestion => "askuserQuestion",
-});
 
 impl ModeOutcome {
     /// The name in the legacy field `run_outcome`.
@@ -43,12 +37,6 @@ impl ModeOutcome {
             Self::Failed => "failed",
             Self::UserInterlude => "cancelled",
         }
-    }
-}
-
-impl Serialize for ModeOutcome {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
     }
 }
 
@@ -110,38 +98,28 @@ impl Word {
     }
 }
 
-/// The field that determined the outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeSource {
-    /// The canonical field `lifecycle_outcome`.
-    LifecycleOutcome,
-    /// Its legacy alias `terminal_outcome`.
-    TerminalOutcome,
-    /// The legacy field `run_outcome`.
-    RunOutcome,
-    /// The field `current_phase`.
-    CurrentPhase,
-    /// A pending question.
-    QuestionEnforcement,
-    /// An error in the file.
-    Error,
-    /// The field `active`.
-    Active,
-    /// The field `completed_at`.
-    CompletedAt,
+named! {
+    /// The field that determined the outcome.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum OutcomeSource {
+        /// The canonical field `lifecycle_outcome`.
+        LifecycleOutcome = "lifecycle_outcome",
+        /// Its legacy alias `terminal_outcome`.
+        TerminalOutcome = "terminal_outcome",
+        /// The legacy field `run_outcome`.
+        RunOutcome = "run_outcome",
+        /// The field `current_phase`.
+        CurrentPhase = "current_phase",
+        /// A pending question.
+        QuestionEnforcement = "question_enforcement",
+        /// An error in the file.
+        Error = "error",
+        /// The field `active`.
+        Active = "active",
+        /// The field `completed_at`.
+        CompletedAt = "completed_at",
+    }
 }
-
-words!(OutcomeSource {
-    LifecycleOutcome => "lifecycle_outcome",
-    TerminalOutcome => "terminal_outcome",
-    RunOutcome => "run_outcome",
-    CurrentPhase => "current_phase",
-    QuestionEnforcement => "question_enforcement",
-    Error => "error",
-    Active => "active",
-    CompletedAt => "completed_at",
-});
 
 /// The end of a mode, as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
-use crate::model::{
-    ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named, words,
-};
+use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
@@ -74,32 +72,24 @@ pub(in crate::runs) fn reason_of_over(run: &ListedRun) -> String {
     format!("the run is {}", run.head.status)
 }
 
-/// What a person has to do about a run, in the order of urgency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardGroup {
-    /// It cannot go on without a person.
-    Waits,
-    /// Work began, its outcome is unknown, and neither a living session nor a living process shows that it goes on.
-    InDoubt,
-    /// The session that worked on it is over.
-    LeftBehind,
-    /// A session holds it, or the process that began work in it still runs.
-    AtWork,
-    /// The next step is known, and no session holds it.
-    CanGoOn,
-    /// It is completed, failed or cancelled.
-    Over,
+named! {
+    /// What a person has to do about a run, in the order of urgency.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum CardGroup {
+        /// It cannot go on without a person.
+        Waits = "waits",
+        /// Work began, its outcome is unknown, and neither a living session nor a living process shows that it goes on.
+        InDoubt = "in_doubt",
+        /// The session that worked on it is over.
+        LeftBehind = "left_behind",
+        /// A session holds it, or the process that began work in it still runs.
+        AtWork = "at_work",
+        /// The next step is known, and no session holds it.
+        CanGoOn = "can_go_on",
+        /// It is completed, failed or cancelled.
+        Over = "over",
+    }
 }
-
-named!(CardGroup {
-    Waits => "waits",
-    InDoubt => "in_doubt",
-    LeftBehind => "left_behind",
-    AtWork => "at_work",
-    CanGoOn => "can_go_on",
-    Over => "over",
-});
 
 impl CardGroup {
     /// The title for people.
@@ -128,56 +118,40 @@ impl CardGroup {
     }
 }
 
-/// Why a run needs a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Need {
-    /// It asks a question.
-    Question,
-    /// The run or an activity is blocked, or a step or a unit waits.
-    Blocked,
-    /// A limit is reached.
-    Limit,
-    /// A step or an activity failed, and no living session holds the run.
-    Failing,
-    /// A gate waits for a person's decision.
-    Approval,
-    /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
-    Undone,
-    /// The workflow changed at the run's current phase.
-    Drifted,
-    /// Events are missing from its log.
-    Damaged,
-    /// A merge joined two histories.
-    Joined,
-    /// An older version was put back.
-    Rewound,
-    /// An activity or a step was begun.
-    Begun,
-    /// A unit of work was begun.
-    Units,
-    /// The process of the session that holds it is gone.
-    Dead,
-    /// The session that held it has ended.
-    Ended,
+named! {
+    /// Why a run needs a person.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    pub enum Need {
+        /// It asks a question.
+        Question = "question",
+        /// The run or an activity is blocked, or a step or a unit waits.
+        Blocked = "blocked",
+        /// A limit is reached.
+        Limit = "limit",
+        /// A step or an activity failed, and no living session holds the run.
+        Failing = "failing",
+        /// A gate waits for a person's decision.
+        Approval = "approval",
+        /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
+        Undone = "undone",
+        /// The workflow changed at the run's current phase.
+        Drifted = "drifted",
+        /// Events are missing from its log.
+        Damaged = "damaged",
+        /// A merge joined two histories.
+        Joined = "joined",
+        /// An older version was put back.
+        Rewound = "rewound",
+        /// An activity or a step was begun.
+        Begun = "begun",
+        /// A unit of work was begun.
+        Units = "units",
+        /// The process of the session that holds it is gone.
+        Dead = "dead",
+        /// The session that held it has ended.
+        Ended = "ended",
+    }
 }
-
-words!(Need {
-    Question => "question",
-    Blocked => "blocked",
-    Limit => "limit",
-    Failing => "failing",
-    Approval => "approval",
-    Undone => "undone",
-    Drifted => "drifted",
-    Damaged => "damaged",
-    Joined => "joined",
-    Rewound => "rewound",
-    Begun => "begun",
-    Units => "units",
-    Dead => "dead",
-    Ended => "ended",
-});
 
 /// Whether the session that holds a run is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
