@@ -6,35 +6,25 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::model::named;
+
 /// The length of `,"crc":"xxxxxxxx"}`.
 pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 
-/// Why a line is not a sealed event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineFault {
-    /// Not JSON, or JSON that is not an object.
-    Unparseable,
-    /// An object without a checksum, from another program. It is shown, but is not state.
-    Unsealed,
-    /// The checksum does not match.
-    Damaged,
-    /// Longer than [`crate::model::limits::LINE_BYTES`].
-    TooLong,
-    /// The checksum matches, but a field that every event has is missing or wrong.
-    NotAnEvent,
-}
-
-impl LineFault {
-    /// The fault as text, for reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unparseable => "not a JSON object",
-            Self::Unsealed => "unsealed: written by another program, not state",
-            Self::Damaged => "the checksum does not match",
-            Self::TooLong => "longer than a line may be",
-            Self::NotAnEvent => "sealed, but not an event",
-        }
+named! {
+    /// Why a line is not a sealed event.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LineFault {
+        /// Not JSON, or JSON that is not an object.
+        Unparseable = "not a JSON object",
+        /// An object without a checksum, from another program. It is shown, but is not state.
+        Unsealed = "unsealed: written by another program, not state",
+        /// The checksum does not match.
+        Damaged = "the checksum does not match",
+        /// Longer than [`crate::model::limits::LINE_BYTES`].
+        TooLong = "longer than a line may be",
+        /// The checksum matches, but a field that every event has is missing or wrong.
+        NotAnEvent = "sealed, but not an event",
     }
 }
 

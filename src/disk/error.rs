@@ -1,12 +1,11 @@
 //! Errors of files and directories.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::model::{Explain, Kind, Problem};
+use crate::model::{Explain, Kind, Problem, named};
 
 /// Why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -43,60 +42,40 @@ pub enum Hazard {
     Other,
 }
 
-/// An operation on a file or directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Append to the file.
-    Append,
-    /// Create.
-    Create,
-    /// Flush.
-    Flush,
-    /// Inspect.
-    Inspect,
-    /// List.
-    List,
-    /// Lock.
-    Lock,
-    /// Make the directory.
-    Make,
-    /// Open.
-    Open,
-    /// Read.
-    Read,
-    /// Remove.
-    Remove,
-    /// Rename.
-    Rename,
-    /// Repair.
-    Repair,
-    /// Replace.
-    Replace,
-    /// Write.
-    Write,
-    /// Write a temporary file beside it.
-    WriteBeside,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Append => "append to",
-            Self::Create => "create",
-            Self::Flush => "flush",
-            Self::Inspect => "inspect",
-            Self::List => "list",
-            Self::Lock => "lock",
-            Self::Make => "make",
-            Self::Open => "open",
-            Self::Read => "read",
-            Self::Remove => "remove",
-            Self::Rename => "rename",
-            Self::Repair => "repair",
-            Self::Replace => "replace",
-            Self::Write => "write",
-            Self::WriteBeside => "write beside",
-        })
+named! {
+    /// An operation on a file or directory.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Operation {
+        /// Append to the file.
+        Append = "append to",
+        /// Create.
+        Create = "create",
+        /// Flush.
+        Flush = "flush",
+        /// Inspect.
+        Inspect = "inspect",
+        /// List.
+        List = "list",
+        /// Lock.
+        Lock = "lock",
+        /// Make the directory.
+        Make = "make",
+        /// Open.
+        Open = "open",
+        /// Read.
+        Read = "read",
+        /// Remove.
+        Remove = "remove",
+        /// Rename.
+        Rename = "rename",
+        /// Repair.
+        Repair = "repair",
+        /// Replace.
+        Replace = "replace",
+        /// Write.
+        Write = "write",
+        /// Write a temporary file beside it.
+        WriteBeside = "write beside",
     }
 }
 

@@ -27,7 +27,7 @@ pub struct DoctorReport {
 
 named! {
     /// The severity of a finding.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
     pub enum Severity {
         /// flow cannot recover by itself, or acknowledged data is gone.
         Error = "error",

@@ -102,7 +102,7 @@ pub struct DriveReport {
 
 named! {
     /// Why a driver stopped.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum DriveStop {
         /// The run is completed.
         Ended = "ended",

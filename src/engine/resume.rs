@@ -14,7 +14,7 @@ use crate::model::{
 
 named! {
     /// The answer of `resume` in one word.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema)]
     pub enum Verdict {
         /// The next phase, or the phases to choose from, are known.
         Continue = "continue",

@@ -43,7 +43,7 @@ pub fn hook(cx: &Context, call: Call<'_>, given: &HostInput) -> String {
 }
 
 fn answer(cx: &Context, call: Call<'_>, given: &HostInput) -> Result<String, String> {
-    let event: Event = call.event.parse()?;
+    let event: Event = call.event.parse().map_err(|()| "flow does not know this event".to_owned())?;
     let payload = match (event, given) {
         // A host that ends writes late or not at all.
         (Event::SessionEnd, HostInput::Absent | HostInput::Late) => {

@@ -1,12 +1,11 @@
 //! What a host says on standard input.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use serde_json::Value;
 
 use crate::host::HostSigns;
-use crate::model::SessionId;
+use crate::model::{SessionId, named};
 use crate::runs::{AgentHost, Beginning};
 
 /// The host that calls. The settings of Claude Code are read by other hosts as well, so there and with `auto` it is the one
@@ -38,32 +37,17 @@ pub enum HostInput {
     TooLong,
 }
 
-/// An event of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
-    SessionStart,
-    UserPromptSubmit,
-    PreCompact,
-    Stop,
-    SubagentStart,
-    SubagentStop,
-    SessionEnd,
-}
-
-impl FromStr for Event {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        Ok(match word {
-            "session-start" => Self::SessionStart,
-            "user-prompt-submit" => Self::UserPromptSubmit,
-            "pre-compact" => Self::PreCompact,
-            "stop" => Self::Stop,
-            "subagent-start" => Self::SubagentStart,
-            "subagent-stop" => Self::SubagentStop,
-            "session-end" => Self::SessionEnd,
-            _ => return Err("flow does not know this event".to_owned()),
-        })
+named! {
+    /// An event of a host.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Event {
+        SessionStart = "session-start",
+        UserPromptSubmit = "user-prompt-submit",
+        PreCompact = "pre-compact",
+        Stop = "stop",
+        SubagentStart = "subagent-start",
+        SubagentStop = "subagent-stop",
+        SessionEnd = "session-end",
     }
 }
 

@@ -67,7 +67,7 @@ impl InterviewNext {
 
 named! {
     /// The status of a question.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum EntryStatus {
         /// Not answered yet.
         Open = "open",

@@ -1,13 +1,13 @@
 //! The notations in which a workflow can be written.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::model::named;
 
 named! {
     /// The notation of a definition.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum Notation {
         /// Ordered phases in YAML.
         Phases = "phases",

@@ -11,7 +11,7 @@ use crate::model::{ActivityId, BadName, StateName, Timestamp};
 
 named! {
     /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum ActivityStatus {
         /// Planned, not begun.
         Pending = "pending",
@@ -75,7 +75,7 @@ impl ActivityStatus {
 
 named! {
     /// The kind of work of an activity (FlowRun).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum ActivityType {
         /// A shell command.
         Bash = "bash",
@@ -96,7 +96,7 @@ named! {
 
 named! {
     /// How sure the author of a result is (FlowRun).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum Confidence {
         /// Checked, with evidence.
         High = "high",

@@ -19,7 +19,7 @@ pub struct Gate {
 
 named! {
     /// How a gate stands.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum GateStatus {
         /// Nothing is decided, and the run is not past it.
         Closed = "closed",

@@ -1,7 +1,7 @@
 //! Enums whose values have names, as files and reports have them.
 
 /// Declares an enum with a name for each value: by serde and `as_str`, `Display`, and back by `FromStr`. `ALL` lists the
-/// values in their order. The enum has to derive a trait of serde.
+/// values in their order.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -9,6 +9,7 @@ macro_rules! named {
             $($(#[$about:meta])* $value:ident = $name:tt,)+
         }
     ) => {
+        #[derive(serde::Serialize)]
         $(#[$meta])*
         $vis enum $kind {
             $($(#[$about])* #[serde(rename = $name)] $value,)+
@@ -37,10 +38,7 @@ macro_rules! named {
         impl std::str::FromStr for $kind {
             type Err = ();
             fn from_str(name: &str) -> std::result::Result<Self, ()> {
-                match name {
-                    $($name => Ok(Self::$value),)+
-                    _ => Err(()),
-                }
+                Self::ALL.into_iter().find(|value| value.as_str() == name).ok_or(())
             }
         }
     };

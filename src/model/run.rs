@@ -12,7 +12,7 @@ use crate::model::{
 
 named! {
     /// The status of a run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
     pub enum RunStatus {
         /// In progress.
         Active = "active",
@@ -147,7 +147,7 @@ impl Owned {
 
 named! {
     /// What an active run with reported steps is doing, if that says more than its status.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum Doing {
         /// A question is open.
         Asking = "asking",

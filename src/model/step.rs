@@ -9,7 +9,7 @@ use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateNa
 
 named! {
     /// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
     pub enum StepStatus {
         /// Not begun.
         NotStarted = "not_started",

@@ -109,7 +109,7 @@ pub(super) struct Done<T> {
 
 named! {
     /// The rule that decided a request.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum ModeDecision {
         /// No mode was active; it began.
         Start = "start",

@@ -18,41 +18,33 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// The shape, the class of the colour and the words.
+    fn look(self) -> [&'static str; 3] {
+        match self {
+            Self::Waits => ["▲", "need", "waits for you"],
+            Self::Doubt => ["◆", "doubt", "in doubt"],
+            Self::LeftBehind => ["○", "bad", "left behind"],
+            Self::Work => ["●", "run", "at work"],
+            Self::Ready => ["◦", "dim", "can go on"],
+            Self::Damaged => ["✕", "bad", "damaged"],
+        }
+    }
+
     /// The shape that stands before the text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Waits => "▲",
-            Self::Doubt => "◆",
-            Self::LeftBehind => "○",
-            Self::Work => "●",
-            Self::Ready => "◦",
-            Self::Damaged => "✕",
-        }
+        self.look()[0]
     }
 
     /// The class of the colour in the stylesheet.
     #[must_use]
     pub fn class(self) -> &'static str {
-        match self {
-            Self::Waits => "need",
-            Self::Doubt => "doubt",
-            Self::LeftBehind | Self::Damaged => "bad",
-            Self::Work => "run",
-            Self::Ready => "dim",
-        }
+        self.look()[1]
     }
 
     /// The words, as in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Waits => "waits for you",
-            Self::Doubt => "in doubt",
-            Self::LeftBehind => "left behind",
-            Self::Work => "at work",
-            Self::Ready => "can go on",
-            Self::Damaged => "damaged",
-        }
+        self.look()[2]
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
-use crate::model::{Timestamp, hex};
+use crate::model::{Timestamp, hex, named};
 use crate::runs::context::Context;
 use crate::runs::user_state::{make_user_state, user_state};
 use crate::store::Project;
@@ -35,21 +35,14 @@ const LOCK: &str = "accepted.lock";
 const BEGINS: &str = "accepted-";
 const ENDS: &str = ".json";
 
-/// What kind of thing was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AcceptedKind {
-    /// A command line for a shell.
-    Command,
-    /// A server that chooses among states.
-    Endpoint,
-}
-
-impl AcceptedKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::Endpoint => "endpoint",
-        }
+named! {
+    /// What kind of thing was accepted.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum AcceptedKind {
+        /// A command line for a shell.
+        Command = "command",
+        /// A server that chooses among states.
+        Endpoint = "endpoint",
     }
 }
 

@@ -1,9 +1,8 @@
 //! What pages are made of, read from a feed.
 
-use crate::engine::Attempt;
 use crate::model::{RunId, Seq};
 use crate::picture::{Diagram, diagram};
-use crate::runs::{CardFilter, Feed, LogReport, Result, RunReport};
+use crate::runs::{Attempt, CardFilter, Feed, LogReport, Result, RunReport};
 use crate::watch::Watching;
 
 /// The most runs of a group in a list on the screen.

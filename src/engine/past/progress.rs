@@ -1,37 +1,24 @@
 //! How far a run is, for answers to reports on its steps.
 
 use crate::engine::RunState;
-use crate::model::{Number, RunStatus, StepStatus};
+use crate::model::{Number, RunStatus, StepStatus, named};
 
-/// How far a run is, in rp1's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// No work was reported or recorded.
-    NotStarted,
-    /// Work is in progress, or continues with the next step.
-    Running,
-    /// A person has to answer or resolve something.
-    Waiting,
-    /// The run is completed.
-    Completed,
-    /// The current step failed, or the run did.
-    Failed,
-    /// The run was cancelled.
-    Cancelled,
-}
-
-impl Progress {
-    /// The name, as in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+named! {
+    /// How far a run is, in rp1's terms.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Progress {
+        /// No work was reported or recorded.
+        NotStarted = "not_started",
+        /// Work is in progress, or continues with the next step.
+        Running = "running",
+        /// A person has to answer or resolve something.
+        Waiting = "waiting",
+        /// The run is completed.
+        Completed = "completed",
+        /// The current step failed, or the run did.
+        Failed = "failed",
+        /// The run was cancelled.
+        Cancelled = "cancelled",
     }
 }
 

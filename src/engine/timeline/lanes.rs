@@ -70,7 +70,7 @@ pub struct Wait {
 
 named! {
     /// What a step or unit waited for.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum WaitState {
         /// For an answer or for something else.
         Waiting = "waiting",
@@ -102,7 +102,7 @@ pub struct Span {
 
 named! {
     /// What is known of work.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum SpanState {
         /// It went on from the beginning to the end.
         Running = "running",

@@ -24,7 +24,7 @@ pub enum HostChoice {
 
 named! {
     /// Where settings apply.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
     pub enum SettingsScope {
         /// In everything that the user does.
         #[default]

@@ -17,7 +17,7 @@ use crate::model::named;
 
 named! {
     /// How a section changed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum Filled {
         /// It was a gap, and now has a text.
         Written = "written",

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::interviews::pad::document::InterviewDocument;
 use crate::interviews::pad::outline::{Outline, lines};
@@ -14,7 +13,7 @@ use crate::model::named;
 
 named! {
     /// How complete a section is.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum Fill {
         /// It does not exist, or is empty.
         Empty = "empty",

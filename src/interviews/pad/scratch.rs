@@ -20,7 +20,7 @@ const END: &str = "End scratch pad";
 
 named! {
     /// How an interview began.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum Mode {
         /// The document did not exist.
         Create = "CREATE",

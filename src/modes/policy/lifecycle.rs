@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::{Timestamp, named};
@@ -12,7 +11,7 @@ use crate::modes::policy::{Mode, says_active, says_inactive, text_of};
 
 named! {
     /// How a mode ended, for people.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ModeOutcome {
         /// It finished its work.
         Finished = "finished",
@@ -100,7 +99,7 @@ impl Word {
 
 named! {
     /// The field that determined the outcome.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum OutcomeSource {
         /// The canonical field `lifecycle_outcome`.
         LifecycleOutcome = "lifecycle_outcome",

@@ -74,7 +74,7 @@ pub(in crate::runs) fn reason_of_over(run: &ListedRun) -> String {
 
 named! {
     /// What a person has to do about a run, in the order of urgency.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
     pub enum CardGroup {
         /// It cannot go on without a person.
         Waits = "waits",
@@ -120,7 +120,7 @@ impl CardGroup {
 
 named! {
     /// Why a run needs a person.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
     pub enum Need {
         /// It asks a question.
         Question = "question",

@@ -1,12 +1,11 @@
 //! One run: where it is and why, what to do next, when work happened, and what came out.
 
-use crate::engine::Attempt;
 use crate::model::{StateName, StepStatus, Suggestion, Timestamp};
 use crate::picture::{
     age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
     timeline_text,
 };
-use crate::runs::{HolderLife, Need, RunReport, ShownStep};
+use crate::runs::{Attempt, HolderLife, Need, RunReport, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::RunFacts;
