@@ -25,7 +25,6 @@ pub(crate) use crate::codec::SCHEMAS;
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
-#[cfg(feature = "watch")]
 pub(crate) use crate::engine::Attempt;
 pub use crate::host::AgentHost;
 pub(crate) use accepted::{Thing, accept, is_accepted};
