@@ -204,15 +204,19 @@ fn recover(
     mending: &mut Mending,
 ) -> Result<()> {
     transact(cx, project, run, Caller::default(), now, |tx| {
-        let log = tx.writer.log()?;
-        let Some(chores) = tx.writer.chores() else { return Ok(()) };
         for action in actions {
-            if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action {
+            if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action
+                && let Some(chores) = tx.writer.chores()
+            {
                 chores.set_aside(name, now)?;
             }
         }
         // All recorded activities, because a replaced log or a removed link can leave any of them without its file.
-        Ok(chores.restore(&ActivityFile::of_all(log.events()))?)
+        let files = ActivityFile::of_all(tx.writer.log()?.events());
+        if let Some(chores) = tx.writer.chores() {
+            chores.restore(&files)?;
+        }
+        Ok(())
     })?;
     for action in actions.iter().filter(|action| !action.is_mending()) {
         mending.step(Some(run.id()), action);

@@ -32,7 +32,7 @@ impl LocalChores for LockedRun<'_> {
             return Ok(());
         }
         // Files beside `run.yaml` may hold a person's text that was just exchanged: they are removed only if flow wrote
-        // them.
+        // them, and go to quarantine otherwise.
         let log = self.log.read()?;
         let written: HashSet<_> = log.events().flat_map(texts_of).collect();
         let last = log.last_seq().max(shown);
