@@ -141,11 +141,11 @@ impl Machine {
     #[must_use]
     pub fn differences(&self, newer: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
-        for state in states_not_in(self, newer) {
-            found.push(Difference::StateRemoved { state });
+        for State { name, .. } in self.states().iter().filter(|state| !newer.contains(&state.name)) {
+            found.push(Difference::StateRemoved { state: name.clone() });
         }
-        for state in states_not_in(newer, self) {
-            found.push(Difference::StateAdded { state });
+        for State { name, .. } in newer.states().iter().filter(|state| !self.contains(&state.name)) {
+            found.push(Difference::StateAdded { state: name.clone() });
         }
         let (old, new) = (self.edges(), newer.edges());
         for (from, to) in edges_not_in(&old, &new) {
@@ -203,10 +203,6 @@ impl Machine {
         }
         found
     }
-}
-
-fn states_not_in(one: &Machine, other: &Machine) -> Vec<StateName> {
-    one.states().iter().map(|state| &state.name).filter(|name| !other.contains(name)).cloned().collect()
 }
 
 type Edge<'a> = (&'a StateName, &'a StateName);

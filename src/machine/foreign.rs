@@ -1,7 +1,8 @@
 //! YAML files that are not workflows of flow. One sentence tells that; the problems that flow would find in them say
 //! nothing to their authors.
 
-use crate::codec::{Node, Tree};
+use crate::codec::{Node, Tree, YamlError};
+use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
@@ -60,8 +61,24 @@ const SYSTEMS: &[System] = &[
     system("a Dagu workflow", &["schedule", "steps"], &[]),
 ];
 
+/// A document that may be a workflow of flow; otherwise what is wrong with it. flow may not read a text as YAML because it
+/// belongs to another system: those use more of YAML.
+pub(super) fn own(text: &str, parsed: Result<Node, YamlError>) -> Result<Node, Box<Diagnostic>> {
+    let problem = match parsed {
+        Ok(root) => match of_document(&root) {
+            Some(problem) => problem,
+            None => return Ok(root),
+        },
+        Err(error) => match Outline::of_text(text).system() {
+            Some(name) => looks_like(name, &Name::nowhere("")),
+            None => yaml_problem(error),
+        },
+    };
+    Err(Box::new(problem))
+}
+
 /// What tells that a document is not a workflow of flow.
-pub(super) fn of_document(root: &Node) -> Option<Diagnostic> {
+fn of_document(root: &Node) -> Option<Diagnostic> {
     // In the flat form of a graph, the states are at the top, under any names.
     if any_entry_has(root, "transition") {
         return None;
@@ -89,12 +106,6 @@ pub(super) fn of_document(root: &Node) -> Option<Diagnostic> {
 
 fn any_entry_has(root: &Node, key: &str) -> bool {
     root.entries().iter().any(|(_, body)| body.get(key).is_some())
-}
-
-/// The same for a text that flow does not read as YAML: other systems use more of it.
-pub(super) fn of_text(text: &str) -> Option<Diagnostic> {
-    let name = Outline::of_text(text).system()?;
-    Some(looks_like(name, &Name::nowhere("")))
 }
 
 fn looks_like(name: &str, at: &Name) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
-use crate::machine::diagnostic::{push_within_limit, yaml_problem};
+use crate::machine::diagnostic::push_within_limit;
 use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -76,31 +76,18 @@ fn are_numbers<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
 
 /// Reads a graph; `id` is the workflow's id.
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match codec::parse_with_repeats(text) {
+    let root = match foreign::own(text, codec::parse_with_repeats(text)) {
         Ok(root) => root,
-        Err(error) => return (None, vec![foreign::of_text(text).unwrap_or_else(|| yaml_problem(error))]),
+        Err(problem) => return (None, vec![*problem]),
     };
-    if let Some(problem) = foreign::of_document(&root) {
-        return (None, vec![problem]);
-    }
     let mut graph = Graph { text, types: types.clone(), diagnostics: Vec::new() };
     let source = graph.read(&root, id);
     (source, graph.diagnostics)
 }
 
-/// Whether a state has an empty list of next states.
-fn leads_nowhere(body: &Node) -> bool {
-    let Some(next) = body.get("transition").and_then(|transition| transition.get("next")) else { return false };
-    matches!(&next.tree, Tree::Sequence(items) if items.is_empty())
-}
-
 /// The value of a key that is there and not null.
 fn present<'n>(body: &'n Node, key: &str) -> Option<&'n Node> {
     body.get(key).filter(|node| !matches!(node.tree, Tree::Null))
-}
-
-fn is_root_key(key: &Node) -> bool {
-    key.text().is_some_and(|key| ROOT_KEYS.contains(&key))
 }
 
 /// A graph being read.
@@ -134,7 +121,10 @@ impl Graph<'_> {
         self.more_types(root);
         self.repeats(root, |key| ROOT_KEYS.contains(&key));
         let states = self.states(root)?;
-        let names: Vec<_> = states.iter().map(|(key, _)| self.state_name(key)).collect();
+        let names: Vec<_> = states.iter().map(|(key, _)| Name::of_node(key)).collect();
+        for ((key, _), name) in states.iter().zip(&names) {
+            self.look_at_scalar(name, key);
+        }
         let mut source = MachineSource::new(Name::nowhere(id), Notation::Graph);
         source.initial.extend(self.initial(root, names.first()));
         for ((_, body), name) in states.iter().zip(names) {
@@ -170,7 +160,7 @@ impl Graph<'_> {
 
     /// The states: those below `states:`, or in the flat form all keys that have no other meaning.
     fn states<'n>(&mut self, root: &'n Node) -> Option<Vec<&'n (Node, Node)>> {
-        let others = root.entries().iter().filter(|(key, _)| !is_root_key(key));
+        let others = root.entries().iter().filter(|(key, _)| key.text().is_none_or(|key| !ROOT_KEYS.contains(&key)));
         let Some(states) = root.get("states") else {
             let states: Vec<_> = others.collect();
             if states.is_empty() {
@@ -214,12 +204,6 @@ impl Graph<'_> {
         first.cloned()
     }
 
-    fn state_name(&mut self, key: &Node) -> Name {
-        let name = Name::of_node(key);
-        self.look_at_scalar(&name, key);
-        name
-    }
-
     fn state(&mut self, name: &Name, body: &Node, source: &mut MachineSource) {
         let mut state = SourceState::named(name.clone());
         if matches!(body.tree, Tree::Mapping(_)) {
@@ -235,12 +219,15 @@ impl Graph<'_> {
             }
             state.config = self.settings(body, state.kind.as_deref());
             let is_terminal = state.kind.as_deref() == Some("terminal");
+            // An empty list says that nothing follows.
+            let listed = body.get("transition").and_then(|transition| transition.get("next"));
+            let is_said = listed.is_some_and(|next| next.tree == Tree::Sequence(Vec::new()));
             if is_terminal && !next.is_empty() {
                 let message = format!("`{}` is terminal, so nothing follows it", name.text);
                 self.report(
                     Diagnostic::warning("terminal_has_next", &next[0], message).with_help("flow ignores `next`"),
                 );
-            } else if next.is_empty() && !is_terminal && is_read && !leads_nowhere(body) {
+            } else if next.is_empty() && !is_terminal && is_read && !is_said {
                 let message = format!("nothing follows `{}`, so a run ends there", name.text);
                 let warning = Diagnostic::warning("implicit_terminal", name, message);
                 self.report(

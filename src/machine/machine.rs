@@ -298,7 +298,9 @@ impl Machine {
             if self.contains(name) {
                 continue;
             }
-            if let Some(known) = self.parts.states.iter().find(|state| is_spelled_alike(&state.name, name)) {
+            let spelled = name.as_str().replace('_', "-");
+            if let Some(known) = self.parts.states.iter().find(|state| state.name.as_str().replace('_', "-") == spelled)
+            {
                 let known = known.name.clone();
                 self.rename(&known, name);
             }
@@ -349,10 +351,6 @@ impl Machine {
         }
         edges
     }
-}
-
-fn is_spelled_alike(one: &StateName, other: &StateName) -> bool {
-    one.as_str().replace('_', "-") == other.as_str().replace('_', "-")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
-use crate::machine::diagnostic::yaml_problem;
+
 use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -13,13 +13,10 @@ use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, Sou
 /// Returns a source whenever the phases can be read, so that their problems are reported together with those of the
 /// rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match codec::parse(text) {
+    let root = match foreign::own(text, codec::parse(text)) {
         Ok(root) => root,
-        Err(error) => return (None, vec![foreign::of_text(text).unwrap_or_else(|| yaml_problem(error))]),
+        Err(problem) => return (None, vec![*problem]),
     };
-    if let Some(problem) = foreign::of_document(&root) {
-        return (None, vec![problem]);
-    }
     let mut diagnostics = Vec::new();
     for violation in codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root)) {
         let node = root.nearest(&violation.pointer);

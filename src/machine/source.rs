@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
@@ -11,8 +12,11 @@ use crate::machine::notation::Notation;
 /// The value of `gate` for a state that only a person lets a run leave.
 pub(super) const PERSON: &str = "person";
 
-/// A definition before any checks.
-#[derive(Debug, Clone, PartialEq)]
+/// A definition before any checks. It is read as a run pins it, in the format of
+/// [`Machine::to_value`](crate::machine::Machine::to_value).
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+// Messages about a pinned definition name it.
+#[serde(expecting = "struct Pinned")]
 pub struct MachineSource {
     /// The workflow's id.
     pub id: Name,
@@ -25,10 +29,13 @@ pub struct MachineSource {
     /// The states in which a run can start. Repeats are ignored.
     pub initial: Vec<Name>,
     /// The states in which a run can end. Repeats are ignored.
+    #[serde(default)]
     pub terminal: Vec<Name>,
     /// The states that only a person lets a run leave. Repeats are ignored.
+    #[serde(default)]
     pub gates: Vec<Name>,
     /// The transitions in the order of the text.
+    #[serde(default)]
     pub transitions: Vec<SourceTransition>,
 }
 
@@ -49,17 +56,20 @@ impl MachineSource {
 }
 
 /// A declared state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(expecting = "struct PinnedState")]
 pub struct SourceState {
     /// Its name.
     pub name: Name,
     /// A label to show instead of the name.
     pub label: Option<String>,
     /// Its type, as the notation calls it.
+    #[serde(rename = "type")]
     pub kind: Option<String>,
     /// A description.
     pub description: Option<String>,
     /// Further settings, for whatever runs the state.
+    #[serde(default)]
     pub config: Map<String, Value>,
 }
 
@@ -71,7 +81,8 @@ impl SourceState {
 }
 
 /// A declared transition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(expecting = "struct PinnedTransition")]
 pub struct SourceTransition {
     /// The state that it leaves.
     pub from: Name,
@@ -82,7 +93,8 @@ pub struct SourceTransition {
 }
 
 /// A name in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub struct Name {
     /// The name.
     pub text: SmolStr,
@@ -103,5 +115,11 @@ impl Name {
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
         Self { text: node.text().unwrap_or_default().into(), span: node.span.clone(), place: node.place }
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Self {
+        Self::nowhere(text)
     }
 }

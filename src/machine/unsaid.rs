@@ -4,8 +4,8 @@
 use crate::codec::{self, Node};
 use crate::machine::lines::SourceLine;
 use crate::machine::source::PERSON;
-use crate::machine::write::written::counted;
 use crate::machine::{Notation, markdown, mermaid};
+use crate::model::counted;
 
 /// The description in a definition: from its metadata, its front matter, or its top level.
 #[must_use]

@@ -24,7 +24,7 @@ mod repair;
 mod run;
 mod step;
 mod suggestion;
-mod terminal;
+mod text;
 mod time;
 mod written;
 
@@ -68,7 +68,7 @@ pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus,
 #[doc(hidden)]
 pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};
-pub(crate) use terminal::is_terminal_control;
+pub(crate) use text::{counted, is_terminal_control, listed};
 pub use time::{BadTime, Timestamp};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

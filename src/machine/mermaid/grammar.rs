@@ -90,11 +90,7 @@ pub(super) fn statement(line: SourceLine<'_>) -> Parsed<Statement> {
         Kind::Star => reader.states(&first, tokens),
         Kind::OtherArrow if reader.text(&first) == "--" => Ok(reader.unsupported(&first, "concurrent region (`--`)")),
         Kind::Close => Err(reader.error("mermaid_syntax", &first, "this `}` closes nothing")),
-        Kind::Quoted => {
-            let text = reader.text(&first).trim_matches('"');
-            let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
-            Err(reader.helped("bad_state_name", &first, "a state's id is not written in quotation marks", help))
-        }
+        Kind::Quoted => Err(reader.quoted_id(&first)),
         Kind::Open => Ok(reader.composite(&first, tokens)),
         Kind::Arrow | Kind::OtherArrow | Kind::Colon | Kind::Class | Kind::Stereotype => {
             let message = format!("a line cannot begin with `{}`", reader.text(&first));
@@ -340,27 +336,26 @@ impl Reader<'_> {
     fn ending(&self, token: &Token) -> Parsed<End> {
         match token.kind {
             Kind::Star => Ok(End::Star(self.name(token))),
-            Kind::Quoted => {
-                let text = self.text(token).trim_matches('"');
-                let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
-                Err(self.helped("bad_state_name", token, "a state's id is not written in quotation marks", help))
-            }
+            Kind::Quoted => Err(self.quoted_id(token)),
             _ => self.id(token).map(End::State),
         }
+    }
+
+    fn quoted_id(&self, token: &Token) -> Box<Diagnostic> {
+        let text = self.text(token).trim_matches('"');
+        let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
+        self.helped("bad_state_name", token, "a state's id is not written in quotation marks", help)
     }
 
     /// Parses a token as the id of a state.
     fn id(&self, token: &Token) -> Parsed<Name> {
         let text = self.text(token);
-        if is_reserved(text) {
+        if RESERVED.contains(&text) || text.starts_with("stateDiagram") {
             return Err(self.reserved(token));
         }
         if text.starts_with("[H]") || text.starts_with("[H*]") {
-            return Err(self.error(
-                "unsupported_feature",
-                token,
-                format!("unsupported state diagram feature: history (`{text}`)"),
-            ));
+            let message = format!("unsupported state diagram feature: history (`{text}`)");
+            return Err(self.error("unsupported_feature", token, message));
         }
         let Some(odd) = text.chars().find(|&c| !is_id(c)) else { return Ok(self.name(token)) };
         let message = format!("`{}` cannot be a state's id: it has `{}`", shown(text), odd.escape_debug());
@@ -410,11 +405,6 @@ impl Reader<'_> {
         };
         self.helped("bad_state_name", second, message, help)
     }
-}
-
-/// Whether Mermaid does not accept `word` as an id.
-fn is_reserved(word: &str) -> bool {
-    RESERVED.contains(&word) || word.starts_with("stateDiagram")
 }
 
 /// Whether `c` may be in an id.

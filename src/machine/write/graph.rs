@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::codec;
-use crate::machine::write::written::{Written, counted, labels, several_initial};
+use crate::machine::write::written::{Written, labels, several_initial};
 use crate::machine::{Machine, State, StateTypes};
+use crate::model::counted;
 
 /// The type for a state that has none.
 const USUAL: &str = "agent";

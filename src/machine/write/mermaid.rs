@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::machine::mermaid::{is_id, is_keyword, written};
-use crate::machine::write::written::{Written, counted};
+use crate::machine::write::written::Written;
 use crate::machine::{Machine, State};
-use crate::model::StateName;
+use crate::model::{StateName, counted};
 
 pub(super) fn write(machine: &Machine) -> Written {
     let mut written = write_with(machine, &HashMap::new());

@@ -5,7 +5,7 @@ mod mermaid;
 mod notations;
 mod phases;
 mod picture;
-pub(in crate::machine) mod written;
+mod written;
 
 pub use notations::{mermaid_with_classes, write};
 pub use picture::picture;

@@ -27,7 +27,8 @@ pub fn picture(machine: &Machine) -> String {
             machine.successors(name).partition(|one| Some(&one.to) == below);
         for one in beside {
             let arrow = if rows.get(&one.to) <= Some(&row) { "↑" } else { "↓" };
-            let _ = writeln!(text, "  ├─▶ {} {arrow}{}", one.to, in_brackets(one));
+            let label = one.label.as_ref().map(|label| format!("  ({})", in_one_line(label))).unwrap_or_default();
+            let _ = writeln!(text, "  ├─▶ {} {arrow}{label}", one.to);
         }
         if machine.is_terminal(name) {
             text.push_str(if down.is_empty() { "  ◉\n" } else { "  ├─▶ ◉\n" });
@@ -45,10 +46,6 @@ pub fn picture(machine: &Machine) -> String {
         }
     }
     text.trim_end().to_owned() + "\n"
-}
-
-fn in_brackets(one: &Transition) -> String {
-    one.label.as_ref().map(|label| format!("  ({})", in_one_line(label))).unwrap_or_default()
 }
 
 /// Puts a text on one line, because a line break would break the picture.

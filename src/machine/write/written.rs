@@ -1,6 +1,7 @@
 //! What the writers of all notations share: their answer, and what a notation cannot say.
 
 use crate::machine::Machine;
+use crate::model::counted;
 
 /// A definition made from a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,11 +10,6 @@ pub struct Written {
     pub text: String,
     /// What the definition lacks compared with the machine, a sentence fragment for each.
     pub losses: Vec<String>,
-}
-
-/// A number of things, for messages.
-pub(in crate::machine) fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Reports that the notation has only one initial state.
