@@ -20,7 +20,7 @@ const MARKS: usize = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     stretches: Vec<Stretch>,
-    width: f64,
+    pub(super) width: f64,
 }
 
 /// Time between two folds.
@@ -81,10 +81,6 @@ impl Axis {
         }
         // No fold follows the last stretch.
         Self { stretches, width: (at - FOLD).max(STRETCH) }
-    }
-
-    pub(super) fn width(&self) -> f64 {
-        self.width
     }
 
     /// The place of a point in time. A point within a fold is at its beginning.
@@ -184,6 +180,6 @@ mod tests {
         let moment = Timeline { to: at("20T10:00"), ..timeline(&[]) };
         let axis = Axis::new(&moment, 800.0);
         assert_eq!((axis.place(at("20T10:00")), axis.marks().len()), (0.0, 1));
-        assert!(axis.width() > 0.0);
+        assert!(axis.width > 0.0);
     }
 }

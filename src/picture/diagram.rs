@@ -1,22 +1,19 @@
 //! The places of a workflow's states and transitions in a diagram.
 
 mod around;
+mod drawn;
 mod layout;
 mod routes;
-mod shape;
 mod ways;
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::machine::{Machine, State};
 use crate::model::StateName;
-use crate::picture::text::{FONT, SMALL_FONT, fits, in_one_line, pixels, shortened};
+use crate::picture::text::{FONT, SMALL_FONT, fits, in_one_line, pixels, rounded, shortened};
 use around::shown_states;
-use layout::{Line, place};
-use shape::Shape;
+pub use drawn::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind};
+use layout::place;
 use ways::Ways;
 
 /// The most columns of a label.
@@ -33,85 +30,6 @@ const CIRCLE: f64 = 14.0;
 const LABEL_HEIGHT: f64 = 14.0;
 /// The space around the whole, in pixels.
 const MARGIN: f64 = 8.0;
-
-/// A workflow as a diagram, in pixels from the left upper corner. It is the same for the same machine.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Diagram {
-    /// How wide it is.
-    pub width: f64,
-    /// How high it is.
-    pub height: f64,
-    /// The states in the order of the definition, between where runs begin and where they end.
-    pub nodes: Vec<DiagramNode>,
-    /// What leads from node to node.
-    pub edges: Vec<DiagramEdge>,
-    /// How many states of the workflow are not drawn.
-    pub left_out: usize,
-}
-
-/// A state, or a place where runs begin or end.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct DiagramNode {
-    /// What it is.
-    pub kind: NodeKind,
-    /// The state's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<StateName>,
-    /// The text in it: the state's label if that is short, otherwise its name, shortened.
-    pub label: String,
-    /// More about the state: its label or description, shortened.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
-    /// Its left side.
-    pub x: f64,
-    /// Its upper side.
-    pub y: f64,
-    /// How wide it is.
-    pub width: f64,
-    /// How high it is.
-    pub height: f64,
-}
-
-/// What a node of a diagram is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NodeKind {
-    /// A run can begin here: an edge leads to an initial state.
-    Begin,
-    /// A state.
-    State,
-    /// A run can end here: edges lead here from the terminal states.
-    End,
-}
-
-/// One or more transitions from a state to another one or to itself, or a begin or an end.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct DiagramEdge {
-    /// The index of the node that it leaves.
-    pub from: usize,
-    /// The index of the node to which it leads.
-    pub to: usize,
-    /// Its label.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<DiagramLabel>,
-    /// The corners of its way, each as `[x, y]`: at least two.
-    pub points: Vec<[f64; 2]>,
-}
-
-/// The label of an edge.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct DiagramLabel {
-    /// The labels of its transitions, joined and shortened.
-    pub text: String,
-    /// Its left side.
-    pub x: f64,
-    /// Its upper side.
-    pub y: f64,
-    /// How wide it is.
-    pub width: f64,
-    /// How high it is.
-    pub height: f64,
-}
 
 /// Places the states and transitions of `machine`. Of a large machine only what is near the states in `around` is
 /// drawn, or near the initial states if `around` names no state of the machine.
@@ -208,26 +126,7 @@ impl<'m> Draft<'m> {
 
     /// The diagram with the places that a layout gives.
     fn finish(mut self, left_out: usize) -> Diagram {
-        let mut shapes = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let is_round = node.kind != NodeKind::State;
-            shapes.push(Shape { width: node.width, height: node.height, is_round });
-        }
-        let mut lines = Vec::with_capacity(self.edges.len());
-        for edge in &self.edges {
-            let label = edge.label.as_ref().map(|label| (label.width, label.height));
-            lines.push(Line { from: edge.from, to: edge.to, label });
-        }
-        let layout = place(&shapes, &lines);
-        for (node, corner) in self.nodes.iter_mut().zip(layout.nodes) {
-            [node.x, node.y] = corner;
-        }
-        for (edge, route) in self.edges.iter_mut().zip(layout.routes) {
-            edge.points = route.points;
-            if let (Some(label), Some(corner)) = (&mut edge.label, route.label) {
-                [label.x, label.y] = corner;
-            }
-        }
+        place(&mut self.nodes, &mut self.edges);
         let mut diagram = Diagram { width: 0.0, height: 0.0, nodes: self.nodes, edges: self.edges, left_out };
         diagram.move_to_margin();
         diagram
@@ -283,11 +182,6 @@ impl Diagram {
 fn moved(x: &mut f64, y: &mut f64, shift: [f64; 2]) {
     *x = rounded(*x + shift[0]);
     *y = rounded(*y + shift[1]);
-}
-
-/// A tenth of a pixel is as much as anyone sees, and short as text.
-fn rounded(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 fn circle(kind: NodeKind) -> DiagramNode {

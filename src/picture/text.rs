@@ -1,4 +1,4 @@
-//! Texts in pictures: on one line, without control characters, of a bounded length, and how wide they are.
+//! Texts and numbers in pictures: on one line, without control characters, of a bounded length, and how wide they are.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -49,6 +49,11 @@ fn characters(columns: usize) -> usize {
     4 * columns
 }
 
+/// A number of pixels to a tenth, which is as much as anyone sees, and short as text.
+pub(super) fn rounded(pixels: f64) -> f64 {
+    (pixels * 10.0).round() / 10.0
+}
+
 /// How wide a text is in pixels, at most, in a usual sans-serif font of this size.
 pub(super) fn pixels(text: &str, font: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * font
@@ -64,6 +69,12 @@ fn em(c: char) -> f64 {
         // In most fonts a column of other scripts is wider than a Latin letter.
         _ => [0.0, 0.84, 1.1][c.width().unwrap_or(0).min(2)],
     }
+}
+
+/// A JSON array with a line for each item, so that people can compare it line by line.
+pub(super) fn in_lines(items: impl Iterator<Item = serde_json::Value>) -> String {
+    let items: Vec<_> = items.map(|item| item.to_string()).collect();
+    format!("[\n{}\n]", items.join(",\n"))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::engine::{Lane, Span, SpanState, Timeline, WaitState};
 use crate::model::{Seq, StepStatus, Timestamp};
 use crate::picture::axis::Axis;
+use crate::picture::text::rounded;
 use crate::picture::words::{clean, duration, shortened};
 
 /// The width of the names of lanes, of the axis, and of the words behind the last bar.
@@ -63,8 +64,8 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
         rows.push((y, height, lane));
         y += height;
     }
-    let (bottom, width) = (y, NAMES + axis.width() + BEHIND);
-    let (width, height) = (round(width), round(bottom + 26.0));
+    let (bottom, width) = (y, NAMES + axis.width + BEHIND);
+    let (width, height) = (rounded(width), rounded(bottom + 26.0));
     let left_out = timeline.lanes.len() - lanes.len();
     html! {
         svg.timeline xmlns=[style.map(|_| "http://www.w3.org/2000/svg")]
@@ -85,20 +86,20 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
                 }
             }
             @for mark in axis.marks() {
-                text.mark x=(round(NAMES + mark.at)) y="14" { (mark.label) }
-                path.rule d={ "M" (round(NAMES + mark.at)) " 20V" (round(bottom)) } {}
+                text.mark x=(rounded(NAMES + mark.at)) y="14" { (mark.label) }
+                path.rule d={ "M" (rounded(NAMES + mark.at)) " 20V" (rounded(bottom)) } {}
             }
             @for gap in axis.gaps() {
                 @let length = duration(gap.fold.from.milliseconds_until(gap.fold.to));
-                rect.fold x=(round(NAMES + gap.at)) y="20" width=(gap.width) height=(round(bottom - 20.0))
+                rect.fold x=(rounded(NAMES + gap.at)) y="20" width=(gap.width) height=(rounded(bottom - 20.0))
                     fill="url(#folded)" { title { "nothing happened for " (length) } }
-                text.mark x=(round(NAMES + gap.at - 4.0)) y=(round(bottom + 14.0)) { (length) }
+                text.mark x=(rounded(NAMES + gap.at - 4.0)) y=(rounded(bottom + 14.0)) { (length) }
             }
             @for (y, height, lane) in rows {
                 (lane_row(lane, &axis, timeline, y, height))
             }
             @if left_out > 0 {
-                text.mark x="0" y=(round(bottom + 22.0)) { (left_out) " more steps are not drawn" }
+                text.mark x="0" y=(rounded(bottom + 22.0)) { (left_out) " more steps are not drawn" }
             }
         }
     }
@@ -109,7 +110,7 @@ fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) 
     let is_unit = lane.below.is_some();
     let name = lane.name();
     let (indent, letters) = if is_unit { (14.0, 15) } else { (0.0, 17) };
-    let base = round(y + height / 2.0 + 4.0);
+    let base = rounded(y + height / 2.0 + 4.0);
     let stays: Vec<_> = stays(lane, axis, timeline.to).collect();
     let ends = stays.iter().map(|(_, end)| *end).chain(waits.iter().chain(&bars).map(|bar| bar.x + bar.width));
     let end = ends.fold(0.0, f64::max);
@@ -118,23 +119,23 @@ fn lane_row(lane: &Lane, axis: &Axis, timeline: &Timeline, y: f64, height: f64) 
             (shortened(name, letters)) title { (clean(name)) " (" (clean(lane.step.as_str())) ")" }
         }
         @if lane.is_empty() {
-            text.mark x=(round(NAMES)) y=(base) { "not started" }
+            text.mark x=(rounded(NAMES)) y=(base) { "not started" }
         }
         @for (from, to) in &stays {
-            path.stay d={ "M" (round(NAMES + from)) " " (round(y + height / 2.0)) "H" (round(NAMES + to)) } {}
+            path.stay d={ "M" (rounded(NAMES + from)) " " (rounded(y + height / 2.0)) "H" (rounded(NAMES + to)) } {}
         }
         @for bar in waits.iter().chain(&bars) {
             // Doubt has a pattern as well, for those who do not see its colour.
             @let fill = (bar.look == "doubt").then_some("url(#hatch)");
-            rect class={ "bar " (bar.look) } x=(round(NAMES + bar.x)) y=(round(y + 4.0)) width=(round(bar.width))
-                height=(round(height - 8.0)) rx="3" fill=[fill] { title { (bar.in_words()) } }
+            rect class={ "bar " (bar.look) } x=(rounded(NAMES + bar.x)) y=(rounded(y + 4.0)) width=(rounded(bar.width))
+                height=(rounded(height - 8.0)) rx="3" fill=[fill] { title { (bar.in_words()) } }
             @if !bar.within.is_empty() && bar.width > WITHIN {
-                text.within x=(round(NAMES + bar.x + 4.0)) y=(base) { (bar.within) }
+                text.within x=(rounded(NAMES + bar.x + 4.0)) y=(base) { (bar.within) }
             }
         }
         @let outcome = outcome_of(lane, timeline.to);
         @if !outcome.is_empty() {
-            text.mark x=(round(NAMES + end + 6.0)) y=(base) { (outcome) }
+            text.mark x=(rounded(NAMES + end + 6.0)) y=(base) { (outcome) }
         }
     }
 }
@@ -158,14 +159,14 @@ pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
     let open: Vec<&Span> = lane.spans.iter().filter(|span| span.to.is_none()).collect();
     let mut bars = Vec::new();
     for span in &lane.spans {
-        let (from, to) = span.stretch(now);
-        let (x, end) = (axis.place(from), axis.place(to));
         let about = of_span(lane, span, now);
         // An attempt whose span ended goes on if a later span of it is open.
         let goes_on = open.iter().any(|one| one.activity == span.activity && one.attempt == span.attempt);
-        let look = look(span, goes_on);
-        let bar = Bar { x, width: (end - x).max(LEAST), look, within: "", spans: 1, about, last: span.last };
-        add_or_join(&mut bars, bar);
+        let (x, width) = place(axis, span.stretch(now));
+        add_or_join(
+            &mut bars,
+            Bar { x, width, look: look(span, goes_on), within: "", spans: 1, about, last: span.last },
+        );
     }
     bars
 }
@@ -175,17 +176,22 @@ pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
     let mut bars = Vec::new();
     for wait in &lane.waits {
         let (from, to) = wait.stretch(now);
-        let (x, end) = (axis.place(from), axis.place(to));
         let within = match wait.state {
             WaitState::Waiting => "waits",
             WaitState::Blocked => "blocked",
         };
         let took = duration(from.milliseconds_until(to));
         let about = format!("{}: {within} for {took} (events {} to {})", clean(lane.name()), wait.first, wait.last);
-        let bar = Bar { x, width: (end - x).max(LEAST), look: "waits", within, spans: 1, about, last: wait.last };
-        add_or_join(&mut bars, bar);
+        let (x, width) = place(axis, (from, to));
+        add_or_join(&mut bars, Bar { x, width, look: "waits", within, spans: 1, about, last: wait.last });
     }
     bars
+}
+
+/// The left side and the width of a bar.
+fn place(axis: &Axis, (from, to): (Timestamp, Timestamp)) -> (f64, f64) {
+    let x = axis.place(from);
+    (x, (axis.place(to) - x).max(LEAST))
 }
 
 /// Adds a bar. Neighbours that look alike and cannot be told apart become one.
@@ -269,11 +275,6 @@ fn in_words(timeline: &Timeline) -> String {
         format!("{} {outcome}", clean(lane.step.as_str())).trim_end().to_owned()
     });
     format!("Timeline: {}", steps.collect::<Vec<_>>().join(", "))
-}
-
-/// A tenth of a pixel is enough.
-fn round(number: f64) -> f64 {
-    (number * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) fn timeline_text(timeline: &Timeline, characters: usize) -> Vec<LaneT
 }
 
 fn lane_text(lane: &Lane, axis: &Axis, timeline: &Timeline) -> LaneText {
-    let mut cells = vec!['·'; column(axis.width()).max(1)];
+    let mut cells = vec!['·'; column(axis.width).max(1)];
     // What comes later is drawn over what comes before it: recorded work matters most.
     for (from, to) in stays(lane, axis, timeline.to) {
         fill(&mut cells, from, to - from, '─');

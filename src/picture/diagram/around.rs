@@ -18,7 +18,7 @@ const CORNERS: usize = 2000;
 /// The states to draw, by index and in the order of the definition: all of them, or those that are nearest to `around`.
 pub(super) fn shown_states(ways: &Ways, around: &[StateName]) -> Vec<usize> {
     let all: Vec<usize> = (0..ways.states()).collect();
-    if all.len() <= WHOLE && ways.count() <= LINES && ways.corners(&all) <= CORNERS {
+    if all.len() <= WHOLE && ways.count <= LINES && ways.corners(&all) <= CORNERS {
         return all;
     }
     let mut most = NEAR;

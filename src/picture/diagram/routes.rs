@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::picture::diagram::shape::Shape;
+use crate::picture::diagram::drawn::{DiagramLabel, DiagramNode};
 
 /// How far a loop leads away from its box, in pixels.
 pub(super) const LOOP: f64 = 22.0;
@@ -42,7 +42,7 @@ impl Layers {
 
     /// The corners of a line, from those that a layout found: one on the edge of each box, and one in the middle of each
     /// layer between them.
-    pub(super) fn route(&self, found: &[[f64; 2]], from: &Placed, to: &Placed) -> Option<Vec<[f64; 2]>> {
+    pub(super) fn route(&self, found: &[[f64; 2]], from: &DiagramNode, to: &DiagramNode) -> Option<Vec<[f64; 2]>> {
         let [first, between @ .., last] = found else { return None };
         let (start, end) = (between.first().unwrap_or(last), between.last().unwrap_or(first));
         let mut points = self.port(from, *first, *start).to_vec();
@@ -61,16 +61,16 @@ impl Layers {
     /// Where a line to `next` leaves a box, and where it leaves the box's layer: at the upper or lower side, straight
     /// above or below `next` if it can. The lines of a layout point to the middle of a box, where several come too close
     /// to each other. At a circle they may; there one of them was `found`.
-    fn port(&self, at: &Placed, found: [f64; 2], next: [f64; 2]) -> [[f64; 2]; 2] {
-        let Shape { width, height, is_round } = at.shape;
+    fn port(&self, at: &DiagramNode, found: [f64; 2], next: [f64; 2]) -> [[f64; 2]; 2] {
+        let DiagramNode { width, height, .. } = at;
         let [middle, level] = at.middle();
         let half = self.half(level).max(height / 2.0);
         // Heights are sums of fractions, so they are compared with some tolerance.
         let has_room = half < height / 2.0 + 0.1;
-        if *is_round && has_room {
+        if at.is_round() && has_room {
             return [found, found];
         }
-        let x = if *is_round { middle } else { next[0].min(at.x + width - EDGE).max(at.x + EDGE) };
+        let x = if at.is_round() { middle } else { next[0].min(at.x + width - EDGE).max(at.x + EDGE) };
         let direction = if next[1] < level { -1.0 } else { 1.0 };
         [[x, level + direction * height / 2.0], [x, level + direction * half]]
     }
@@ -82,51 +82,34 @@ fn tenths(value: f64) -> i64 {
     tenths
 }
 
-/// A box with its left upper corner.
-pub(super) struct Placed<'s> {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) shape: &'s Shape,
-}
-
-impl Placed<'_> {
-    pub(super) fn middle(&self) -> [f64; 2] {
-        [self.x + self.shape.width / 2.0, self.y + self.shape.height / 2.0]
-    }
-
-    /// A loop at the right side.
-    pub(super) fn loop_beside(&self, label: Option<(f64, f64)>) -> Route {
-        let Shape { width, height, .. } = self.shape;
-        let right = self.x + width;
-        let (upper, lower) = (self.y + height * 0.25, self.y + height * 0.75);
-        let out = right + LOOP;
-        let label = label.map(|(_, of_label)| [out + GAP, self.y + (height - of_label) / 2.0]);
-        Route { points: vec![[right, upper], [out, upper], [out, lower], [right, lower]], label }
-    }
+/// A loop at the right side of a box.
+pub(super) fn loop_beside(node: &DiagramNode, label: Option<&DiagramLabel>) -> Route {
+    let DiagramNode { width, height, .. } = node;
+    let right = node.x + width;
+    let (upper, lower) = (node.y + height * 0.25, node.y + height * 0.75);
+    let out = right + LOOP;
+    let label = label.map(|label| [out + GAP, node.y + (height - label.height) / 2.0]);
+    Route { points: vec![[right, upper], [out, upper], [out, lower], [right, lower]], label }
 }
 
 /// The way from box to box if the layout found none.
-pub(super) fn straight(from: &Placed, to: &Placed, label: Option<(f64, f64)>) -> Route {
+pub(super) fn straight(from: &DiagramNode, to: &DiagramNode) -> Route {
     let (start, end) = (from.middle(), to.middle());
     let middle = [f64::midpoint(start[0], end[0]) + GAP, f64::midpoint(start[1], end[1])];
-    Route { points: vec![start, end], label: label.map(|_| middle) }
+    Route { points: vec![start, end], label: Some(middle) }
 }
 
 /// The corners of a way without the points between them.
 fn without_straight(points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     let mut kept: Vec<[f64; 2]> = Vec::new();
-    for next in points {
-        if let [.., before, last] = kept[..]
-            && is_straight(before, last, next)
+    for [x, y] in points {
+        // Three points are on one line as far as anyone sees.
+        if let [.., [ax, ay], [bx, by]] = kept[..]
+            && ((bx - ax) * (y - by) - (by - ay) * (x - bx)).abs() < 0.01
         {
             kept.pop();
         }
-        kept.push(next);
+        kept.push([x, y]);
     }
     kept
-}
-
-/// Whether three points are on one line, as far as anyone sees.
-fn is_straight([ax, ay]: [f64; 2], [bx, by]: [f64; 2], [cx, cy]: [f64; 2]) -> bool {
-    ((bx - ax) * (cy - by) - (by - ay) * (cx - bx)).abs() < 0.01
 }

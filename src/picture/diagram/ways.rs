@@ -14,7 +14,8 @@ pub(super) struct Ways<'m> {
     before: Vec<Vec<usize>>,
     initial: Vec<usize>,
     terminal: HashSet<usize>,
-    count: usize,
+    /// How many ways there are.
+    pub(super) count: usize,
 }
 
 impl<'m> Ways<'m> {
@@ -39,11 +40,6 @@ impl<'m> Ways<'m> {
     /// How many states there are.
     pub(super) fn states(&self) -> usize {
         self.next.len()
-    }
-
-    /// How many ways there are.
-    pub(super) fn count(&self) -> usize {
-        self.count
     }
 
     /// The states with these names; the initial ones if there are none.

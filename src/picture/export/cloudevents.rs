@@ -1,6 +1,6 @@
 //! The events of a run as a batch of CloudEvents 1.0 in JSON, with the extension `sequence`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::model::{Event, EventKind};
 use crate::runs::WholeRun;
@@ -20,24 +20,24 @@ pub(super) fn batch(whole: &WholeRun) -> impl Iterator<Item = Value> {
 }
 
 fn cloud_event(source: &str, event: &Event) -> Value {
-    let seq = event.seq.0;
-    let mut shown = Map::new();
-    shown.insert("specversion".to_owned(), json!("1.0"));
-    shown.insert("id".to_owned(), json!(event.id));
-    shown.insert("source".to_owned(), json!(source));
-    shown.insert("type".to_owned(), json!(format!("{TYPES}{}", event.kind.name())));
-    shown.insert("time".to_owned(), json!(event.at));
-    shown.insert("sequence".to_owned(), json!(format!("{seq:0DIGITS$}")));
+    let mut shown = json!({
+        "specversion": "1.0",
+        "id": event.id,
+        "source": source,
+        "type": format!("{TYPES}{}", event.kind.name()),
+        "time": event.at,
+        "sequence": format!("{:0DIGITS$}", event.seq.0),
+    });
     if let Some(subject) = subject(event) {
-        shown.insert("subject".to_owned(), json!(subject));
+        shown["subject"] = subject.into();
     }
-    shown.insert("datacontenttype".to_owned(), json!("application/json"));
+    shown["datacontenttype"] = "application/json".into();
     let mut body = json!(event);
     if let Some(body) = body.as_object_mut() {
         body.retain(|key, _| !HEAD.contains(&key.as_str()));
     }
-    shown.insert("data".to_owned(), body);
-    Value::Object(shown)
+    shown["data"] = body;
+    shown
 }
 
 /// The activity that is recorded, or else the step that the event is about; none if it is about several or none.

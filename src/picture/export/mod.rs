@@ -5,7 +5,6 @@ mod cloudevents;
 mod formats;
 mod gantt;
 mod html;
-mod lines;
 mod mermaid;
 mod otlp;
 mod svg;

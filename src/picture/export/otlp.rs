@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
@@ -19,6 +19,8 @@ const INTERNAL: u8 = 1;
 const UNSET: u8 = 0;
 const OK: u8 = 1;
 const ERROR: u8 = 2;
+/// Says that a span goes on, and that its end is the time of the report.
+const OPEN: &str = "flow.open";
 /// The bytes of the ids of traces and spans.
 const TRACE_BYTES: usize = 16;
 const SPAN_BYTES: usize = 8;
@@ -73,7 +75,7 @@ impl<'r> Trace<'r> {
             attributes.push(said("flow.goal", &shortened(goal, WORDS)));
         }
         if !summary.head.status.is_terminal() {
-            attributes.push(open());
+            attributes.push(truth(OPEN));
         }
         let code = match summary.head.status {
             RunStatus::Completed => OK,
@@ -102,34 +104,27 @@ impl<'r> Trace<'r> {
             attributes.push(truth("flow.in_doubt"));
         }
         attributes.extend([number("flow.first_event", one.first.0), number("flow.last_event", one.last.0)]);
-        attributes.extend(one.to.is_none().then(open));
+        attributes.extend(one.to.is_none().then(|| truth(OPEN)));
         let code = match one.outcome {
             Some(StepStatus::Completed) => OK,
             Some(StepStatus::Failed) => ERROR,
             _ => UNSET,
         };
         let mut span = self.span(id, lane.work_of(one), one.stretch(self.timeline.to), attributes);
-        span.insert("parentSpanId".to_owned(), json!(self.parent(lane, one)));
+        span["parentSpanId"] = json!(self.parent(lane, one));
         finished(span, code, "failed", Vec::new())
     }
 
-    fn span(
-        &self,
-        id: &str,
-        name: &str,
-        (from, to): (Timestamp, Timestamp),
-        attributes: Vec<Value>,
-    ) -> Map<String, Value> {
-        let members = [
-            ("traceId", json!(self.id)),
-            ("spanId", json!(id)),
-            ("name", json!(shortened(name, WORDS))),
-            ("kind", json!(INTERNAL)),
-            ("startTimeUnixNano", json!(nanoseconds(from))),
-            ("endTimeUnixNano", json!(nanoseconds(to))),
-            ("attributes", json!(attributes)),
-        ];
-        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    fn span(&self, id: &str, name: &str, (from, to): (Timestamp, Timestamp), attributes: Vec<Value>) -> Value {
+        json!({
+            "traceId": self.id,
+            "spanId": id,
+            "name": shortened(name, WORDS),
+            "kind": INTERNAL,
+            "startTimeUnixNano": nanoseconds(from),
+            "endTimeUnixNano": nanoseconds(to),
+            "attributes": attributes,
+        })
     }
 
     /// The work that was reported of the step itself and went on when this work began; otherwise the run.
@@ -174,30 +169,22 @@ fn ids_of(trace: &str, lane: &Lane) -> Vec<String> {
 }
 
 /// A span with its status and events. What has not gone wrong has no message.
-fn finished(mut span: Map<String, Value>, code: u8, why: &str, events: Vec<Value>) -> Value {
+fn finished(mut span: Value, code: u8, why: &str, events: Vec<Value>) -> Value {
     let status = match code {
         ERROR => json!({ "code": code, "message": shortened(why, WORDS) }),
         UNSET => json!({}),
         code => json!({ "code": code }),
     };
-    span.insert("events".to_owned(), json!(events));
-    span.insert("status".to_owned(), status);
-    Value::Object(span)
+    span["events"] = Value::Array(events);
+    span["status"] = status;
+    span
 }
 
 /// An event of the log as an event of the root.
 fn logged(event: &Event) -> Value {
     let about = shortened(&event_in_words(event), WORDS).into_owned();
-    point(event.at, event.kind.name(), vec![number("flow.seq", event.seq.0), said("flow.about", &about)])
-}
-
-fn point(at: Timestamp, name: &str, attributes: Vec<Value>) -> Value {
-    json!({ "timeUnixNano": nanoseconds(at), "name": name, "attributes": attributes })
-}
-
-/// Says that a span goes on, and that its end is the time of the report.
-fn open() -> Value {
-    truth("flow.open")
+    let attributes = [number("flow.seq", event.seq.0), said("flow.about", &about)];
+    json!({ "timeUnixNano": nanoseconds(event.at), "name": event.kind.name(), "attributes": attributes })
 }
 
 fn truth(key: &str) -> Value {

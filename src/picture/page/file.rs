@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use crate::model::RunId;
-use crate::picture::page::clean::clean_lines;
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::markdown::rendered;
+use crate::picture::page::markdown::{clean_lines, rendered};
 use crate::picture::page::pieces::{encoded, run_link};
 use crate::picture::words::{clean, count};
 use crate::runs::{EvidenceFile, FileContent};

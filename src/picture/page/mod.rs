@@ -4,7 +4,6 @@
 //! parts that change: a browser puts a newer version in the place of the part with the same key.
 
 mod act;
-mod clean;
 mod document;
 mod file;
 mod interviews;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::model::StateName;
-use crate::picture::text::{FONT, SMALL_FONT, in_one_line};
+use crate::model::{StateName, counted};
+use crate::picture::text::{FONT, SMALL_FONT, in_one_line, rounded};
 use crate::picture::{Diagram, DiagramEdge, DiagramNode, NodeKind, Tone};
 
 /// The radius of the corners of boxes, in pixels.
@@ -110,7 +110,7 @@ impl Progress {
 #[must_use]
 pub fn diagram_svg(diagram: &Diagram, marks: &Marks) -> Markup {
     let title = title(diagram, marks);
-    let arrow = arrow_id(&marks.prefix);
+    let arrow = marks.prefix.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "-") + "arrow";
     let Diagram { width, height, .. } = diagram;
     html! {
         svg xmlns="http://www.w3.org/2000/svg" class="diagram" role="img" aria-label=(title)
@@ -131,11 +131,6 @@ pub fn diagram_svg(diagram: &Diagram, marks: &Marks) -> Markup {
     }
 }
 
-fn arrow_id(prefix: &str) -> String {
-    let prefix = prefix.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "-");
-    format!("{prefix}arrow")
-}
-
 /// What the picture shows, for those who do not see it.
 fn title(diagram: &Diagram, marks: &Marks) -> String {
     let states = diagram.nodes.iter().filter(|node| node.kind == NodeKind::State).count();
@@ -151,10 +146,6 @@ fn title(diagram: &Diagram, marks: &Marks) -> String {
         let _ = write!(title, "; {} not drawn", counted(diagram.left_out, "more state"));
     }
     title
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn position(name: &StateName, mark: Mark) -> Option<String> {
@@ -233,10 +224,6 @@ fn about(node: &DiagramNode, mark: Mark) -> String {
 
 fn baseline(top: f64, height: f64, font: f64) -> f64 {
     rounded(top + height / 2.0 + font * BASELINE)
-}
-
-fn rounded(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 /// The commands of a path along these points, with round corners.
