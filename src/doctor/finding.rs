@@ -177,8 +177,3 @@ impl RepairStep {
         matches!(self, Self::Shelve(_) | Self::Rebuild | Self::OwnLog | Self::RewriteLog)
     }
 }
-
-/// A number with its noun: `1 line`, `2 lines`.
-pub(super) fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}

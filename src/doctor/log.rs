@@ -2,10 +2,10 @@
 
 use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{FileState, RunFacts};
-use crate::doctor::finding::{Findings, RepairStep, counted};
+use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end};
 use crate::engine::{Fault, Reconciled, machine_of};
-use crate::model::{Event, EventKind, Help, LostRange, Seq, Suggestion, limits};
+use crate::model::{EventKind, Help, LostRange, Seq, Suggestion, counted, limits};
 use crate::store::local::layout::LOG;
 
 /// The command that goes on without the missing events.
@@ -65,7 +65,11 @@ pub(super) fn check(
     if facts.scan.lines.is_empty() {
         return;
     }
-    match facts.scan.events().find(|event| begins(event)) {
+    let mut events = facts.scan.events();
+    let begin = events.find(|event| {
+        matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
+    });
+    match begin {
         None => found.add("log_no_start", &path, "no line of the log begins the run").mend(mend),
         Some(event) => {
             let mut why = Vec::new();
@@ -85,10 +89,6 @@ pub(super) fn check(
             found.add("log_repaired", &path, message);
         }
     }
-}
-
-fn begins(event: &Event) -> bool {
-    matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
 }
 
 /// Reports lines that are not sealed events.

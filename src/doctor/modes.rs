@@ -1,15 +1,14 @@
 //! Checks the modes and their policy.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::codec::LineFault;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, read_plain};
-use crate::doctor::finding::{Findings, counted};
+use crate::doctor::finding::Findings;
 use crate::doctor::tree::quarantine;
-use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, limits};
+use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, counted, limits};
 use crate::modes::policy::{Policy, says_active};
 use crate::modes::state::ModeState;
 use crate::modes::{Error, clear_command, policy_of, read_state};
@@ -18,8 +17,8 @@ use crate::store::local::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
 /// Checks `.flow/state` and `.flow/modes.yaml`. Names that are not plain files are reported where all names are
 /// checked.
-pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
-    let policy = policy_of(&Catalog::new(Arc::clone(disk), Some(root.to_owned())));
+pub(super) fn check(disk: &dyn Disk, catalog: &Catalog, root: &Path, found: &mut Findings) {
+    let policy = policy_of(catalog);
     if let Err(Error::Policy { path, violations }) = &policy {
         for violation in violations {
             found.add("policy_invalid", path, violation.message.as_str()).at_place(violation.place);
@@ -27,7 +26,7 @@ pub(super) fn check(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
     }
     let policy = policy.ok().map(|(policy, _)| policy);
     let state = root.join(STATE);
-    let disk = &**disk;
+
     mode_files(disk, &state, &Scope::Root, policy.as_ref(), found);
     log(disk, &state.join(LOG), found);
     for session in entries(disk, &state.join(SESSIONS)).unwrap_or_default() {

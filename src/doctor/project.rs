@@ -11,7 +11,7 @@ use crate::disk::{Disk, Trust, read_plain};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::modes;
-use crate::doctor::tree::{inside, odd, quarantine};
+use crate::doctor::tree::{foreign_owner, inside, name_of, odd_kind, quarantine};
 use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
@@ -84,10 +84,7 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
                 let message = format!("{name}/ is missing");
                 found.add("flow_incomplete", &root.join(name), message).mend(RepairStep::Complete);
             }
-            Some(entry) if entry.kind != FileKind::Directory => {
-                let (code, what) = odd(entry, FileKind::Directory);
-                found.add(code, &entry.path, format!("{name} {what}"));
-            }
+            Some(entry) if entry.kind != FileKind::Directory => drop(odd_kind(entry, name, FileKind::Directory, found)),
             Some(_) => {}
         }
     }
@@ -105,10 +102,11 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     }
     rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
     schemas(disk, root, left_out, found);
-    workflows(shared, root, found);
-    scripts(shared, root, found);
+    workflows(&Catalog::new(Arc::clone(shared), Some(root.to_owned())), root, found);
+    let catalog = Catalog::new(Arc::clone(shared), Some(root.to_owned()));
+    scripts(&catalog, root, found);
     runs(disk, root, trust, found);
-    modes::check(shared, root, found);
+    modes::check(disk, &catalog, root, found);
     for name in [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS] {
         inside(disk, &root.join(name), DEPTH, found);
     }
@@ -118,19 +116,10 @@ fn entry_called<'e>(all: &'e [Entry], name: &str) -> Option<&'e Entry> {
     all.iter().find(|entry| entry.text() == Some(name))
 }
 
-/// Whether a command that makes runs or files in `.flow` is at work, by its lock.
-fn is_being_written(disk: &dyn Disk, root: &Path) -> bool {
-    let Ok(Some(lock)) = Entry::of(disk, &root.join(LOCK)) else { return false };
-    // The lock of a repair is the doctor's own.
-    matches!(lock_holder(lock.id.1), Some(pid) if pid != std::process::id())
-}
-
 fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found: &mut Findings) {
-    let Some(name) = entry.text() else {
-        found.add("unknown_file", &entry.path, "flow does not use this name");
-        return;
-    };
-    let creating = is_being_written(disk, root);
+    let Some(name) = name_of(entry, "unknown_file", found) else { return };
+    // A command that makes runs or files in `.flow` is at work while it holds the lock. That of a repair is the doctor's own.
+    let creating = matches!(Entry::of(disk, &root.join(LOCK)), Ok(Some(lock)) if lock_holder(lock.id.1).is_some_and(|pid| pid != std::process::id()));
     let aside = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
     if name.starts_with(NEW_RUN) {
         if !creating {
@@ -145,15 +134,12 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         quarantine(disk, entry, found);
     } else if name == LOCK {
         if entry.kind != FileKind::File {
-            let (code, what) = odd(entry, FileKind::File);
-            found.add(code, &entry.path, format!("{name} {what}"));
+            odd_kind(entry, name, FileKind::File, found);
         } else if entry.links > 1 {
             let message = "the lock has another name elsewhere: writing to it would change another file too";
             found.add("hard_link", &entry.path, message);
-        } else if !trust.takes(entry.owner) {
-            let message =
-                format!("the lock belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
-            found.add("foreign_owner", &entry.path, message);
+        } else {
+            foreign_owner(entry, "the lock", trust, found);
         }
     }
 }
@@ -163,10 +149,8 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
     let path = root.join(name);
     match Entry::of(disk, &path) {
         Ok(Some(entry)) if entry.kind != FileKind::File => {
-            let (odd_code, what) = odd(&entry, FileKind::File);
             let mend = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
-            found.add(odd_code, &path, format!("{name} {what}")).mend(mend);
-            return;
+            return odd_kind(&entry, name, FileKind::File, found).mend(mend);
         }
         Ok(Some(entry)) if entry.len > limits::JOURNAL_BYTES as u64 => {
             found.add("unreadable", &path, "the file is too large");
@@ -208,10 +192,7 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
             continue;
         }
         match Entry::of(disk, &path) {
-            Ok(Some(entry)) if entry.kind != FileKind::File => {
-                let (code, what) = odd(&entry, FileKind::File);
-                found.add(code, &path, format!("{name} {what}"));
-            }
+            Ok(Some(entry)) if entry.kind != FileKind::File => drop(odd_kind(&entry, name, FileKind::File, found)),
             Ok(Some(_)) => {
                 // With other line ends, the file is larger by one byte a line.
                 let bytes = read_plain(disk, &path, 2 * text.len());
@@ -226,8 +207,7 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
     }
 }
 
-fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
-    let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
+fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
     let listed = match catalog.list() {
         Ok(listed) => listed,
         Err(CatalogError::Config { path, message }) => {
@@ -258,15 +238,14 @@ fn workflows(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
 }
 
 /// Reports scripts of interviews that cannot be used.
-fn scripts(disk: &Arc<dyn Disk>, root: &Path, found: &mut Findings) {
-    let catalog = Catalog::new(Arc::clone(disk), Some(root.to_owned()));
+fn scripts(catalog: &Catalog, root: &Path, found: &mut Findings) {
     // Names that are not plain files or directories are reported where all names are checked.
-    for name in own_scripts(&catalog).unwrap_or_default() {
+    for name in own_scripts(catalog).unwrap_or_default() {
         if let Err(error) = WorkflowId::new(name.as_str()) {
             let path = root.join(INTERVIEWS).join(format!("{name}{SCRIPT_SUFFIX}"));
             found.add("script_invalid", &path, format!("a script cannot have this name: {error}"));
         }
-        if let Err(interviews::Error::Script { path, violations }) = interviews::script(&catalog, &name) {
+        if let Err(interviews::Error::Script { path, violations }) = interviews::script(catalog, &name) {
             for violation in violations {
                 found.add("script_invalid", &path, violation.message.as_str()).at_place(violation.place);
             }
@@ -286,36 +265,21 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     };
     let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for entry in &all {
-        let Some(name) = entry.text() else {
-            found.add("stray_file", &entry.path, "flow does not use this name");
-            continue;
-        };
+        let Some(name) = name_of(entry, "stray_file", found) else { continue };
         let aside = RepairStep::ShelveInFlow(Shelf::Inner, name.to_owned());
         match (entry.kind, RunId::new(name)) {
             (FileKind::Directory, Ok(_)) => {
                 twins.entry(name.to_ascii_lowercase()).or_default().push(name);
-                if !trust.takes(entry.owner) {
-                    let message =
-                        format!("the run belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
-                    found.add("foreign_owner", &entry.path, message);
-                }
+                foreign_owner(entry, "the run", trust, found);
             }
             (FileKind::Directory, Err(why)) => {
                 found.add("bad_run_name", &entry.path, format!("no command can name it: {why}")).mend(aside);
             }
             // No repair for a link: someone keeps the run elsewhere and has to move it back, and the link says where it
             // is.
-            (FileKind::Link, _) => {
-                let (code, what) = odd(entry, FileKind::Directory);
-                found.add(code, &entry.path, format!("{name} {what}"));
-            }
-            (FileKind::Special, _) => {
-                let (code, what) = odd(entry, FileKind::Directory);
-                found.add(code, &entry.path, format!("{name} {what}")).mend(aside);
-            }
-            (FileKind::File, _) => {
-                found.add("stray_file", &entry.path, "only runs belong here").mend(aside);
-            }
+            (FileKind::Link, _) => drop(odd_kind(entry, name, FileKind::Directory, found)),
+            (FileKind::Special, _) => odd_kind(entry, name, FileKind::Directory, found).mend(aside),
+            (FileKind::File, _) => found.add("stray_file", &entry.path, "only runs belong here").mend(aside),
         }
     }
     for names in twins.values().filter(|names| names.len() > 1) {

@@ -43,11 +43,7 @@ impl Mending {
         }
     }
 
-    fn failed(&mut self, run: Option<&RunId>, why: &crate::runs::Error) {
-        self.stopped(run, why.one_line());
-    }
-
-    fn stopped(&mut self, run: Option<&RunId>, why: String) {
+    fn failed(&mut self, run: Option<&RunId>, why: String) {
         let failure = (run.cloned(), why);
         if !self.failed.contains(&failure) {
             self.failed.push(failure);
@@ -99,20 +95,16 @@ fn mend_project(cx: &Context, project: &Project, first: Vec<RepairStep>, mending
     let mut actions = first;
     // The same steps again would fail again.
     while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
-        take_steps(cx, project, &actions, mending);
+        let now = cx.clock.now();
+        for action in &actions {
+            match take_step(cx, project, action, now) {
+                Ok(()) => mending.step(None, action),
+                Err(error) => mending.failed(None, error.one_line()),
+            }
+        }
         let mut found = Findings::default();
         project::check(cx, project, &mut found);
         tried.push(std::mem::replace(&mut actions, found.actions()));
-    }
-}
-
-fn take_steps(cx: &Context, project: &Project, actions: &[RepairStep], mending: &mut Mending) {
-    let now = cx.clock.now();
-    for action in actions {
-        match take_step(cx, project, action, now) {
-            Ok(()) => mending.step(None, action),
-            Err(error) => mending.failed(None, &error),
-        }
     }
 }
 
@@ -145,7 +137,7 @@ fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending:
         let actions = match mend_files(cx, project, run, named, now, mending) {
             Ok(actions) => actions,
             Err(error) => {
-                mending.failed(Some(run.id()), &error);
+                mending.failed(Some(run.id()), error.one_line());
                 return;
             }
         };
@@ -153,7 +145,7 @@ fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending:
             return;
         }
         if let Err(error) = recover(cx, project, run, &actions, now, mending) {
-            mending.failed(Some(run.id()), &error);
+            mending.failed(Some(run.id()), error.one_line());
         }
         tried.push(actions);
     }
@@ -173,7 +165,7 @@ fn mend_files(
     let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
     if !findings.unread.is_empty() {
         // Nothing is repaired on half a look, and a look without findings must not count as a repair.
-        mending.stopped(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
+        mending.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
     }
     let actions = findings.actions();
     for action in actions.iter().filter(|action| action.is_mending()) {

@@ -11,12 +11,11 @@ use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::finding::counted;
 use crate::doctor::lines::{adopted_number, is_marker, numbers_of};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
-    TextDigest, Timestamp, limits,
+    TextDigest, Timestamp, counted, limits,
 };
 use crate::store::{LogLine, LogScan};
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, Trust};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::finding::{Findings, RepairStep, counted};
-use crate::model::EventKind;
+use crate::doctor::finding::{Finding, Findings, RepairStep};
+use crate::model::{EventKind, counted};
 use crate::store::local::layout::{
     ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOCK, LOG, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP,
     is_run_tmp_of_one,
@@ -27,15 +27,16 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
         found.add("not_writable", &facts.dir, "the run cannot be written; commands that only read work");
     }
     for entry in &facts.entries {
-        let Some(name) = entry.text() else {
-            found.add("unknown_file", &entry.path, "flow does not use this name");
-            continue;
-        };
+        let Some(name) = name_of(entry, "unknown_file", found) else { continue };
         let wanted = match name {
             _ if DIRECTORIES.contains(&name) => FileKind::Directory,
             _ if FILES.contains(&name) || is_run_tmp_of_one(name) => FileKind::File,
+            _ if matches!(entry.kind, FileKind::Link | FileKind::Special) => {
+                found.add("odd_file", &entry.path, odd(entry, FileKind::File).1);
+                continue;
+            }
             _ => {
-                stranger(entry, found);
+                found.add("unknown_file", &entry.path, "flow does not put this file here");
                 continue;
             }
         };
@@ -44,20 +45,15 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
             // directory.
             let can_move = name != LOCK && name != QUARANTINE;
             let mend = if can_move { Some(RepairStep::Shelve(name.to_owned())) } else { None };
-            let (code, what) = odd(entry, wanted);
-            found.add(code, &entry.path, format!("{name} {what}")).mend(mend);
+            odd_kind(entry, name, wanted, found).mend(mend);
             continue;
         }
         of_plain(entry, name, trust, facts, found);
     }
     for entry in &facts.activities {
-        let Some(name) = entry.text() else {
-            found.add("unknown_file", &entry.path, "flow does not use this name");
-            continue;
-        };
+        let Some(name) = name_of(entry, "unknown_file", found) else { continue };
         if entry.kind != FileKind::File {
-            let (code, what) = odd(entry, FileKind::File);
-            found.add(code, &entry.path, format!("{name} {what}")).mend(RepairStep::ShelveActivity(name.to_owned()));
+            odd_kind(entry, name, FileKind::File, found).mend(RepairStep::ShelveActivity(name.to_owned()));
         } else if name == ACTIVITY_TMP {
             leftover(facts, entry, found);
         }
@@ -99,9 +95,8 @@ fn of_plain(entry: &Entry, name: &str, trust: Trust, facts: &RunFacts, found: &m
         // A lock is never replaced: with two lock files, two writers could run at once.
         found.add("hard_link", &entry.path, message).mend(if name == LOG { Some(RepairStep::OwnLog) } else { None });
     }
-    if (own || name == ACTIVITIES) && !trust.takes(entry.owner) {
-        let message = format!("{name} belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
-        found.add("foreign_owner", &entry.path, message);
+    if own || name == ACTIVITIES {
+        foreign_owner(entry, name, trust, found);
     }
 }
 
@@ -113,17 +108,31 @@ fn leftover(facts: &RunFacts, entry: &Entry, found: &mut Findings) {
     }
 }
 
-fn stranger(entry: &Entry, found: &mut Findings) {
-    if matches!(entry.kind, FileKind::Link | FileKind::Special) {
-        let (_, what) = odd(entry, FileKind::File);
-        found.add("odd_file", &entry.path, what);
-    } else {
-        found.add("unknown_file", &entry.path, "flow does not put this file here");
+/// The name of an entry; reports one that is not UTF-8.
+pub(super) fn name_of<'e>(entry: &'e Entry, code: &'static str, found: &mut Findings) -> Option<&'e str> {
+    let name = entry.text();
+    if name.is_none() {
+        found.add(code, &entry.path, "flow does not use this name");
+    }
+    name
+}
+
+/// Reports something that belongs to a user whose files flow does not use.
+pub(super) fn foreign_owner(entry: &Entry, what: &str, trust: Trust, found: &mut Findings) {
+    if !trust.takes(entry.owner) {
+        let message = format!("{what} belongs to user {}; flow refuses it unless FLOW_TRUST_OWNER=1", entry.owner);
+        found.add("foreign_owner", &entry.path, message);
     }
 }
 
+/// Reports the entry `name`, which is not of the wanted kind.
+pub(super) fn odd_kind<'f>(entry: &Entry, name: &str, wanted: FileKind, found: &'f mut Findings) -> &'f mut Finding {
+    let (code, what) = odd(entry, wanted);
+    found.add(code, &entry.path, format!("{name} {what}"))
+}
+
 /// The code and message for a name that is not of the wanted kind.
-pub(super) fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
+fn odd(entry: &Entry, wanted: FileKind) -> (&'static str, String) {
     let wanted = if wanted == FileKind::Directory { "a directory" } else { "a file" };
     match entry.kind {
         FileKind::Link => ("symbolic_link", "is a symbolic link; flow follows none below .flow".to_owned()),
@@ -138,8 +147,7 @@ pub(super) fn deep(disk: &dyn Disk, entry: &Entry, depth: usize, found: &mut Fin
     match entry.kind {
         FileKind::File => {}
         FileKind::Link | FileKind::Special => {
-            let (_, what) = odd(entry, FileKind::File);
-            found.add("odd_file", &entry.path, what);
+            found.add("odd_file", &entry.path, odd(entry, FileKind::File).1);
         }
         FileKind::Directory => inside(disk, &entry.path, depth, found),
     }

@@ -89,7 +89,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
     let path = cwd.join(target);
     match cx.disk.look(&path, Links::Refuse) {
         Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
-        Ok(_) => checker.file(&path, true)?,
+        Ok(_) => checker.file(&path, true),
         Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
             let source = ErrorKind::NotFound.into();
             return Err(Error::input(target, &source));
@@ -111,60 +111,36 @@ struct Checker {
     report: ValidateReport,
 }
 
-/// What kind of content a file has, by its name and place.
-#[derive(Clone, Copy, PartialEq)]
-enum ContentKind {
-    Document(DocumentKind),
-    /// The text has to tell.
-    Unknown,
+/// What kind of document a file is, by its name and place; `None` if its text has to tell.
+fn kind_of(path: &Path) -> Option<DocumentKind> {
+    let name = name_of(path);
+    let parent = path.parent().map(name_of).unwrap_or_default();
+    Some(match name {
+        layout::RUN_FILE => DocumentKind::Run,
+        layout::LOG => DocumentKind::Event,
+        POLICY_FILE if parent == layout::FLOW => DocumentKind::Modes,
+        // Hidden files are those of editors, and temporary files of writers.
+        _ if name.starts_with('.') => return None,
+        _ if name.ends_with(SCRIPT_SUFFIX) => DocumentKind::Interview,
+        _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") => DocumentKind::Activity,
+        _ if ends_in(name, &[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => DocumentKind::Workflow,
+        _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".yml", ".md"]) => DocumentKind::Workflow,
+        _ => return None,
+    })
 }
 
-impl ContentKind {
-    fn of(path: &Path) -> Self {
-        let name = name_of(path);
-        let parent = path.parent().map(name_of).unwrap_or_default();
-        match name {
-            layout::RUN_FILE => Self::Document(DocumentKind::Run),
-            layout::LOG => Self::Document(DocumentKind::Event),
-            POLICY_FILE if parent == layout::FLOW => Self::Document(DocumentKind::Modes),
-            // Hidden files are those of editors, and temporary files of writers.
-            _ if name.starts_with('.') => Self::Unknown,
-            _ if name.ends_with(SCRIPT_SUFFIX) => Self::Document(DocumentKind::Interview),
-            _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") => Self::Document(DocumentKind::Activity),
-            _ if ends_in(name, &[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => {
-                Self::Document(DocumentKind::Workflow)
-            }
-            _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".yml", ".md"]) => {
-                Self::Document(DocumentKind::Workflow)
-            }
-            _ => Self::Unknown,
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Document(DocumentKind::Run) => "run",
-            Self::Document(DocumentKind::Event) => "events",
-            Self::Document(DocumentKind::Activity) => "activity",
-            Self::Document(DocumentKind::Workflow) => "workflow",
-            Self::Document(DocumentKind::Modes) => "modes",
-            Self::Document(DocumentKind::Interview) => "interview",
-            Self::Document(DocumentKind::InterviewReply) => "reply",
-            Self::Unknown => "document",
-        }
-    }
-
-    /// The largest file that is read, in bytes.
-    fn bound(self) -> usize {
-        match self {
-            Self::Document(DocumentKind::Event) => limits::LOG_BYTES,
-            Self::Document(DocumentKind::Workflow | DocumentKind::Modes | DocumentKind::Interview) => {
-                limits::WORKFLOW_BYTES
-            }
-            Self::Document(DocumentKind::Activity) => limits::ACTIVITY_BYTES,
-            // The kind of an unknown document is in its text; until then the bound of a run applies.
-            Self::Document(DocumentKind::Run | DocumentKind::InterviewReply) | Self::Unknown => limits::RUN_BYTES,
-        }
+/// What a file is called in the report, and the largest one that is read, in bytes.
+fn label_and_bound(kind: Option<DocumentKind>) -> (&'static str, usize) {
+    match kind {
+        Some(DocumentKind::Run) => ("run", limits::RUN_BYTES),
+        Some(DocumentKind::Event) => ("events", limits::LOG_BYTES),
+        Some(DocumentKind::Activity) => ("activity", limits::ACTIVITY_BYTES),
+        Some(DocumentKind::Workflow) => ("workflow", limits::WORKFLOW_BYTES),
+        Some(DocumentKind::Modes) => ("modes", limits::WORKFLOW_BYTES),
+        Some(DocumentKind::Interview) => ("interview", limits::WORKFLOW_BYTES),
+        Some(DocumentKind::InterviewReply) => ("reply", limits::RUN_BYTES),
+        // The kind of an unknown document is in its text; until then the bound of a run applies.
+        None => ("document", limits::RUN_BYTES),
     }
 }
 
@@ -189,7 +165,7 @@ impl Checker {
                 let message = "a symbolic link; flow follows none below .flow".to_owned();
                 self.add(&path, "link", vec![violation(None, message)]);
             } else if kind == FileType::RegularFile {
-                self.file(&path, false)?;
+                self.file(&path, false);
             }
         }
         Ok(())
@@ -209,32 +185,32 @@ impl Checker {
     }
 
     /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
-    fn file(&mut self, path: &Path, named: bool) -> Result<()> {
-        let mut content = ContentKind::of(path);
-        if content == ContentKind::Unknown && !named {
-            return Ok(());
+    fn file(&mut self, path: &Path, named: bool) {
+        let mut kind = kind_of(path);
+        if kind.is_none() && !named {
+            return;
         }
-        let text = match read(&*self.disk, path, content.bound()) {
+        let (label, bound) = label_and_bound(kind);
+        let text = match read(&*self.disk, path, bound) {
             Ok(text) => text,
-            Err(message) => {
-                self.add(path, content.label(), vec![violation(None, message)]);
-                return Ok(());
-            }
+            Err(message) => return self.add(path, label, vec![violation(None, message)]),
         };
-        if content == ContentKind::Unknown && is_definition(path, &text) {
-            content = ContentKind::Document(DocumentKind::Workflow);
+        // The caller may name a workflow in a notation that needs no `kind`.
+        let is_definition =
+            path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"));
+        if kind.is_none() && is_definition {
+            kind = Some(DocumentKind::Workflow);
         }
-        let violations = match content {
-            ContentKind::Document(DocumentKind::Run) => check_run(&*self.disk, path, &text),
-            ContentKind::Document(DocumentKind::Event) => check_log(text.as_bytes()),
-            ContentKind::Document(DocumentKind::Workflow) => self.definition(path, &text),
-            ContentKind::Document(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
-            ContentKind::Document(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
-            ContentKind::Document(kind) => check_document(&text, kind),
-            ContentKind::Unknown => self.unknown(path, &text),
+        let violations = match kind {
+            Some(DocumentKind::Run) => check_run(&*self.disk, path, &text),
+            Some(DocumentKind::Event) => check_log(text.as_bytes()),
+            Some(DocumentKind::Workflow) => self.definition(path, &text),
+            Some(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
+            Some(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
+            Some(kind) => check_document(&text, kind),
+            None => self.unknown(path, &text),
         };
-        self.add(path, content.label(), violations);
-        Ok(())
+        self.add(path, label_and_bound(kind).0, violations);
     }
 
     /// Checks a document whose `kind` tells what it is.
@@ -273,11 +249,6 @@ impl Checker {
         }
         violations
     }
-}
-
-/// Whether a file that the caller named is a workflow in a notation that needs no `kind`.
-fn is_definition(path: &Path, text: &str) -> bool {
-    path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"))
 }
 
 fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<String, String> {

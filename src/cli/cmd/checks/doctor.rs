@@ -6,6 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
+use crate::model::counted;
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
@@ -79,10 +80,6 @@ fn page(report: &DoctorReport) -> String {
         page.line("`flow doctor --dry-run` shows what a repair would do, `flow doctor --repair` does it");
     }
     page.finish()
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn lines(finding: &FindingReport, page: &mut TextPage) {
