@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::codec::journal_edit::{LIST, proposals};
+use crate::codec::lines::line_break;
 use crate::codec::{Node, Place, YamlError, emit, parse, parse_value};
 
 /// One entry of a journal's `artifacts`.
@@ -196,13 +197,6 @@ fn below_fence(place: Place) -> Place {
 fn inside(error: YamlError) -> JournalError {
     let place = error.place.unwrap_or(Place { line: 1, column: 1 });
     JournalFault::Yaml(error.message).at(below_fence(place))
-}
-
-fn line_break(text: &str) -> &'static str {
-    match text.split_once('\n') {
-        Some((first, _)) if first.ends_with('\r') => "\r\n",
-        _ => "\n",
-    }
 }
 
 fn with_new_front_matter(text: &str, head: &JournalHead, artifact: &Artifact) -> Result<String, JournalError> {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::codec::json::parse_json;
+use crate::codec::lines::edited;
 use crate::codec::place::Place;
 
 /// A value and where it is.
@@ -143,13 +144,16 @@ impl<'t> JsonText<'t> {
     /// How the entries of `node` are laid out, or would be; `outer` is the layout that `node` itself is part of.
     pub(crate) fn layout(&self, node: &JsonNode, outer: &JsonLayout) -> JsonLayout {
         if let Some(last) = node.entries().last() {
-            return match indentation(self.gap_before(node, last)) {
+            let before = &self.text[node.span.start + 1..last.start];
+            return match indentation(&before[before.trim_end_matches(BLANKS).len()..]) {
                 Some(indent) => JsonLayout::Lines(indent.to_owned()),
                 None => JsonLayout::Line,
             };
         }
+        // What is between the brackets of an empty object or array.
+        let inside = self.text.get(node.span.start + 1..node.span.end - 1).unwrap_or_default();
         match outer {
-            JsonLayout::Line if self.inside(node).contains('\n') => JsonLayout::Lines(self.unit.clone()),
+            JsonLayout::Line if inside.contains('\n') => JsonLayout::Lines(self.unit.clone()),
             outer => self.deeper(outer),
         }
     }
@@ -161,7 +165,11 @@ impl<'t> JsonText<'t> {
             JsonLayout::Line => String::new(),
         };
         let between = if gap.is_empty() && self.is_spaced { " " } else { &gap };
-        let texts: Vec<_> = entries.iter().map(|(key, value)| self.entry(node, key, value, layout)).collect();
+        let mut texts = Vec::new();
+        for (key, value) in entries {
+            let value = self.render(value, layout);
+            texts.push(if node.is_object { self.member(key, &value) } else { value });
+        }
         let texts = texts.join(&format!(",{between}"));
         let (at, added) = match node.entries().last() {
             Some(last) => (last.value.span.end, format!(",{between}{texts}")),
@@ -218,32 +226,8 @@ impl<'t> JsonText<'t> {
     }
 
     /// The edited text.
-    pub(crate) fn finish(mut self) -> String {
-        self.edits.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut text = String::with_capacity(self.text.len() + 512);
-        let mut at = 0;
-        for (range, new) in self.edits {
-            text.push_str(&self.text[at..range.start]);
-            text.push_str(&new);
-            at = range.end;
-        }
-        text.push_str(&self.text[at..]);
-        text
-    }
-
-    /// What is between the brackets of an empty object or array.
-    fn inside(&self, node: &JsonNode) -> &'t str {
-        self.text.get(node.span.start + 1..node.span.end - 1).unwrap_or_default()
-    }
-
-    fn gap_before(&self, node: &JsonNode, entry: &JsonEntry) -> &'t str {
-        let before = &self.text[node.span.start + 1..entry.start];
-        &before[before.trim_end_matches(BLANKS).len()..]
-    }
-
-    fn entry(&self, node: &JsonNode, key: &str, value: &Value, layout: &JsonLayout) -> String {
-        let value = self.render(value, layout);
-        if node.is_object { self.member(key, &value) } else { value }
+    pub(crate) fn finish(self) -> String {
+        edited(self.text, self.edits).expect("BUG: two edits share the same bytes")
     }
 
     fn member(&self, key: &str, value: &str) -> String {

@@ -26,6 +26,7 @@ mod yaml;
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce, has_artifact_of_run};
 pub(crate) use json::{parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest};
+pub(crate) use lines::line_break;
 pub use log::{LogEnd, LogLine, LogScan, Skipped};
 pub(crate) use log::{event_of, sealed_event};
 pub use place::Place;

@@ -63,7 +63,8 @@ impl Reading {
     /// unusual, which [`Self::whole`] reads.
     fn cut(text: &str) -> Option<Self> {
         let lines = long_list(text)?;
-        let block = lines.inner();
+        // All lines but the first and the last.
+        let block = lines.second..lines.last;
         let indent = &text[block.start..block.start + text[block.start..].find('-')?];
         let reduced = format!("{}{indent}- {MARKER}\n{}", &text[..block.start], &text[block.end..]);
         // Another one would be a person's text.
@@ -194,7 +195,10 @@ fn is_changed(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
 fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
     let missing = changes.iter().filter(|(key, _)| old.get(key).is_none()).count();
     let mut added = 0;
-    let mut stays = old.entries().iter().filter(|(key, _)| !is_removed(key, new, changes));
+    let mut stays = old.entries().iter().filter(|(key, _)| {
+        let may_go = matches!(change_of(key, changes), Some(Field::Absent));
+        !may_go || new.get(key.text().unwrap_or_default()).is_some()
+    });
     for (key, value) in new.entries() {
         let change = change_of(key, changes);
         if change.is_some() && old.get(key.text().unwrap_or_default()).is_none() {
@@ -219,10 +223,6 @@ fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
 fn change_of<'c>(key: &Node, changes: &'c [(&str, Field)]) -> Option<&'c Field> {
     let (_, field) = changes.iter().find(|(changed, _)| key.text() == Some(*changed))?;
     Some(field)
-}
-
-fn is_removed(key: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
-    matches!(change_of(key, changes), Some(Field::Absent)) && new.get(key.text().unwrap_or_default()).is_none()
 }
 
 /// Many consecutive plain lines in the list of completed activities. Lines that are not plain may be before and after
@@ -290,11 +290,6 @@ impl PlainLines {
         self.last = self.end;
         self.len += 1;
         self.end = end;
-    }
-
-    /// The range of all lines but the first and the last.
-    fn inner(&self) -> Range<usize> {
-        self.second..self.last
     }
 }
 

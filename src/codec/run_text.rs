@@ -7,9 +7,11 @@
 //! Reading stays fast with thousands of completed activities: most of a long list of plain lines is cut out before
 //! parsing and put back afterwards ([`crate::codec::reading`]).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
-use crate::codec::reading::{ELIDE_FROM, Reading};
+use crate::codec::reading::Reading;
 use crate::codec::run_document::{document, question_key};
 use crate::codec::run_error::RunTextError;
 use crate::codec::schema::Violation;
@@ -23,7 +25,7 @@ pub struct RunText {
     text: String,
     document: RunDocument,
     /// The result of parsing, for the change that usually follows.
-    reading: Option<Reading>,
+    pub(super) reading: Option<Reading>,
 }
 
 impl PartialEq for RunText {
@@ -97,47 +99,19 @@ impl RunText {
     /// # Errors
     /// [`RunTextError::Edit`] if reading the new text back does not give the expected values.
     pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
-        let fresh;
         let mut reading = match &self.reading {
-            Some(reading) => reading,
-            None => {
-                fresh = Reading::read(&self.text)?;
-                &fresh
-            }
+            Some(reading) => Cow::Borrowed(reading),
+            None => Cow::Owned(Reading::read(&self.text)?),
         };
-        let whole;
         // The marker stands for lines that stay. If one of them goes, all of them have to be there.
         let appends = wanted.completed_activities.after(&reading.completed).is_some();
         if reading.elided.is_some() && !appends {
-            whole = Reading::whole(&self.text)?;
-            reading = &whole;
+            reading = Cow::Owned(Reading::whole(&self.text)?);
         }
         let (text, reading) = reading.edit(&self.text, state_fields(wanted), &RARE).map_err(RunTextError::Edit)?;
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
         Ok(Self { text, document, reading })
-    }
-
-    /// Whether the result of parsing is there, and no lines can be cut out of the list of completed activities.
-    pub(super) fn is_read_and_short(&self) -> bool {
-        let Some(read) = &self.reading else { return false };
-        read.elided.is_none() && read.completed.len() < ELIDE_FROM
-    }
-
-    /// Keeps the result of parsing for the next change.
-    pub(super) fn keep(&mut self, reading: Reading) {
-        self.reading = Some(reading);
-    }
-
-    /// Parses the text without a cut, and keeps the result for the next change.
-    pub(super) fn read_whole(&mut self) -> Result<(), RunTextError> {
-        self.reading = Some(Reading::whole(&self.text)?);
-        Ok(())
-    }
-
-    /// The offset after the line of an entry of the list of completed activities; `None` if lines were cut out.
-    pub(super) fn end_of_entry(&self, at: usize) -> Option<usize> {
-        self.reading.as_ref()?.end_of_entry(at)
     }
 
     /// Returns the text with the values of `wanted`.

@@ -6,7 +6,7 @@
 //! of a whole version is combined from those of its parts, so the cost of a version does not depend on the length of
 //! the run.
 
-use crate::codec::reading::Reading;
+use crate::codec::reading::{ELIDE_FROM, Reading};
 use crate::codec::seal::Checksum;
 use crate::codec::{RunText, RunTextError};
 use crate::model::Owned;
@@ -81,11 +81,13 @@ impl RunVersions {
 
     /// Takes out more lines if the list has become long, and updates where the lines were.
     fn shorten(&mut self) -> Result<(), RunTextError> {
-        if !self.short.is_read_and_short() {
-            self.take_out()?;
+        match &self.short.reading {
+            // No lines can be cut out of a short list.
+            Some(read) if read.elided.is_none() && read.completed.len() < ELIDE_FROM => {}
+            _ => self.take_out()?,
         }
         let Some(taken) = &mut self.taken else { return Ok(()) };
-        let end = self.short.end_of_entry(taken.before - 1);
+        let end = self.short.reading.as_ref().and_then(|read| read.end_of_entry(taken.before - 1));
         taken.at = end.ok_or_else(|| RunTextError::Edit("the list of activities was not found again".to_owned()))?;
         Ok(())
     }
@@ -93,7 +95,7 @@ impl RunVersions {
     fn take_out(&mut self) -> Result<(), RunTextError> {
         let reading = Reading::read(self.short.text())?;
         if reading.elided.is_none() {
-            self.short.keep(reading);
+            self.short.reading = Some(reading);
             return Ok(());
         }
         if let Some((range, at)) = reading.elided.clone().zip(reading.entries_before_cut()) {
@@ -107,7 +109,8 @@ impl RunVersions {
                 self.short = RunText::parse([&text[..range.start], &text[range.end..]].concat())?;
             }
         }
-        self.short.read_whole()
+        self.short.reading = Some(Reading::whole(self.short.text())?);
+        Ok(())
     }
 }
 

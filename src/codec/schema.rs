@@ -172,7 +172,7 @@ fn sentence(error: &ValidationError<'_>, path: &str, rules: Option<&Value>) -> S
         }
         Kind::Type { kind } => {
             let quoting = match value {
-                Value::Number(_) | Value::Bool(_) if accepts_text(kind) => "; put it in quotes",
+                Value::Number(_) | Value::Bool(_) if kinds_of(kind).contains(&JsonType::String) => "; put it in quotes",
                 _ => "",
             };
             format!("{path} must be {}, not {found}{quoting}", expected(kind))
@@ -251,16 +251,11 @@ fn excerpt(text: &str) -> String {
 }
 
 fn expected(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(kind) => type_name(*kind).into(),
-        TypeKind::Multiple(kinds) => {
-            let mut kinds: Vec<_> = kinds.iter().collect();
-            // A value is nearly never meant to be null.
-            kinds.sort_by_key(|kind| *kind == JsonType::Null);
-            let names: Vec<_> = kinds.into_iter().map(type_name).collect();
-            names.join(" or ")
-        }
-    }
+    let mut kinds = kinds_of(kind);
+    // A value is nearly never meant to be null.
+    kinds.sort_by_key(|kind| *kind == JsonType::Null);
+    let names: Vec<_> = kinds.into_iter().map(type_name).collect();
+    names.join(" or ")
 }
 
 fn type_name(kind: JsonType) -> &'static str {
@@ -275,10 +270,10 @@ fn type_name(kind: JsonType) -> &'static str {
     }
 }
 
-fn accepts_text(kind: &TypeKind) -> bool {
+fn kinds_of(kind: &TypeKind) -> Vec<JsonType> {
     match kind {
-        TypeKind::Single(kind) => *kind == JsonType::String,
-        TypeKind::Multiple(kinds) => kinds.iter().any(|kind| kind == JsonType::String),
+        TypeKind::Single(kind) => vec![*kind],
+        TypeKind::Multiple(kinds) => kinds.iter().collect(),
     }
 }
 

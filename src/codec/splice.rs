@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::codec::lines::{line_start, next_line};
+use crate::codec::lines::{edited, line_start, next_line};
 use crate::codec::yaml::{Node, Tree, emit};
 use crate::model::IdList;
 
@@ -39,21 +39,20 @@ impl Field {
 
     pub(super) fn to_value(&self) -> Value {
         match self {
-            Self::Null => Value::Null,
+            Self::Null | Self::Absent => Value::Null,
             Self::Text(text) => text.as_str().into(),
             Self::Number(number) => (*number).into(),
             Self::List(list) => list.iter().collect(),
             Self::Map(map) => {
                 Value::Object(map.iter().map(|(key, text)| (key.clone(), text.as_str().into())).collect())
             }
-            Self::Absent => Value::Null,
         }
     }
 
     /// Whether `node` has this value.
     pub(super) fn is_said_by(&self, node: &Node) -> bool {
         match (self, &node.tree) {
-            (Self::Null, Tree::Null) => true,
+            (Self::Null | Self::Absent, Tree::Null) => true,
             (Self::Text(text), Tree::Text(said)) => text == said.as_str(),
             (Self::Number(number), Tree::Number(said)) => said.as_u64() == Some(*number),
             (Self::List(list), Tree::Sequence(items)) => {
@@ -64,7 +63,7 @@ impl Field {
                 entries.len() == map.len()
                     && pairs.all(|((name, value), (key, text))| name.text() == Some(key) && value.text() == Some(text))
             }
-            (Self::Absent, Tree::Null) => true,
+
             _ => false,
         }
     }
@@ -104,7 +103,9 @@ pub(super) fn splice(
                 let new = target.new_entry(key, field);
                 // One edit for one place: two of them would have no order.
                 match added.last_mut() {
-                    Some((last, text)) if is_same_entry(*last, before) => text.push_str(&new),
+                    Some((last, text)) if last.map(|(key, _)| &key.span) == before.map(|(key, _)| &key.span) => {
+                        text.push_str(&new);
+                    }
                     _ => added.push((before, new)),
                 }
             }
@@ -116,24 +117,7 @@ pub(super) fn splice(
     for (before, text) in added {
         edits.push(target.place_for(before, text));
     }
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let mut spliced = String::with_capacity(text.len() + 64);
-    let mut at = 0;
-    for (range, new) in edits {
-        let before = text.get(at..range.start).ok_or("two values share the same bytes")?;
-        spliced.push_str(before);
-        spliced.push_str(&new);
-        at = range.end;
-    }
-    spliced.push_str(&text[at..]);
-    Ok(spliced)
-}
-
-fn is_same_entry(one: Option<&(Node, Node)>, other: Option<&(Node, Node)>) -> bool {
-    match (one, other) {
-        (Some((one, _)), Some((other, _))) => one.span == other.span,
-        (one, other) => one.is_none() && other.is_none(),
-    }
+    edited(text, edits).ok_or("two values share the same bytes".to_owned())
 }
 
 /// A mapping and its text.

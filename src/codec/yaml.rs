@@ -315,24 +315,20 @@ impl Node {
     }
 }
 
-impl From<Spanned<Tree>> for Node {
-    fn from(read: Spanned<Tree>) -> Self {
-        let (place, span) = position(&read.referenced);
-        Self { tree: read.value, place, span }
+impl From<String> for Tree {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
     }
 }
 
-impl From<Spanned<String>> for Node {
-    fn from(key: Spanned<String>) -> Self {
-        let (place, span) = position(&key.referenced);
-        Self { tree: Tree::Text(key.value.into()), place, span }
+impl<T: Into<Tree>> From<Spanned<T>> for Node {
+    fn from(read: Spanned<T>) -> Self {
+        let at = read.referenced;
+        let start = to_usize(at.span().byte_offset().unwrap_or(0));
+        let len = to_usize(at.span().byte_len().unwrap_or(0));
+        let place = Place { line: to_usize(at.line()), column: to_usize(at.column()) };
+        Self { tree: read.value.into(), place, span: start..start + len }
     }
-}
-
-fn position(at: &serde_yaml::Location) -> (Place, Range<usize>) {
-    let start = to_usize(at.span().byte_offset().unwrap_or(0));
-    let len = to_usize(at.span().byte_len().unwrap_or(0));
-    (Place { line: to_usize(at.line()), column: to_usize(at.column()) }, start..start + len)
 }
 
 fn to_usize(number: u64) -> usize {
@@ -383,10 +379,6 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
-        Ok(Tree::Text(text.into()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Tree, E> {
         Ok(Tree::Text(text.into()))
     }
 

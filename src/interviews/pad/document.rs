@@ -1,5 +1,6 @@
 //! A document, parsed, with its scratch pad.
 
+use crate::codec::line_break;
 use crate::interviews::pad::entry::PadEntry;
 use crate::interviews::pad::outline::Outline;
 use crate::interviews::pad::scratch::Pad;
@@ -56,9 +57,6 @@ impl<'t> InterviewDocument<'t> {
 
     /// The line break that it uses.
     pub(super) fn newline(&self) -> &'static str {
-        match self.text.find('\n') {
-            Some(at) if self.text[..at].ends_with('\r') => "\r\n",
-            _ => "\n",
-        }
+        line_break(self.text)
     }
 }
