@@ -4,7 +4,7 @@ use crate::engine::approve::decide_at_gate;
 use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{bypassed, is_doubtful, refuse_end, refuse_leaving};
 use crate::engine::gates::gate_of;
-use crate::engine::leave::{has_transition, is_strict, is_undone, is_way_back, open_beside, refuse_held, undone};
+use crate::engine::leave::{has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_held, undone};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
 use crate::engine::refusal::{needed, phases_of};
@@ -30,54 +30,51 @@ pub fn decide(
     command: Command,
     trail: &dyn Trail,
 ) -> Result {
-    let status = state.status();
+    let run = Decider { state, machine, caller, trail };
     match command {
-        Command::Claim(claim) => claim_run(state, caller, claim),
+        Command::Claim(claim) => run.claim(claim),
         // Anyone may cancel a run, even one that a session holds.
-        Command::Cancel { reason } => end(state, caller, RunStatus::Cancelled, reason),
-        Command::EndSession { reason } => Ok(end_session(state, caller, reason)),
+        Command::Cancel { reason } => run.end(RunStatus::Cancelled, reason),
+        Command::EndSession { reason } => Ok(run.end_session(reason)),
         Command::Record(record) => {
-            refuse_terminal(status)?;
-            refuse_other_session(state, caller)?;
-            record_activity(state, machine, caller, *record, trail)
+            run.refuse_others()?;
+            run.record(*record)
         }
         Command::Decide(decision) => {
             // An edit may say of a run that is past a gate that it is completed: a person still decides there.
-            if status != RunStatus::Completed || held_by(state, machine).is_empty() {
-                refuse_terminal(status)?;
+            if state.status() != RunStatus::Completed || held_by(state, machine).is_empty() {
+                run.refuse_terminal()?;
             }
             refuse_other_session(state, caller)?;
             decide_at_gate(state, machine, *decision, trail)
         }
         Command::AdoptWorkflow(newer) => {
-            refuse_terminal(status)?;
-            refuse_other_session(state, caller)?;
-            adopt_workflow(state, machine, caller, &newer)
+            run.refuse_others()?;
+            run.adopt_workflow(&newer)
         }
         Command::Block { reason } => {
-            refuse_terminal(status)?;
-            refuse_other_session(state, caller)?;
-            block(state, caller, reason)
+            run.refuse_others()?;
+            run.block(reason)
         }
-        Command::Unblock { reason } => match status {
+        Command::Unblock { reason } => match state.status() {
             RunStatus::Blocked => {
                 refuse_other_session(state, caller)?;
-                Ok(Decision::Commit(EventKind::RunUnblocked(change(state, caller, reason))))
+                Ok(Decision::Commit(EventKind::RunUnblocked(run.change(reason))))
             }
             RunStatus::Active => Ok(Decision::Already),
-            RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => Err(Refusal::NotBlocked { status }),
+            status => Err(Refusal::NotBlocked { status }),
         },
-        Command::Complete { reason, skip } => complete(state, machine, caller, reason, skip, trail),
+        Command::Complete { reason, skip } => run.complete(reason, skip),
         Command::Reopen { reason } => {
-            if !status.is_terminal() {
+            if !state.status().is_terminal() {
                 return Ok(Decision::Already);
             }
             let reason = Some(needed(reason)?);
-            Ok(Decision::Commit(EventKind::RunReopened(change(state, caller, reason))))
+            Ok(Decision::Commit(EventKind::RunReopened(run.change(reason))))
         }
         Command::Fail { reason } => {
             let reason = Some(needed(reason)?);
-            end(state, caller, RunStatus::Failed, reason)
+            run.end(RunStatus::Failed, reason)
         }
     }
 }
@@ -95,10 +92,6 @@ pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
         Command::Decide(_) | Command::AdoptWorkflow(_) | Command::Complete { .. } => true,
         _ => false,
     }
-}
-
-fn refuse_terminal(status: RunStatus) -> Result<()> {
-    if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
 }
 
 /// Refuses a caller of another session, unless the session that holds the run is dead. A caller without a session is a
@@ -119,257 +112,347 @@ pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     }
 }
 
-fn adopt_workflow(state: &RunState, pinned: Option<&Machine>, caller: &Caller, newer: &Machine) -> Result {
-    let run = state.document();
-    if newer.id() != &run.workflow {
-        return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
-    }
-    if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
-        return Err(Refusal::PositionGone {
-            phase: phase.clone(),
-            known: phases_of(newer),
-            suggestion: newer.suggest(phase.as_str()).cloned(),
-        });
-    }
-    let differences = match pinned {
-        Some(pinned) => pinned.changes(newer),
-        None => Vec::new(),
-    };
-    // What differs from an unknown definition is not known, so then the run adopts this one.
-    if pinned.is_some() && differences.is_empty() {
-        return Ok(Decision::Already);
-    }
-    Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
-        differences: differences.iter().map(Difference::to_string).collect(),
-        bypassed: bypassed(&run.state.gates, pinned, newer),
-        session: caller.session.clone(),
-        machine: newer.to_value(),
-    }))))
+/// A command to a run: the run's state and workflow, who gives it, and the log.
+struct Decider<'a> {
+    state: &'a RunState,
+    machine: Option<&'a Machine>,
+    caller: &'a Caller,
+    trail: &'a dyn Trail,
 }
 
-fn change(state: &RunState, caller: &Caller, reason: Option<String>) -> StatusChange {
-    StatusChange { from: state.status(), reason, skipped: None, session: caller.session.clone() }
-}
+impl<'a> Decider<'a> {
+    fn owned(&self) -> &'a Owned {
+        &self.state.document().state
+    }
 
-fn block(state: &RunState, caller: &Caller, reason: Option<String>) -> Result {
-    let reason = needed(reason)?;
-    let same = state.status() == RunStatus::Blocked
-        && state.document().state.blocked_reason.as_deref() == Some(reason.as_str());
-    if same {
-        return Ok(Decision::Already);
+    fn refuse_terminal(&self) -> Result<()> {
+        let status = self.state.status();
+        if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
     }
-    Ok(Decision::Commit(EventKind::RunBlocked(change(state, caller, Some(reason)))))
-}
 
-fn end(state: &RunState, caller: &Caller, to: RunStatus, reason: Option<String>) -> Result {
-    let status = state.status();
-    if status == to {
-        return Ok(Decision::Already);
+    /// Refuses a command to a run that has ended or that another session holds.
+    fn refuse_others(&self) -> Result<()> {
+        self.refuse_terminal()?;
+        refuse_other_session(self.state, self.caller)
     }
-    refuse_terminal(status)?;
-    let change = change(state, caller, reason);
-    if to == RunStatus::Cancelled {
-        return Ok(Decision::Commit(EventKind::RunCancelled(change)));
-    }
-    refuse_other_session(state, caller)?;
-    Ok(Decision::Commit(match to {
-        RunStatus::Completed => EventKind::RunCompleted(change),
-        RunStatus::Failed | RunStatus::Active | RunStatus::Blocked | RunStatus::Cancelled => {
-            EventKind::RunFailed(change)
+
+    fn adopt_workflow(&self, newer: &Machine) -> Result {
+        let run = self.state.document();
+        if newer.id() != &run.workflow {
+            return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
         }
-    }))
-}
+        if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
+            return Err(Refusal::PositionGone {
+                phase: phase.clone(),
+                known: phases_of(newer),
+                suggestion: newer.suggest(phase.as_str()).cloned(),
+            });
+        }
+        let differences = match self.machine {
+            Some(pinned) => pinned.changes(newer),
+            None => Vec::new(),
+        };
+        // What differs from an unknown definition is not known, so then the run adopts this one.
+        if self.machine.is_some() && differences.is_empty() {
+            return Ok(Decision::Already);
+        }
+        Ok(Decision::Commit(EventKind::WorkflowAdopted(Box::new(WorkflowAdopted {
+            differences: differences.iter().map(Difference::to_string).collect(),
+            bypassed: bypassed(&run.state.gates, self.machine, newer),
+            session: self.caller.session.clone(),
+            machine: newer.to_value(),
+        }))))
+    }
 
-fn end_session(state: &RunState, caller: &Caller, reason: Option<String>) -> Decision {
-    let held = &state.document().state;
-    let mine = held.session.is_none() || held.session == caller.session;
-    let marked = held.session.is_none() && held.blocked_reason.as_deref() == Some(SESSION_ENDED);
-    if state.status() != RunStatus::Active || !mine || marked {
-        return Decision::Already;
+    fn change(&self, reason: Option<String>) -> StatusChange {
+        StatusChange { from: self.state.status(), reason, skipped: None, session: self.caller.session.clone() }
     }
-    Decision::Commit(EventKind::SessionEnded(SessionEnded { session: held.session.clone(), reason }))
-}
 
-fn claim_run(state: &RunState, caller: &Caller, claim: Claim) -> Result {
-    refuse_terminal(state.status())?;
-    let held = &state.document().state;
-    let same = held.session == caller.session;
-    if same && held.session.is_some() && !claim.take_over {
-        return Ok(Decision::Already);
+    fn block(&self, reason: Option<String>) -> Result {
+        let reason = needed(reason)?;
+        let same = self.state.status() == RunStatus::Blocked
+            && self.owned().blocked_reason.as_deref() == Some(reason.as_str());
+        if same {
+            return Ok(Decision::Already);
+        }
+        Ok(Decision::Commit(EventKind::RunBlocked(self.change(Some(reason)))))
     }
-    let rival = if same { None } else { held.session.as_ref() };
-    if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
-        // In doubt a holder counts as alive: two sessions in one run are worse than one question to a person.
-        return Err(Refusal::Held { session: session.clone(), shown_by: caller.shown_by.clone() });
-    }
-    Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
-        session: caller.session.clone(),
-        epoch: held.epoch + 1,
-        from: held.session.clone(),
-        holder: claim.holder,
-        // Taking what a dead session held takes nothing from anyone.
-        took_over: claim.take_over && rival.is_some() && !caller.holder_dead,
-    })))
-}
 
-fn record_activity(
-    state: &RunState,
-    machine: Option<&Machine>,
-    caller: &Caller,
-    record: Record,
-    trail: &dyn Trail,
-) -> Result {
-    let Record { mut activity, advance, skip, settles, request, number } = record;
-    let run = state.document();
-    refuse_held(state, machine)?;
-    refuse_of_other_run(run, &activity)?;
-    let id = activity.id();
-    let phase = phase_of(state, machine, &activity, trail);
-    let late = advance.is_none() && is_late(state, machine, id.as_str(), &phase, trail);
-    let left = if late { Vec::new() } else { check_move(state, machine, &phase)? };
-    let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
-    if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
-        && !late
-        && (!run.state.is_in(&phase) || advanced_to.is_some())
-    {
-        return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
+    fn end(&self, to: RunStatus, reason: Option<String>) -> Result {
+        if self.state.status() == to {
+            return Ok(Decision::Already);
+        }
+        self.refuse_terminal()?;
+        let change = self.change(reason);
+        if to == RunStatus::Cancelled {
+            return Ok(Decision::Commit(EventKind::RunCancelled(change)));
+        }
+        refuse_other_session(self.state, self.caller)?;
+        let ended = if to == RunStatus::Completed { EventKind::RunCompleted } else { EventKind::RunFailed };
+        Ok(Decision::Commit(ended(change)))
     }
-    // A record with this id would look like a person's decision.
-    if id.as_str() == APPROVAL && gate_of(&run.state.gates, &phase).is_some() {
-        return Err(Refusal::NeedsApproval { phases: vec![phase] });
+
+    fn end_session(&self, reason: Option<String>) -> Decision {
+        let held = self.owned();
+        let mine = held.session.is_none() || held.session == self.caller.session;
+        let marked = held.session.is_none() && held.blocked_reason.as_deref() == Some(SESSION_ENDED);
+        if self.state.status() != RunStatus::Active || !mine || marked {
+            return Decision::Already;
+        }
+        Decision::Commit(EventKind::SessionEnded(SessionEnded { session: held.session.clone(), reason }))
     }
-    refuse_settling(&settles, &activity, &phase, trail)?;
-    // All gates before any phase that is not done: a reason can skip work, but no gate.
-    for from in &left {
-        refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
+
+    fn claim(&self, claim: Claim) -> Result {
+        self.refuse_terminal()?;
+        let (held, caller) = (self.owned(), self.caller);
+        let same = held.session == caller.session;
+        if same && held.session.is_some() && !claim.take_over {
+            return Ok(Decision::Already);
+        }
+        let rival = if same { None } else { held.session.as_ref() };
+        if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
+            // In doubt a holder counts as alive: two sessions in one run are worse than one question to a person.
+            return Err(Refusal::Held { session: session.clone(), shown_by: caller.shown_by.clone() });
+        }
+        Ok(Decision::Commit(EventKind::RunClaimed(RunClaimed {
+            session: caller.session.clone(),
+            epoch: held.epoch + 1,
+            from: held.session.clone(),
+            holder: claim.holder,
+            // Taking what a dead session held takes nothing from anyone.
+            took_over: claim.take_over && rival.is_some() && !caller.holder_dead,
+        })))
     }
-    let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
-    if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
-        refuse_advance(state, machine, &phase, to, &activity, trail)?;
-        let back = is_way_back(machine, &phase, to);
-        if !activity.status().is_completed() && !back {
-            unfinished.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
-        } else if !back
-            && run.state.is_in(&phase)
-            && let Some(history) = trail.history()
+
+    fn record(&self, record: Record) -> Result {
+        let Record { mut activity, advance, skip, settles, request, number } = record;
+        let Self { state, machine, trail, .. } = *self;
+        let run = state.document();
+        refuse_held(state, machine)?;
+        refuse_of_other_run(run, &activity)?;
+        let id = activity.id();
+        let phase = self.phase_of(&activity);
+        let late = advance.is_none() && self.is_late(id.as_str(), &phase);
+        let left = if late { Vec::new() } else { self.check_move(&phase)? };
+        let advanced_to = advance.map(|advance| next_phase(machine, &phase, advance)).transpose()?;
+        if let (RunStatus::Blocked, Some(from)) = (state.status(), state.phase())
+            && !late
+            && (!run.state.is_in(&phase) || advanced_to.is_some())
         {
-            unfinished.extend(open_beside(history, machine, &phase, id.as_str(), &settles));
+            return Err(Refusal::BlockedRun { phase: from.clone(), reason: run.state.blocked_reason.clone() });
+        }
+        // A record with this id would look like a person's decision.
+        if id.as_str() == APPROVAL && gate_of(&run.state.gates, &phase).is_some() {
+            return Err(Refusal::NeedsApproval { phases: vec![phase] });
+        }
+        self.refuse_settling(&settles, &activity, &phase)?;
+        // All gates before any phase that is not done: a reason can skip work, but no gate.
+        for from in &left {
+            refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
+        }
+        let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
+        if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
+            self.refuse_advance(&phase, to, &activity)?;
+            let back = is_way_back(machine, &phase, to);
+            if !activity.status().is_completed() && !back {
+                unfinished.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
+            } else if !back
+                && run.state.is_in(&phase)
+                && let Some(history) = trail.history()
+            {
+                unfinished.extend(open_beside(history, machine, &phase, id.as_str(), &settles));
+            }
+        }
+        let skipped = skipped(unfinished, skip)?;
+        let (advanced_to, beside) = if late {
+            // The outcome of work that the run has left does not move it.
+            (state.phase().cloned(), run.state.other_phases.clone())
+        } else {
+            let mut beside: Vec<_> = run.state.positions().cloned().collect();
+            beside.retain(|here| advanced_to.as_ref() != Some(here) && *here != phase && !left.contains(here));
+            (advanced_to, beside)
+        };
+        activity.fill("metadata", "run_id", run.id.as_str());
+        activity.fill("metadata", "workflow", run.workflow.as_str());
+        activity.fill("metadata", "phase", phase.as_str());
+        let session = self.caller.session.clone();
+        Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
+            number,
+            phase,
+            advanced_to,
+            beside,
+            late,
+            skipped,
+            settles,
+            approval: None,
+            session,
+            by: Vec::new(),
+            request,
+            activity,
+        }))))
+    }
+
+    /// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current one.
+    fn phase_of(&self, activity: &Activity) -> StateName {
+        if let Some(phase) = activity.phase() {
+            return phase;
+        }
+        let id = activity.id();
+        // The log is read only for an id that is open: it may be long.
+        if self.owned().open_activities.contains(id.as_str())
+            && let Some(history) = self.trail.history()
+            && let Some(begun) = history.begun_in(id.as_str())
+        {
+            return begun.clone();
+        }
+        match (self.state.phase(), self.machine) {
+            (Some(phase), _) => phase.clone(),
+            (None, Some(machine)) => machine.initial()[0].clone(),
+            (None, None) => StateName::new("unknown").expect("a valid name"),
         }
     }
-    let skipped = skipped(unfinished, skip)?;
-    let (advanced_to, beside) = if late {
-        // The outcome of work that the run has left does not move it.
-        (state.phase().cloned(), run.state.other_phases.clone())
-    } else {
-        let mut beside: Vec<_> = run.state.positions().cloned().collect();
-        beside.retain(|here| advanced_to.as_ref() != Some(here) && *here != phase && !left.contains(here));
-        (advanced_to, beside)
-    };
-    activity.fill("metadata", "run_id", run.id.as_str());
-    activity.fill("metadata", "workflow", run.workflow.as_str());
-    activity.fill("metadata", "phase", phase.as_str());
-    let session = caller.session.clone();
-    Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
-        number,
-        phase,
-        advanced_to,
-        beside,
-        late,
-        skipped,
-        settles,
-        approval: None,
-        session,
-        by: Vec::new(),
-        request,
-        activity,
-    }))))
-}
 
-/// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current one.
-fn phase_of(state: &RunState, machine: Option<&Machine>, activity: &Activity, trail: &dyn Trail) -> StateName {
-    if let Some(phase) = activity.phase() {
-        return phase;
+    /// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A gate that
+    /// does not wait lets the run go back.
+    fn refuse_advance(&self, phase: &StateName, to: &StateName, activity: &Activity) -> Result<()> {
+        if gate_of(&self.owned().gates, phase).is_none() {
+            return Ok(());
+        }
+        // What passed may be what the gate waits for.
+        if activity.status().is_completed() {
+            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()] });
+        }
+        let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
+        refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history())
     }
-    let id = activity.id();
-    // The log is read only for an id that is open: it may be long.
-    if state.document().state.open_activities.contains(id.as_str())
-        && let Some(history) = trail.history()
-        && let Some(begun) = history.begun_in(id.as_str())
-    {
-        return begun.clone();
+
+    /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase and round.
+    fn refuse_settling(&self, settles: &[ActivityId], activity: &Activity, phase: &StateName) -> Result<()> {
+        if settles.is_empty() {
+            return Ok(());
+        }
+        let status = activity.status();
+        if !status.is_completed() {
+            return Err(Refusal::SettlesUndone { status });
+        }
+        let open = self.trail.history().map(|history| history.work(phase).open).unwrap_or_default();
+        for id in settles {
+            if !open.iter().any(|open| open.id == id.as_str() && !open.status.is_completed()) {
+                return Err(Refusal::NothingToSettle { id: id.to_string(), phase: phase.clone() });
+            }
+        }
+        Ok(())
     }
-    match (state.phase(), machine) {
-        (Some(phase), _) => phase.clone(),
-        (None, Some(machine)) => machine.initial()[0].clone(),
-        (None, None) => StateName::new("unknown").expect("a valid name"),
+
+    /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
+    /// work that is not done there. Such a record does not move the run.
+    fn is_late(&self, id: &str, phase: &StateName) -> bool {
+        let run = self.owned();
+        if run.current_phase.is_none() || run.is_in(phase) {
+            return false;
+        }
+        let Some(history) = self.trail.history() else { return false };
+        if history.begun_in(id) == Some(phase) || has_phase(&history.undone_behind(), phase) {
+            return true;
+        }
+        // If a transition leads to the phase, the run enters it again for another round instead.
+        let Some(machine) = self.machine else { return false };
+        has_phase(&history.unsettled(), phase) && !run.positions().any(|here| has_transition(machine, here, phase))
+    }
+
+    /// Checks that the run is in `to` or one transition away from it. Returns the phases that the run leaves.
+    fn check_move(&self, to: &StateName) -> Result<Vec<StateName>> {
+        let run = self.owned();
+        if run.is_in(to) {
+            return Ok(Vec::new());
+        }
+        let mut left: Vec<_> = run.positions().cloned().collect();
+        let Some(machine) = self.machine else { return Ok(left) };
+        if !machine.contains(to) {
+            return Err(unknown(machine, to));
+        }
+        left.retain(|from| has_transition(machine, from, to));
+        match run.positions().next() {
+            Some(_) if !left.is_empty() => Ok(left),
+            Some(from) => {
+                let choices = machine.next_of(from);
+                Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
+            }
+            None if machine.initial().contains(to) => Ok(left),
+            None => Err(unknown(machine, to)),
+        }
+    }
+
+    fn complete(&self, reason: Option<String>, skip: Option<String>) -> Result {
+        let Self { state, machine, trail, .. } = *self;
+        let run = self.owned();
+        if state.status().is_terminal() {
+            return self.end(RunStatus::Completed, reason);
+        }
+        if state.status() == RunStatus::Blocked {
+            return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
+        }
+        if let Some(history) = trail.history() {
+            let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
+            if !ids.is_empty() {
+                return Err(Refusal::InDoubt { ids });
+            }
+        }
+        let ahead = phases_ahead(run, machine);
+        refuse_held(state, machine)?;
+        refuse_end(run, &ahead)?;
+        if run.completed_activities.is_empty() {
+            UnitsAlone::check_done(trail.history())?;
+        }
+        let mut undone = Vec::new();
+        if let Some(history) = trail.history() {
+            for (phase, work) in history.unsettled() {
+                undone.push(Undone::new(machine, phase, &work));
+            }
+            for phase in run.positions() {
+                let work = history.work(phase);
+                if is_undone(history, machine, &work) {
+                    undone.push(Undone::new(machine, phase, &work));
+                }
+            }
+        }
+        let skip = skip.filter(|reason| !reason.trim().is_empty());
+        // To end before the workflow does is the caller's decision, but not a silent one.
+        if let (None, Some(first)) = (&skip, ahead.first())
+            && undone.is_empty()
+        {
+            let last = machine.map_or_else(|| vec![first.clone()], |machine| machine.terminal().to_vec());
+            return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
+        }
+        let mut skipped = skipped(undone, skip.clone())?;
+        if let Some(reason) = skip
+            && !ahead.is_empty()
+        {
+            let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason });
+            for phase in ahead {
+                if !skip.phases.contains(&phase) {
+                    skip.phases.push(phase);
+                }
+            }
+        }
+        match self.end(RunStatus::Completed, reason)? {
+            Decision::Commit(EventKind::RunCompleted(change)) => {
+                Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..change })))
+            }
+            other => Ok(other),
+        }
     }
 }
 
 /// Refuses a document that says it is of another run or workflow.
 fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
-    if let Some(found) = activity.run_id().filter(|&found| found != run.id.as_str()) {
-        return Err(mismatch("run", run.id.as_str(), found));
-    }
-    if let Some(found) = activity.workflow().filter(|&found| found != run.workflow.as_str()) {
-        return Err(mismatch("workflow", run.workflow.as_str(), found));
-    }
-    Ok(())
-}
-
-/// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A gate that
-/// does not wait lets the run go back.
-fn refuse_advance(
-    state: &RunState,
-    machine: Option<&Machine>,
-    phase: &StateName,
-    to: &StateName,
-    activity: &Activity,
-    trail: &dyn Trail,
-) -> Result<()> {
-    let run = &state.document().state;
-    if gate_of(&run.gates, phase).is_none() {
-        return Ok(());
-    }
-    // What passed may be what the gate waits for.
-    if activity.status().is_completed() {
-        return Err(Refusal::NeedsApproval { phases: vec![phase.clone()] });
-    }
-    let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
-    refuse_leaving(&closed, machine, phase, Some(to), trail.history())
-}
-
-/// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase and round.
-fn refuse_settling(settles: &[ActivityId], activity: &Activity, phase: &StateName, trail: &dyn Trail) -> Result<()> {
-    if settles.is_empty() {
-        return Ok(());
-    }
-    let status = activity.status();
-    if !status.is_completed() {
-        return Err(Refusal::SettlesUndone { status });
-    }
-    let open = trail.history().map(|history| history.work(phase).open).unwrap_or_default();
-    for id in settles {
-        if !open.iter().any(|open| open.id == id.as_str() && !open.status.is_completed()) {
-            return Err(Refusal::NothingToSettle { id: id.to_string(), phase: phase.clone() });
+    let own = [("run", run.id.as_str(), activity.run_id()), ("workflow", run.workflow.as_str(), activity.workflow())];
+    for (what, own, found) in own {
+        if let Some(found) = found.filter(|&found| found != own) {
+            return Err(mismatch(what, own, found));
         }
     }
     Ok(())
-}
-
-/// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
-/// work that is not done there. Such a record does not move the run.
-fn is_late(state: &RunState, machine: Option<&Machine>, id: &str, phase: &StateName, trail: &dyn Trail) -> bool {
-    let run = &state.document().state;
-    if run.current_phase.is_none() || run.is_in(phase) {
-        return false;
-    }
-    let Some(history) = trail.history() else { return false };
-    if history.begun_in(id) == Some(phase) || has_phase(&history.undone_behind(), phase) {
-        return true;
-    }
-    // If a transition leads to the phase, the run enters it again for another round instead.
-    let Some(machine) = machine else { return false };
-    has_phase(&history.unsettled(), phase) && !run.positions().any(|here| has_transition(machine, here, phase))
 }
 
 /// The phases that are left although their work is not done; an error if there are any and the caller gives no reason.
@@ -385,125 +468,8 @@ fn skipped(undone: Vec<Undone>, reason: Option<String>) -> Result<Option<Skip>> 
     }
 }
 
-fn complete(
-    state: &RunState,
-    machine: Option<&Machine>,
-    caller: &Caller,
-    reason: Option<String>,
-    skip: Option<String>,
-    trail: &dyn Trail,
-) -> Result {
-    let run = &state.document().state;
-    if state.status().is_terminal() {
-        return end(state, caller, RunStatus::Completed, reason);
-    }
-    if state.status() == RunStatus::Blocked {
-        return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
-    }
-    if let Some(history) = trail.history() {
-        let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
-        if !ids.is_empty() {
-            return Err(Refusal::InDoubt { ids });
-        }
-    }
-    let ahead = phases_ahead(run, machine);
-    refuse_held(state, machine)?;
-    refuse_end(run, &ahead)?;
-    if run.completed_activities.is_empty() {
-        UnitsAlone::check_done(trail.history())?;
-    }
-    let mut undone = Vec::new();
-    if let Some(history) = trail.history() {
-        for (phase, work) in history.unsettled() {
-            undone.push(Undone::new(machine, phase, &work));
-        }
-        for phase in run.positions() {
-            let work = history.work(phase);
-            if is_undone(history, machine, &work) {
-                undone.push(Undone::new(machine, phase, &work));
-            }
-        }
-    }
-    let skip = skip.filter(|reason| !reason.trim().is_empty());
-    // To end before the workflow does is the caller's decision, but not a silent one.
-    if let (None, Some(first)) = (&skip, ahead.first())
-        && undone.is_empty()
-    {
-        let last = machine.map_or_else(|| vec![first.clone()], |machine| machine.terminal().to_vec());
-        return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
-    }
-    let mut skipped = skipped(undone, skip.clone())?;
-    if let Some(reason) = skip
-        && !ahead.is_empty()
-    {
-        let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason });
-        for phase in ahead {
-            if !skip.phases.contains(&phase) {
-                skip.phases.push(phase);
-            }
-        }
-    }
-    match end(state, caller, RunStatus::Completed, reason)? {
-        Decision::Commit(EventKind::RunCompleted(change)) => {
-            Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..change })))
-        }
-        other => Ok(other),
-    }
-}
-
-/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A run in
-/// which only units report has come to none, and ends with them unless its workflow is written as phases.
-fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
-    let Some(machine) = machine else { return Vec::new() };
-    let here: Vec<&StateName> = run.positions().collect();
-    // A workflow without terminal states can be completed anywhere.
-    if machine.terminal().is_empty() || here.iter().any(|phase| machine.is_terminal(phase)) {
-        return Vec::new();
-    }
-    let mut ahead: Vec<StateName> = Vec::new();
-    let mut at = match here.first() {
-        Some(first) => (*first).clone(),
-        None if is_strict(Some(machine)) => {
-            ahead.extend(machine.initial().first().cloned());
-            machine.initial()[0].clone()
-        }
-        None => return Vec::new(),
-    };
-    while !machine.is_terminal(&at) {
-        // Not every circle has a transition that counts as a way back.
-        let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
-        let Some(next) = next else { break };
-        ahead.push(next.clone());
-        at = next;
-    }
-    ahead
-}
-
 fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
     Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
-}
-
-/// Checks that the run is in `to` or one transition away from it. Returns the phases that the run leaves.
-fn check_move(state: &RunState, machine: Option<&Machine>, to: &StateName) -> Result<Vec<StateName>> {
-    let run = &state.document().state;
-    if run.is_in(to) {
-        return Ok(Vec::new());
-    }
-    let mut left: Vec<_> = run.positions().cloned().collect();
-    let Some(machine) = machine else { return Ok(left) };
-    if !machine.contains(to) {
-        return Err(unknown(machine, to));
-    }
-    left.retain(|from| has_transition(machine, from, to));
-    match run.positions().next() {
-        Some(_) if !left.is_empty() => Ok(left),
-        Some(from) => {
-            let choices = machine.next_of(from);
-            Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
-        }
-        None if machine.initial().contains(to) => Ok(left),
-        None => Err(unknown(machine, to)),
-    }
 }
 
 fn unknown(machine: &Machine, phase: &StateName) -> Refusal {

@@ -7,7 +7,7 @@
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
 use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
-use crate::model::{ActivityId, StateName, StepStatus};
+use crate::model::{ActivityId, Owned, StateName, StepStatus};
 
 /// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
 /// always allowed.
@@ -53,6 +53,34 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
     }
     let is_unknown = work.older || history.has_unrecorded();
     !(work.is_untouched() && is_unknown)
+}
+
+/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A run in
+/// which only units report has come to none, and ends with them unless its workflow is written as phases.
+pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
+    let Some(machine) = machine else { return Vec::new() };
+    let here: Vec<&StateName> = run.positions().collect();
+    // A workflow without terminal states can be completed anywhere.
+    if machine.terminal().is_empty() || here.iter().any(|phase| machine.is_terminal(phase)) {
+        return Vec::new();
+    }
+    let mut ahead: Vec<StateName> = Vec::new();
+    let mut at = match here.first() {
+        Some(first) => (*first).clone(),
+        None if is_strict(Some(machine)) => {
+            ahead.extend(machine.initial().first().cloned());
+            machine.initial()[0].clone()
+        }
+        None => return Vec::new(),
+    };
+    while !machine.is_terminal(&at) {
+        // Not every circle has a transition that counts as a way back.
+        let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
+        let Some(next) = next else { break };
+        ahead.push(next.clone());
+        at = next;
+    }
+    ahead
 }
 
 /// Refuses to go on in a run that is past a gate without a person's decision.
