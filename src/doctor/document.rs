@@ -6,13 +6,8 @@ use crate::doctor::finding::{Findings, RepairStep};
 use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends};
 use crate::store::local::layout::RUN_FILE;
 
-/// Checks `run.yaml`. `read` is the file as it was read; gives it back if commands can use it.
-pub(super) fn check(
-    facts: &RunFacts,
-    run: &Reconciled,
-    read: Option<RunText>,
-    found: &mut Findings,
-) -> Option<RunText> {
+/// Checks `run.yaml`. `old` is the file as it was read; gives it back if commands can use it.
+pub(super) fn check(facts: &RunFacts, run: &Reconciled, old: Option<RunText>, found: &mut Findings) -> Option<RunText> {
     let path = facts.path(RUN_FILE);
     match &facts.text {
         FileState::Here(_) => {}
@@ -39,14 +34,14 @@ pub(super) fn check(
     if found.list.len() > before {
         return None;
     }
-    let read = read?;
+    let old = old?;
     // Other commands skip this check for a text that the log vouches for; the doctor makes it always.
     schema(violations(facts), facts, found);
     if found.list.len() > before {
         return None;
     }
-    position(facts, run, &read, found);
-    Some(read)
+    position(facts, run, &old, found);
+    Some(old)
 }
 
 /// Reports a fault because of which commands cannot use `run.yaml`.

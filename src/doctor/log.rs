@@ -13,16 +13,9 @@ fn repair(facts: &RunFacts) -> Suggestion {
     Suggestion::flow("doctor").value(&facts.id).flag("repair")
 }
 
-/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `is_away`: git keeps a
+/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `away`: git keeps a
 /// log that is not in this checkout.
-pub(super) fn check(
-    facts: &RunFacts,
-    run: &Reconciled,
-    rewrite: bool,
-    named: bool,
-    is_away: bool,
-    found: &mut Findings,
-) {
+pub(super) fn check(facts: &RunFacts, run: &Reconciled, rewrite: bool, named: bool, away: bool, found: &mut Findings) {
     let path = facts.path(LOG);
     let mend = if rewrite { Some(RepairStep::RewriteLog) } else { None };
     match &facts.log {
@@ -30,7 +23,7 @@ pub(super) fn check(
             lines(facts, mend.as_ref(), found);
             tail(facts, bytes, found);
         }
-        FileState::Missing if is_away => {
+        FileState::Missing if away => {
             let message = Help::from(
                 "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with ",
             ) + repair(facts)

@@ -68,17 +68,9 @@ impl Rewrite {
         // No repair proves that a person let the run pass.
         unprove(&mut state, basis.machine.as_ref(), &[]);
         text = text.with_state(&state).ok()?;
-        let repair = LogRepaired {
-            lost,
-            renumbered: lines.renumbered,
-            salvaged,
-            reason: reason(facts, &histories),
-            settled,
-            quarantined: None,
-            machine: basis.machine.clone(),
-            document: text.document().clone(),
-            text: text.text().to_owned(),
-        };
+        let (renumbered, reason, quarantined) = (lines.renumbered, reason(facts, &histories), None);
+        let (machine, document, text) = (basis.machine.clone(), text.document().clone(), text.text().to_owned());
+        let repair = LogRepaired { lost, renumbered, salvaged, reason, settled, quarantined, machine, document, text };
         let mut rewrite = Self { lines: lines.bytes, repair, seq };
         if rewrite.fits(basis.now)? {
             return Some(rewrite);
@@ -111,14 +103,8 @@ impl Rewrite {
         let text = RunText::parse(repair.text.as_str()).ok()?.with_state(&repair.document.state).ok()?;
         let run = Some(TextDigest(digest(text.text().as_bytes())));
         repair.text = text.text().to_owned();
-        Some(Event {
-            seq: self.seq,
-            id: id.clone(),
-            at: now,
-            kind: EventKind::LogRepaired(Box::new(repair)),
-            run,
-            recap: None,
-        })
+        let kind = EventKind::LogRepaired(Box::new(repair));
+        Some(Event { seq: self.seq, id: id.clone(), at: now, kind, run, recap: None })
     }
 
     /// All bytes of the new log.
@@ -184,13 +170,8 @@ impl SoundLines {
             if before != after {
                 (number_before, number) = (before.first().copied(), after.first().copied());
             }
-            self.renumbered.push(Renumbered {
-                id: event.id.clone(),
-                seq_before: event.seq,
-                seq,
-                number_before,
-                number,
-            });
+            let (id, seq_before) = (event.id.clone(), event.seq);
+            self.renumbered.push(Renumbered { id, seq_before, seq, number_before, number });
         }
         // The last line of the old log may lack its break.
         if !self.bytes.is_empty() && !self.bytes.ends_with(b"\n") {
@@ -317,7 +298,7 @@ fn joined(
         {
             theirs.state.workflow_seq = Some(moved.seq);
         }
-        let join = join(&base, &ours, &theirs, &side.twice(&all), machine.as_ref());
+        let join = join([&base, &ours, &theirs], &side.twice(&all), machine.as_ref());
         ours = join.document;
         settled.extend(join.settled);
     }

@@ -29,7 +29,9 @@ impl RunState {
                 // First the steps, since they ask where the run was before the record.
                 self.report_steps(record);
                 self.record(record);
-                self.move_by(record);
+                let state = &mut self.run.state;
+                state.current_phase = Some(record.advanced_to.as_ref().unwrap_or(&record.phase).clone());
+                state.other_phases.clone_from(&record.beside);
             }
             EventKind::Emitted(emitted) => self.emit(emitted),
             EventKind::RunBlocked(change) => {
@@ -90,12 +92,6 @@ impl RunState {
             state.open_activities.push(id);
         }
         self.session_goes_on();
-    }
-
-    fn move_by(&mut self, record: &ActivityRecorded) {
-        let state = &mut self.run.state;
-        state.current_phase = Some(record.advanced_to.as_ref().unwrap_or(&record.phase).clone());
-        state.other_phases.clone_from(&record.beside);
     }
 
     /// Updates the reported steps of a run from a record, if it has any.

@@ -12,13 +12,8 @@ type Result<T = Decision> = std::result::Result<T, Refusal>;
 
 /// Decides on a person's decision. It belongs to the gate that the run is past without one, otherwise to the one in which
 /// the run waits; a rejected gate may be approved without new work.
-pub(super) fn decide_at_gate(
-    state: &RunState,
-    machine: Option<&Machine>,
-    decision: Decide,
-    trail: &dyn Trail,
-) -> Result {
-    let Decide { approves, reason, approval, request, number, now } = decision;
+pub(super) fn decide_at_gate(state: &RunState, machine: Option<&Machine>, decide: Decide, trail: &dyn Trail) -> Result {
+    let Decide { approves, reason, approval, request, number, now } = decide;
     let reason = if approves { reason } else { Some(needed(reason)?) };
     let phase = gate_to_decide(state, machine, trail.history())?;
     let name = title(approves, &approval);
@@ -38,7 +33,7 @@ pub(super) fn decide_at_gate(
     let mut record = ActivityRecorded::new(number, phase, activity);
     record.beside.clone_from(&run.state.other_phases);
     if Some(&record.phase) != state.phase() {
-        // The decision is about a phase beside or behind the run, which it does not move.
+        // The decide is about a phase beside or behind the run, which it does not move.
         record.late = true;
         record.advanced_to = state.phase().cloned();
     }

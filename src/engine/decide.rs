@@ -7,7 +7,7 @@ use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_held, undone};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
-use crate::engine::refusal::{needed, phases_of};
+use crate::engine::refusal::{instead_of, needed};
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
 use crate::model::{
@@ -142,11 +142,8 @@ impl<'a> Decider<'a> {
             return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
         }
         if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
-            return Err(Refusal::PositionGone {
-                phase: phase.clone(),
-                known: phases_of(newer),
-                suggestion: newer.suggest(phase.as_str()).cloned(),
-            });
+            let (known, suggestion) = instead_of(phase, newer);
+            return Err(Refusal::PositionGone { phase: phase.clone(), known, suggestion });
         }
         let differences = match self.machine {
             Some(pinned) => pinned.changes(newer),
@@ -473,11 +470,8 @@ fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
 }
 
 fn unknown(machine: &Machine, phase: &StateName) -> Refusal {
-    Refusal::UnknownPhase {
-        phase: phase.clone(),
-        known: phases_of(machine),
-        suggestion: machine.suggest(phase.as_str()).cloned(),
-    }
+    let (known, suggestion) = instead_of(phase, machine);
+    Refusal::UnknownPhase { phase: phase.clone(), known, suggestion }
 }
 
 fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) -> Result<StateName> {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::engine::refusal::phases_of;
+use crate::engine::refusal::instead_of;
 use crate::engine::{RunState, gates, unsettled};
 use crate::machine::Machine;
 use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
@@ -70,17 +70,12 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     pick(&base.goal, &theirs.goal, &ours.goal, &mut merged.goal);
     pick(&base.context, &theirs.context, &ours.context, &mut merged.context);
     pick(&base.limits, &theirs.limits, &ours.limits, &mut merged.limits);
-    let (base, theirs, ours, state) = (&base.state, &theirs.state, &ours.state, &mut merged.state);
-    pick(&base.status, &theirs.status, &ours.status, &mut state.status);
-    pick(&base.current_phase, &theirs.current_phase, &ours.current_phase, &mut state.current_phase);
-    pick(&base.current_activity, &theirs.current_activity, &ours.current_activity, &mut state.current_activity);
-    pick(
-        &base.completed_activities,
-        &theirs.completed_activities,
-        &ours.completed_activities,
-        &mut state.completed_activities,
-    );
-    pick(&base.blocked_reason, &theirs.blocked_reason, &ours.blocked_reason, &mut state.blocked_reason);
+    let (old, new, log, to) = (&base.state, &theirs.state, &ours.state, &mut merged.state);
+    pick(&old.status, &new.status, &log.status, &mut to.status);
+    pick(&old.current_phase, &new.current_phase, &log.current_phase, &mut to.current_phase);
+    pick(&old.current_activity, &new.current_activity, &log.current_activity, &mut to.current_activity);
+    pick(&old.completed_activities, &new.completed_activities, &log.completed_activities, &mut to.completed_activities);
+    pick(&old.blocked_reason, &new.blocked_reason, &log.blocked_reason, &mut to.blocked_reason);
     RunState::from_document(merged)
 }
 
@@ -113,11 +108,8 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
     if let (Some(phase), Some(machine)) = (&document.state.current_phase, machine)
         && !machine.contains(phase)
     {
-        return Err(EditFault::Phase {
-            found: phase.clone(),
-            known: phases_of(machine),
-            suggestion: machine.suggest(phase.as_str()).cloned(),
-        });
+        let (known, suggestion) = instead_of(phase, machine);
+        return Err(EditFault::Phase { found: phase.clone(), known, suggestion });
     }
     fn new<T: Clone + PartialEq>(before: &T, now: &T) -> Option<T> {
         if before == now { None } else { Some(now.clone()) }

@@ -116,17 +116,9 @@ impl EmitDraft<'_> {
             Some((first, others)) if self.moved => (Some(first.clone()), others.to_vec()),
             _ => (None, Vec::new()),
         };
-        Emitted {
-            phase,
-            beside,
-            reports: self.reports.clone(),
-            records: self.records.clone(),
-            ends: self.ends,
-            keeps_questions: !self.ends && !self.questions.is_empty(),
-            session: None,
-            by: Vec::new(),
-            request: None,
-        }
+        let (reports, records, ends) = (self.reports.clone(), self.records.clone(), self.ends);
+        let keeps_questions = !ends && !self.questions.is_empty();
+        Emitted { phase, beside, reports, records, ends, keeps_questions, session: None, by: Vec::new(), request: None }
     }
 
     fn take(&mut self, mut report: Report) -> Result<(), Refusal> {
@@ -245,14 +237,10 @@ impl EmitDraft<'_> {
     }
 
     fn fault(&self, machine: &Machine, step: &StateName, known: Vec<StateName>) -> Box<StepFault> {
-        Box::new(StepFault {
-            step: step.clone(),
-            workflow: machine.id().clone(),
-            known,
-            current: self.position(machine),
-            suggestion: machine.suggest(step.as_str()).filter(|near| *near != step).cloned(),
-            over: self.state.status().is_terminal(),
-        })
+        let suggestion = machine.suggest(step.as_str()).filter(|near| *near != step).cloned();
+        let (current, over) = (self.position(machine), self.state.status().is_terminal());
+        let (step, workflow) = (step.clone(), machine.id().clone());
+        Box::new(StepFault { step, workflow, known, current, suggestion, over })
     }
 
     /// The step that the run is in, and the steps to which it can go.
@@ -346,12 +334,11 @@ impl EmitDraft<'_> {
         if self.state.status().is_terminal() {
             return false;
         }
-        let here = match self.reports.iter().rev().find_map(|report| report.step_of(unit)) {
-            Some(here) => Some(here.clone()),
-            None => self.trail.history().and_then(|history| history.unit_at(unit)),
-        };
-        let Some(here) = here else { return false };
-        here == *step || has_transition(machine, &here, step)
+        let here = self.reports.iter().rev().find_map(|report| report.step_of(unit));
+        // The whole log may have to be read for what was before.
+        let before = || self.trail.history()?.reports().iter().rev().find_map(|report| report.step_of(unit));
+        let Some(here) = here.or_else(before) else { return false };
+        here == step || has_transition(machine, here, step)
     }
 
     /// The state from which `step` branches off in parallel: the one from which another current step was first entered.
@@ -367,23 +354,19 @@ impl EmitDraft<'_> {
                 continue;
             }
             if let Some(from) = self.first_from(here)
-                && has_transition(machine, &from, step)
+                && has_transition(machine, from, step)
             {
-                return Some(from);
+                return Some(from.clone());
             }
         }
         None
     }
 
     /// The state from which the run first entered `step`: an earlier one than any report of this batch names.
-    fn first_from(&self, step: &StateName) -> Option<StateName> {
-        if let Some(history) = self.trail.history()
-            && let Some(from) = history.entered_from(step)
-        {
-            return Some(from);
-        }
-        let reported = self.reports.iter().find(|report| report.from.is_some() && report.step.as_ref() == Some(step));
-        reported?.from.clone()
+    fn first_from(&self, step: &StateName) -> Option<&StateName> {
+        let before = self.trail.history().map(History::reports).unwrap_or_default();
+        let mut entries = before.iter().chain(&self.reports).filter(|report| report.step.as_ref() == Some(step));
+        entries.find_map(|report| report.from.as_ref())
     }
 
     /// Changes the status of a step of the run's own workflow. Returns the state from which it was entered.
@@ -485,17 +468,11 @@ impl EmitDraft<'_> {
         for name in done {
             self.steps.set(&name, StepStatus::Completed);
             self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
-            self.reports.push(StepReport {
-                id: self.supply.event_id(),
-                // It ended before the next step began, and both have the time of this command.
-                at: self.now.just_before(),
-                kind: ReportType::StatusChange.as_str().to_owned(),
-                step: Some(name),
-                unit: None,
-                data: Map::from_iter([("status".to_owned(), StepStatus::Completed.as_str().into())]),
-                auto: true,
-                from: None,
-            });
+            // It ended before the next step began, and both have the time of this command.
+            let (id, at) = (self.supply.event_id(), self.now.just_before());
+            let (kind, step) = (ReportType::StatusChange.as_str().to_owned(), Some(name));
+            let data = Map::from_iter([("status".to_owned(), StepStatus::Completed.as_str().into())]);
+            self.reports.push(StepReport { id, at, kind, step, unit: None, data, auto: true, from: None });
         }
     }
 

@@ -66,7 +66,11 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
         EventKind::WorkflowAdopted(adopted) => adopt(state, adopted),
         EventKind::ActivityRecorded(record) => {
             decide_or_void(state, record);
-            reenter(&mut state.gates, record);
+            // A record in another phase that advances into a gate enters it again, also if the run was in it before. A late
+            // one names where the run is already, so it enters nothing.
+            if let Some(to) = record.advanced_to.as_ref().filter(|to| !record.late && **to != record.phase) {
+                close(&mut state.gates, std::slice::from_ref(to));
+            }
         }
         // The person who opened it had not seen why the run goes on after its end.
         EventKind::RunReopened(_) => close(&mut state.gates, before),
@@ -113,14 +117,6 @@ fn close(gates: &mut [Gate], phases: &[StateName]) {
         if phases.contains(&gate.phase) && !gate.status.is_doubtful() {
             gate.status = GateStatus::Closed;
         }
-    }
-}
-
-/// A record in another phase that advances into a gate enters it again, also if the run was in it before.
-fn reenter(gates: &mut [Gate], record: &ActivityRecorded) {
-    // A late record names where the run is already, so it enters nothing.
-    if let Some(to) = record.advanced_to.as_ref().filter(|to| !record.late && **to != record.phase) {
-        close(gates, std::slice::from_ref(to));
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::RunState;
@@ -174,22 +175,16 @@ pub struct Join {
     pub settled: Vec<String>,
 }
 
-/// Three-way merge of a run: a value that only one history changed since `base` is taken from there. Of a value that
-/// both changed, `ours` is taken, or the one that is further on. `twice` names completed activities of `theirs` that
+/// Three-way merge of a run: `base`, `ours` and `theirs`. A value that only one history changed since `base` is taken from
+/// there. Of a value that both changed, `ours` is taken, or the one that is further on. `twice` names completed activities of `theirs` that
 /// `ours` has too.
 #[must_use]
-pub fn join(
-    base: &RunDocument,
-    ours: &RunDocument,
-    theirs: &RunDocument,
-    twice: &[String],
-    machine: Option<&Machine>,
-) -> Join {
+pub fn join([base, ours, theirs]: [&RunDocument; 3], twice: &[String], machine: Option<&Machine>) -> Join {
     let mut settled = Vec::new();
     let mut document = ours.clone();
-    document.goal = three_way("goal", &base.goal, &ours.goal, &theirs.goal, &mut settled);
-    document.context = maps("context", &base.context, &ours.context, &theirs.context, &mut settled);
-    document.limits = maps("limits", &base.limits, &ours.limits, &theirs.limits, &mut settled);
+    document.goal = three_way("goal", [&base.goal, &ours.goal, &theirs.goal], &mut settled);
+    document.context = maps("context", [&base.context, &ours.context, &theirs.context], &mut settled);
+    document.limits = maps("limits", [&base.limits, &ours.limits, &theirs.limits], &mut settled);
     let states = States { base: &base.state, ours: &ours.state, theirs: &theirs.state };
     document.state = states.join(twice, machine, &mut settled);
     Join { document, settled }
@@ -226,8 +221,7 @@ impl<'a> States<'a> {
         (state.session, state.epoch) = (holder.session.clone(), holder.epoch);
         // No number is used twice, on whichever branch it was given.
         state.last_number = ours.last_number.max(theirs.last_number);
-        state.workflow_seq =
-            three_way("workflow", &base.workflow_seq, &ours.workflow_seq, &theirs.workflow_seq, settled);
+        state.workflow_seq = three_way("workflow", [base, ours, theirs].map(|run| &run.workflow_seq), settled);
         state.steps = self.steps();
         state.questions = self.questions();
         state.unsettled = self.unsettled(&state);
@@ -241,7 +235,7 @@ impl<'a> States<'a> {
 
     /// Which history changed a value since `base`.
     fn pick<T: PartialEq>(&self, value: impl Fn(&'a Owned) -> T) -> Pick {
-        pick(&value(self.base), &value(self.ours), &value(self.theirs))
+        pick(&[self.base, self.ours, self.theirs].map(value))
     }
 
     /// The history whose status is taken: if both changed it, the one that is further on.
@@ -411,7 +405,7 @@ enum Pick {
 }
 
 /// Which side changed a value since `base`.
-fn pick<T: PartialEq>(base: &T, ours: &T, theirs: &T) -> Pick {
+fn pick<T: PartialEq>([base, ours, theirs]: &[T; 3]) -> Pick {
     if ours == theirs || theirs == base {
         Pick::Ours
     } else if ours == base {
@@ -422,14 +416,9 @@ fn pick<T: PartialEq>(base: &T, ours: &T, theirs: &T) -> Pick {
 }
 
 /// The value to take. If both changed it, takes `ours` and adds a message.
-fn three_way<T: PartialEq + Clone + serde::Serialize>(
-    name: &str,
-    base: &T,
-    ours: &T,
-    theirs: &T,
-    settled: &mut Vec<String>,
-) -> T {
-    match pick(base, ours, theirs) {
+fn three_way<T: PartialEq + Clone + Serialize>(name: &str, of: [&T; 3], settled: &mut Vec<String>) -> T {
+    let [_, ours, theirs] = of;
+    match pick(&of) {
         Pick::Ours => ours.clone(),
         Pick::Theirs => theirs.clone(),
         Pick::Both => {
@@ -441,16 +430,11 @@ fn three_way<T: PartialEq + Clone + serde::Serialize>(
     }
 }
 
-fn maps(
-    name: &str,
-    base: &Map<String, Value>,
-    ours: &Map<String, Value>,
-    theirs: &Map<String, Value>,
-    settled: &mut Vec<String>,
-) -> Map<String, Value> {
+fn maps(name: &str, of: [&Map<String, Value>; 3], settled: &mut Vec<String>) -> Map<String, Value> {
+    let [base, ours, theirs] = of;
     let mut joined = ours.clone();
     for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
-        match three_way(&format!("{name}.{key}"), &base.get(key), &ours.get(key), &theirs.get(key), settled) {
+        match three_way(&format!("{name}.{key}"), [&base.get(key), &ours.get(key), &theirs.get(key)], settled) {
             Some(value) => joined.insert(key.clone(), value.clone()),
             // The other keys keep their order, in which people wrote them.
             None => joined.shift_remove(key),

@@ -278,6 +278,11 @@ pub(super) fn phases_of(machine: &Machine) -> Vec<StateName> {
     machine.states().iter().map(|state| state.name.clone()).collect()
 }
 
+/// What a refusal names instead of an unknown phase: those of the workflow, and the most similar one.
+pub(super) fn instead_of(phase: &StateName, machine: &Machine) -> (Vec<StateName>, Option<StateName>) {
+    (phases_of(machine), machine.suggest(phase.as_str()).cloned())
+}
+
 fn names(phases: &[StateName]) -> String {
     phases.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ")
 }

@@ -90,7 +90,7 @@ fn what_one_side_changed_is_taken_and_what_both_changed_is_said() {
     ours.state.completed_activities.push("one");
     theirs.state.completed_activities.push("two");
     theirs.state.current_phase = Some(StateName::new("b").unwrap());
-    let join = join(&base, &ours, &theirs, &[], None);
+    let join = join([&base, &ours, &theirs], &[], None);
     assert_eq!(join.settled, ["goal was \"ours\" and \"theirs\": it is \"ours\""]);
     assert_eq!(join.document.context["pr"], 7);
     assert_eq!(join.document.state.completed_activities.iter().collect::<Vec<_>>(), ["one", "two"]);
@@ -105,7 +105,7 @@ fn an_entry_that_one_side_took_off_and_one_that_both_have_are_not_repeated() {
         run
     };
     let (base, ours, theirs) = (list(&["a", "b"]), list(&["a", "b", "c", "d"]), list(&["b", "d", "e"]));
-    let join = join(&base, &ours, &theirs, &["d".to_owned()], None);
+    let join = join([&base, &ours, &theirs], &["d".to_owned()], None);
     assert_eq!(join.document.state.completed_activities.iter().collect::<Vec<_>>(), ["b", "c", "d", "e"]);
 }
 
@@ -116,7 +116,7 @@ fn an_end_counts_more_than_a_block_and_leaves_nothing_open() {
     ours.state.status = RunStatus::Blocked;
     ours.state.blocked_reason = Some("a key".to_owned());
     theirs.state.status = RunStatus::Completed;
-    let join = join(&base, &ours, &theirs, &[], None);
+    let join = join([&base, &ours, &theirs], &[], None);
     assert_eq!((join.document.state.status, join.document.state.blocked_reason), (RunStatus::Completed, None));
     assert_eq!(join.settled, ["the run was completed and blocked: it is completed"]);
 }
@@ -132,7 +132,7 @@ fn the_later_claim_stands_and_no_number_is_given_twice() {
     };
     let (early, late) = (of("s1", 1, 5), of("s2", 2, 3));
     for (ours, theirs) in [(&early, &late), (&late, &early)] {
-        let state = join(&base, ours, theirs, &[], None).document.state;
+        let state = join([&base, ours, theirs], &[], None).document.state;
         assert_eq!(state.session.as_ref().map(SessionId::as_str), Some("s2"));
         assert_eq!((state.epoch, state.last_number), (2, Number(5)));
     }
@@ -154,10 +154,10 @@ fn what_failed_in_either_history_is_told_until_one_of_them_settled_it_or_left_it
     let base = unsettled(&[("old", "a"), ("kept", "a")]);
     let ours = unsettled(&[("old", "a"), ("kept", "a"), ("ours", "a")]);
     let theirs = unsettled(&[("kept", "a"), ("theirs", "a"), ("late", "z")]);
-    assert_eq!(ids(&join(&base, &ours, &theirs, &[], None).document), ["kept", "ours", "theirs", "late"]);
+    assert_eq!(ids(&join([&base, &ours, &theirs], &[], None).document), ["kept", "ours", "theirs", "late"]);
     // One of them went on to another phase.
     let mut moved = ours.clone();
     moved.state.current_phase = Some(StateName::new("b").unwrap());
     moved.state.unsettled.clear();
-    assert_eq!(ids(&join(&base, &moved, &theirs, &[], None).document), ["late"]);
+    assert_eq!(ids(&join([&base, &moved, &theirs], &[], None).document), ["late"]);
 }

@@ -474,17 +474,6 @@ impl History {
         self.left_out.unrecorded || self.completed().iter().any(|(_, record)| record.is_none())
     }
 
-    /// The state from which the run first entered `step`.
-    pub(in crate::engine) fn entered_from(&self, step: &StateName) -> Option<StateName> {
-        let mut entries = self.reports.iter().filter(|report| report.step.as_ref() == Some(step));
-        entries.find_map(|report| report.from.clone())
-    }
-
-    /// The step of the run's own workflow in which `unit` was last reported.
-    pub(in crate::engine) fn unit_at(&self, unit: &Unit) -> Option<StateName> {
-        self.reports.iter().rev().find_map(|report| report.step_of(unit)).cloned()
-    }
-
     /// The phase in which the activity `id` began, if its outcome is not recorded.
     pub(in crate::engine) fn begun_in(&self, id: &str) -> Option<&StateName> {
         let latest = self.attempts.iter().rfind(|attempt| attempt.id == id)?;

@@ -94,14 +94,8 @@ impl Timekeeper {
             from = from.min(*begun);
         }
         let rest = Fold { from: last.at, to };
-        Timeline {
-            from,
-            to,
-            worked_ms: length(&worked),
-            lanes,
-            sessions: self.sessions.clone(),
-            folds: folds(self.gaps.iter().copied().chain([rest]), &worked),
-        }
+        let folds = folds(self.gaps.iter().copied().chain([rest]), &worked);
+        Timeline { from, to, worked_ms: length(&worked), lanes, sessions: self.sessions.clone(), folds }
     }
 
     fn lanes(&self, order: &[StateName], last: Point, is_alive: &dyn Fn(&OpenWork<'_>) -> bool) -> Vec<Lane> {
