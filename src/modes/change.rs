@@ -216,17 +216,8 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
             (decision, None, completed, answer.active, message)
         }
     };
-    Ok(ModeRequestReport {
-        decision,
-        kind,
-        requested,
-        completed,
-        active,
-        message,
-        scope: ScopeReport(scope.session().cloned()),
-        changed: done.changed,
-        warnings: done.warnings,
-    })
+    let (scope, changed, warnings) = (ScopeReport(scope.session().cloned()), done.changed, done.warnings);
+    Ok(ModeRequestReport { decision, kind, requested, completed, active, message, scope, changed, warnings })
 }
 
 /// Writes fields into a mode's file. If the mode becomes active by that, the policy decides first.
@@ -260,17 +251,11 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
     let mut warnings = done.warnings;
     warnings.extend(hidden);
     let state_dir = project.make_state()?;
-    Ok(ModeWriteReport {
-        mode: mode.name.clone(),
-        path: project.relative(&state_dir.file_path(&scope, &mode_file(&mode.name))),
-        scope: ScopeReport(scope.session().cloned()),
-        outcome: read_outcome(&state).outcome,
-        state,
-        decision,
-        completed: completed.unwrap_or_default(),
-        changed: done.changed,
-        warnings,
-    })
+    let path = project.relative(&state_dir.file_path(&scope, &mode_file(&mode.name)));
+    let (mode, scope) = (mode.name.clone(), ScopeReport(scope.session().cloned()));
+    let (outcome, completed) = (read_outcome(&state).outcome, completed.unwrap_or_default());
+    let changed = done.changed;
+    Ok(ModeWriteReport { mode, path, scope, outcome, state, decision, completed, changed, warnings })
 }
 
 /// Runs `act` under the lock of the modes, and commits its changes.
@@ -280,7 +265,7 @@ pub(super) fn change_modes<T>(
     policy: &Policy,
     scope: &Scope,
     cause: Cause,
-    act: impl FnOnce(&mut ModeDraft<'_>) -> std::result::Result<T, ModeRefusal>,
+    act: impl FnOnce(&mut ModeDraft<'_>) -> Result<T, ModeRefusal>,
 ) -> Result<Done<T>> {
     let now = cx.clock.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { cx.lock_wait()? };

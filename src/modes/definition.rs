@@ -22,22 +22,20 @@ pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
         Some(folder) => folder.read(FILE)?.map(|text| (text, folder.join(FILE))),
         None => None,
     };
-    let (text, origin) = match found {
-        Some((text, path)) => (text, Origin::Project(path)),
-        None => (SHIPPED.to_owned(), Origin::Shipped),
+    let (text, path, origin) = match found {
+        Some((text, path)) => (text, path.clone(), Origin::Project(path)),
+        None => (SHIPPED.to_owned(), PathBuf::from("workflows").join(FILE), Origin::Shipped),
     };
-    let path = match &origin {
-        Origin::Project(path) => path.clone(),
-        Origin::Shipped => PathBuf::from("workflows").join(FILE),
-    };
-    let policy = read_policy(&text).map_err(|violations| Error::Policy { path, violations })?;
-    Ok((policy, origin))
+    match read_policy(&text) {
+        Ok(policy) => Ok((policy, origin)),
+        Err(violations) => Err(Error::Policy { path, violations }),
+    }
 }
 
 /// Reads and checks a policy.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(crate) fn read_policy(text: &str) -> std::result::Result<Policy, Vec<Violation>> {
+pub(crate) fn read_policy(text: &str) -> Result<Policy, Vec<Violation>> {
     read_proved(text, DocumentKind::Modes, Policy::build)
 }

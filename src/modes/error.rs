@@ -30,7 +30,7 @@ pub enum Error {
 }
 
 /// The result of a verb over modes.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<E: Into<runs::Error>> From<E> for Error {
     fn from(error: E) -> Self {

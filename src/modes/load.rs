@@ -33,11 +33,8 @@ pub struct ModeScope {
 pub struct ScopeReport(pub Option<SessionId>);
 
 impl Serialize for ScopeReport {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        match &self.0 {
-            None => to.serialize_str("root"),
-            Some(session) => to.collect_str(&format_args!("session {session}")),
-        }
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 
@@ -161,7 +158,10 @@ pub(super) fn commit(
     ids: &Ids,
 ) -> Result<Vec<String>> {
     let seq = locked.next_seq();
-    let changed = draft.finish(&|scope| visible_set_in(files, scope));
+    let changed = draft.finish(&|scope| match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
+        Some(ModeState::Known(set)) => Visible::read(&set),
+        _ => Visible::default(),
+    });
     let mut new_files = Vec::new();
     for ChangedFile { scope, name, mut value, aside } in changed {
         // The position that the files show from now on.
@@ -177,27 +177,12 @@ pub(super) fn commit(
         let was = files.get(&key).map(|old| TextDigest(digest(old.as_bytes())));
         new_files.push(ModeFile { session, name: key.1, was, text: value.as_ref().map(text), aside });
     }
-    let changed = ModesChanged { summary, files: new_files };
-    let event = Event {
-        seq,
-        id: ids.next(now),
-        at: now,
-        kind: EventKind::ModesChanged(Box::new(changed)),
-        run: None,
-        recap: None,
-    };
+    let kind = EventKind::ModesChanged(Box::new(ModesChanged { summary, files: new_files }));
+    let event = Event { seq, id: ids.next(now), at: now, kind, run: None, recap: None };
     let committed = locked.commit(&event)?;
     let mut warnings = locked.take_notes();
     warnings.extend(committed.lagging.map(|why| format!("the change is recorded, but not shown yet: {why}")));
     Ok(warnings)
-}
-
-/// The visible set that a scope has now; an empty one if there is none that can be read.
-fn visible_set_in(files: &StateFiles, scope: &Scope) -> Visible {
-    match files.get(&(scope.clone(), VISIBLE.to_owned())).map(read) {
-        Some(ModeState::Known(set)) => Visible::read(&set),
-        _ => Visible::default(),
-    }
 }
 
 /// The text of a file.

@@ -36,9 +36,12 @@ impl ModePromptRequest {
     /// `invalid_document` when the payload is cut off, or has no valid session: its modes must not go to the root
     /// scope instead.
     pub fn read(input: &str, scope: ModeScope) -> Result<Self> {
+        // A payload that is cut off is one, too.
+        let is_payload = input.trim_start().starts_with('{')
+            && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field));
         let hook = match serde_json::from_str::<Value>(input) {
             Ok(Value::Object(hook)) => hook,
-            Err(why) if is_payload(input) => return Err(bad_payload(format!("it is not JSON: {why}"))),
+            Err(why) if is_payload => return Err(bad_payload(format!("it is not JSON: {why}"))),
             _ => return Ok(Self { text: input.to_owned(), scope }),
         };
         let text = match first_field(&hook, &["prompt", "user_prompt", "userPrompt"]) {
@@ -70,13 +73,8 @@ fn bad_payload(why: String) -> Error {
     runs::Error::input_json("the payload of the hook", why).into()
 }
 
-/// Whether the text is meant as the payload of a hook, even if it is cut off.
-fn is_payload(input: &str) -> bool {
-    input.trim_start().starts_with('{') && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field))
-}
-
 /// The result of carrying out a plan.
-struct Followed {
+struct Done {
     active: Vec<ModeName>,
     completed: Vec<ModeName>,
     cancelled: Vec<ModeName>,
@@ -166,7 +164,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
     if plan.modes.is_empty() && !plan.cancel {
         if let Ok(project) = &project {
-            report_active(cx, project, &policy, &scope, &mut report)?;
+            active_in(cx, project, &policy, &scope, &mut report)?;
         }
         if !report.skills.is_empty() {
             report.messages.push(detected(&report));
@@ -212,7 +210,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
 }
 
 /// The messages about modes that began and ended.
-fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
+fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Done) -> Result<()> {
     if !report.deferred.is_empty() {
         let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
         let why = if done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
@@ -255,20 +253,14 @@ fn unruled(cx: &Context, project: Option<&Project>, scope: &Scope) -> Result<Pol
 }
 
 /// Reports the active modes for a prompt that changes none.
-fn report_active(
-    cx: &Context,
-    project: &Project,
-    policy: &Policy,
-    scope: &Scope,
-    report: &mut ModePromptReport,
-) -> Result<()> {
+fn active_in(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, to: &mut ModePromptReport) -> Result<()> {
     let Some(state) = project.state()? else { return Ok(()) };
     let scopes = [Scope::Root, scope.clone()];
     let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
     wake_modes(cx, project, policy, scope, &board)?;
     let (active, unknown) = board.known_active(policy, scope);
-    report.active = active.into_iter().map(|active| active.mode).collect();
-    report.warnings.extend(say::unknown(&unknown));
+    to.active = active.into_iter().map(|active| active.mode).collect();
+    to.warnings.extend(say::unknown(&unknown));
     Ok(())
 }
 
@@ -282,13 +274,8 @@ struct Stopped<'p> {
 }
 
 /// Carries out a plan, one mode after the other, each on the result of the previous one.
-fn follow<'p>(
-    draft: &mut ModeDraft<'_>,
-    policy: &Policy,
-    scope: &Scope,
-    plan: &'p Plan,
-) -> std::result::Result<Followed, Stopped<'p>> {
-    let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
+fn follow<'p>(draft: &mut ModeDraft<'_>, policy: &Policy, scope: &Scope, plan: &'p Plan) -> Result<Done, Stopped<'p>> {
+    let mut followed = Done { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
     if plan.cancel {
         for mode in policy.modes() {
             if draft.cancel(scope, &mode.name) {

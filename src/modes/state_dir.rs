@@ -211,11 +211,6 @@ impl StateDir {
         }
     }
 
-    fn make_scope(&self, scope: &Scope) -> Result<Dir, DiskError> {
-        let Some(session) = scope.session() else { return Ok(self.dir.clone()) };
-        Ok(self.dir.ensure_dir(SESSIONS)?.0.ensure_dir(session.as_str())?.0)
-    }
-
     /// Whether a scope has a directory.
     ///
     /// # Errors
@@ -445,7 +440,10 @@ impl LockedState<'_> {
 
     fn prepare_one(&self, file: &ModeFile) -> Result<(), DiskError> {
         let Some(text) = &file.text else { return Ok(()) };
-        let dir = self.state.make_scope(&file.scope())?;
+        let dir = match &file.session {
+            Some(session) => self.state.dir.ensure_dir(SESSIONS)?.0.ensure_dir(session.as_str())?.0,
+            None => self.state.dir.clone(),
+        };
         let tmp = tmp(&file.name);
         dir.remove(&tmp)?;
         // If a file could not be read, its permissions may be the reason, so do not copy them.

@@ -8,7 +8,7 @@ use crate::model::{ModeName, Scope, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
-use crate::modes::policy::{ModeOutcome, OutcomeSource, read_outcome, says_active, text_of};
+use crate::modes::policy::{ModeOutcome, OutcomeSource, Reading, read_outcome, says_active, text_of};
 use crate::modes::state::{Board, ModeRefusal, ModeState, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, late, say};
@@ -192,20 +192,15 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
     let mode = mode(&policy, &request.mode)?;
     let view = scope_of(cx, scope)?;
-    let absent = ModeShowReport {
-        mode: mode.name.clone(),
-        exists: false,
-        scope: ScopeReport(view.session().cloned()),
-        path: None,
-        state: None,
-        outcome: None,
-        decided_by: None,
-        notes: Vec::new(),
-    };
+    let (name, of, notes) = (mode.name.clone(), ScopeReport(view.session().cloned()), Vec::new());
+    let (path, state, outcome, decided_by) = (None, None, None, None);
+    let absent = ModeShowReport { mode: name, exists: false, scope: of, path, state, outcome, decided_by, notes };
     let Some(state) = project.state()? else { return Ok(absent) };
     let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
     let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
-    let alone = speaks_alone(&state, scope, &view)?;
+    // Of a session that the caller names and that has a directory, only its own file is read (RCS, "Session precedence").
+    // The report also has the file that counts for requests.
+    let alone = scope.session.is_some() && !scope.root && state.has(&view)?;
     let Some((owner, file)) = board.seen(&view, &mode.name) else { return Ok(absent) };
     if alone && owner != view {
         return Ok(absent);
@@ -217,16 +212,10 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
             Err(refused(&state, &board, &refusal).into())
         }
         ModeState::Known(fields) => {
-            let reading = read_outcome(fields);
-            Ok(ModeShowReport {
-                exists: true,
-                scope: ScopeReport(owner.session().cloned()),
-                path: Some(project.relative(&path)),
-                state: Some(fields.clone()),
-                outcome: reading.outcome,
-                notes: reading.notes,
-                ..absent
-            })
+            let Reading { outcome, notes, .. } = read_outcome(fields);
+            let (path, state) = (Some(project.relative(&path)), Some(fields.clone()));
+            let scope = ScopeReport(owner.session().cloned());
+            Ok(ModeShowReport { exists: true, scope, path, state, outcome, notes, ..absent })
         }
     }
 }
@@ -240,20 +229,8 @@ pub fn outcome(origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
         ModeState::Known(fields) => fields,
         ModeState::Broken(why) => return Err(runs::Error::input_json(origin, why).into()),
     };
-    let reading = read_outcome(&fields);
-    Ok(OutcomeReport {
-        outcome: reading.outcome,
-        terminal: reading.outcome.is_some(),
-        source: reading.source,
-        user_wait: reading.user_wait,
-        notes: reading.notes,
-    })
-}
-
-/// Whether `show` reads only the session's own file: true for a session that the caller names and that has a directory
-/// (RCS, "Session precedence"). The report also has the file that counts for requests.
-fn speaks_alone(state: &StateDir, asked: &ModeScope, view: &Scope) -> Result<bool> {
-    Ok(asked.session.is_some() && !asked.root && state.has(view)?)
+    let Reading { outcome, source, user_wait, notes } = read_outcome(&fields);
+    Ok(OutcomeReport { outcome, terminal: outcome.is_some(), source, user_wait, notes })
 }
 
 /// The file that decides for `mode` in `view`, and why.
@@ -296,8 +273,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
         ModeState::Known(fields) => {
             listed.active = says_active(fields);
             listed.current_phase = text_of(fields, "current_phase").map(str::to_owned);
-            let reading = read_outcome(fields);
-            (listed.outcome, listed.notes) = (reading.outcome, reading.notes);
+            Reading { outcome: listed.outcome, notes: listed.notes, .. } = read_outcome(fields);
             listed.run_id = text_of(fields, "run_id").map(str::to_owned);
             if listed.active
                 && let Some(why) = why_over(fields, &is_dead)

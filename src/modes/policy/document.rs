@@ -58,6 +58,5 @@ pub struct HandoffEntry {
     /// The destination.
     pub to: String,
     /// The condition under which the hand-over is closed.
-    #[serde(default)]
     pub unless: Option<Condition>,
 }

@@ -177,11 +177,7 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
 }
 
 /// The first field for outcomes with a word that counts. Notes words that do not count, and fields that contradict it.
-fn by_outcome_field(
-    state: &Map<String, Value>,
-    question: bool,
-    notes: &mut Vec<String>,
-) -> Option<(Word, OutcomeSource)> {
+fn by_outcome_field(state: &Map<String, Value>, asked: bool, notes: &mut Vec<String>) -> Option<(Word, OutcomeSource)> {
     let mut first: Option<(Word, OutcomeSource)> = None;
     for source in CANONICAL {
         let field = source.as_str();
@@ -204,7 +200,7 @@ fn by_outcome_field(
             continue;
         }
         match first {
-            Some((first, before)) if !word.fits(first.outcome(question)) => {
+            Some((first, before)) if !word.fits(first.outcome(asked)) => {
                 notes.push(format!("{field} says {text:?}, and {} counts before it", before.as_str()));
             }
             Some(_) => {}
@@ -217,18 +213,16 @@ fn by_outcome_field(
 }
 
 fn by_phase(state: &Map<String, Value>) -> Option<(Word, OutcomeSource)> {
+    let lock = state.get("input_lock");
+    let is_aborted = matches!(lock, Some(Value::Object(lock)) if text_of(lock, "exit_reason") == Some("abort"));
     let word = match text_of(state, "current_phase")?.trim() {
         // A person stopped it, so it did not finish.
         CLEARED | "user-stopped" => Word::Ended(ModeOutcome::UserInterlude),
-        "completing" if was_aborted(state) => Word::Ended(ModeOutcome::UserInterlude),
+        "completing" if is_aborted => Word::Ended(ModeOutcome::UserInterlude),
         phase => Word::parse(phase)?,
     };
     // A phase such as `progress` is one of work.
     if word == Word::GoesOn { None } else { Some((word, OutcomeSource::CurrentPhase)) }
-}
-
-fn was_aborted(state: &Map<String, Value>) -> bool {
-    matches!(state.get("input_lock"), Some(Value::Object(lock)) if text_of(lock, "exit_reason") == Some("abort"))
 }
 
 /// Whether the mode has a question that is not answered yet.
@@ -312,7 +306,9 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
             state.insert("active".into(), true.into());
             state.shift_remove("lifecycle_outcome");
             state.shift_remove("completed_at");
-            let word = if said_progress(state) { "progress" } else { "continue" };
+            let said = text_of(state, "run_outcome").unwrap_or_default();
+            let is_progress = said.trim().eq_ignore_ascii_case("progress");
+            let word = if is_progress { "progress" } else { "continue" };
             state.insert("run_outcome".into(), word.into());
         }
     }
@@ -322,10 +318,6 @@ pub fn settle(state: &mut Map<String, Value>, now: Timestamp) -> Result<Vec<Stri
 /// Whether the oldest field says that the mode is not over.
 fn goes_on(state: &Map<String, Value>) -> bool {
     text_of(state, "run_outcome").and_then(Word::parse) == Some(Word::GoesOn)
-}
-
-fn said_progress(state: &Map<String, Value>) -> bool {
-    text_of(state, "run_outcome").unwrap_or_default().trim().eq_ignore_ascii_case("progress")
 }
 
 /// Fields about a hand-over, which are stale when the mode begins again.

@@ -157,8 +157,9 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
         block = Some((at.end, sense));
         has_begun |= sense == Sense::Request;
         let Some(skill) = skill(policy, word) else {
-            if sense != Sense::Code {
-                skills.pass_over(word);
+            let is_told = skills.unknown.len() == TOLD || skills.unknown.iter().any(|one| one == word);
+            if sense != Sense::Code && !is_told {
+                skills.unknown.push(word.to_owned());
             }
             continue;
         };
@@ -201,12 +202,6 @@ impl Skills {
     fn report(&mut self, skill: Skill, word: &str, why: Why) {
         if self.told.iter().all(|named| named.skill != skill) && !self.asked.contains(&skill) {
             self.told.push(Named { skill, typed: word.to_owned(), why });
-        }
-    }
-
-    fn pass_over(&mut self, word: &str) {
-        if self.unknown.len() < TOLD && !self.unknown.iter().any(|one| one == word) {
-            self.unknown.push(word.to_owned());
         }
     }
 }

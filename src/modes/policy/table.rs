@@ -189,16 +189,10 @@ fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
         };
         check_start(entry, &pointer, flaws);
         check_phases(entry, &pointer, flaws);
-        let aliases = entry.phase_aliases.iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase.clone()));
-        modes.push(Mode {
-            name,
-            kind: entry.kind,
-            aliases: lower(&entry.aliases),
-            start: entry.start.clone(),
-            phases: entry.phases.clone(),
-            terminal_phases: entry.terminal_phases.clone(),
-            phase_aliases: aliases.collect(),
-        });
+        let ModeEntry { kind, start, phases, terminal_phases, phase_aliases, .. } = entry.clone();
+        let phase_aliases = phase_aliases.into_iter().map(|(word, phase)| (word.to_ascii_lowercase(), phase)).collect();
+        let aliases = lower(&entry.aliases);
+        modes.push(Mode { name, kind, aliases, start, phases, terminal_phases, phase_aliases });
     }
     modes
 }

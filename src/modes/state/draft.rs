@@ -142,7 +142,8 @@ impl<'a> ModeDraft<'a> {
             let begun = self.begin(scope, mode, details);
             self.put(scope, &mode.name, Some(begun));
         }
-        Ok(Requested { admission, active: self.active_names(scope)? })
+        let active = self.board.active(self.policy, scope)?.into_iter().map(|active| active.mode).collect();
+        Ok(Requested { admission, active })
     }
 
     /// Notes `run` as the run of an active mode.
@@ -254,10 +255,6 @@ impl<'a> ModeDraft<'a> {
         let Some((_, why)) = self.over.iter().find(|(over, _)| over == view) else { return Vec::new() };
         let left = active.iter().filter(|one| one.scope == *view && denial.blockers.contains(&one.mode));
         left.map(|one| (one.clone(), why.clone())).collect()
-    }
-
-    fn active_names(&self, scope: &Scope) -> Result<Vec<ModeName>, ModeRefusal> {
-        Ok(self.board.active(self.policy, scope)?.into_iter().map(|active| active.mode).collect())
     }
 
     fn holds(&self, view: &Scope, mode: &ModeName, condition: Condition, details: &RequestDetails) -> bool {

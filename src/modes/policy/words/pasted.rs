@@ -58,14 +58,9 @@ impl PromptLines {
         let (mut at, mut is_first) = (0, true);
         for line in text.split_inclusive('\n') {
             let body = line.trim_end();
-            lines.push(PromptLine {
-                range: at..at + body.len(),
-                sign: first_sign(body).map(|sign| at + sign),
-                has_signs: has_signs(body),
-                ends_as_code: ends_as_code(body),
-                is_pasted: false,
-                is_first,
-            });
+            let (range, sign) = (at..at + body.len(), first_sign(body).map(|sign| at + sign));
+            let (has_signs, ends_as_code) = (has_signs(body), ends_as_code(body));
+            lines.push(PromptLine { range, sign, has_signs, ends_as_code, is_pasted: false, is_first });
             is_first &= body.is_empty();
             at += line.len();
         }

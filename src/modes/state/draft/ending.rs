@@ -112,15 +112,9 @@ impl ModeDraft<'_> {
         }
     }
 
-    pub(super) fn note_end(
-        &mut self,
-        scope: &Scope,
-        mode: &ModeName,
-        state: &Map<String, Value>,
-        broken: Option<String>,
-    ) {
+    pub(super) fn note_end(&mut self, scope: &Scope, mode: &ModeName, state: &Map<String, Value>, why: Option<String>) {
         let run = text_of(state, "run_id").map(str::to_owned);
-        self.ended.push(Ended { mode: mode.clone(), scope: scope.clone(), run, broken });
+        self.ended.push(Ended { mode: mode.clone(), scope: scope.clone(), run, broken: why });
     }
 
     /// Cancels a mode of a session that is over.
