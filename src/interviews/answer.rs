@@ -44,17 +44,6 @@ pub enum Replaces {
     Seen(InterviewAnswer),
 }
 
-impl Replaces {
-    /// Whether `there` may be replaced.
-    fn allows(&self, there: &InterviewAnswer) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Anything => true,
-            Self::Seen(seen) => seen == there,
-        }
-    }
-}
-
 /// The report of `interview answer` and `interview skip`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAnswerReport {
@@ -112,10 +101,13 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
             let (asked, given) = (entry.asked.clone(), request.answer.given().map(str::to_owned));
             return Err(InterviewFault::OtherQuestion { number, asked, given });
         }
+        let may_replace = match (entry, &request.replaces) {
+            (None, _) | (_, Replaces::Nothing) => false,
+            (Some(_), Replaces::Anything) => true,
+            (Some(entry), Replaces::Seen(seen)) => *seen == entry.answer,
+        };
         let new = match entry {
-            Some(entry) if entry.answer != normal && request.replaces.allows(&entry.answer) => {
-                document.correct(number, request.answer.clone())?
-            }
+            Some(entry) if entry.answer != normal && may_replace => document.correct(number, request.answer.clone())?,
             _ => document
                 .answer(number, question, request.answer.clone())
                 .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
@@ -127,17 +119,11 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let document = file.document(&now);
     let standing = InterviewState::of(&file, &document, &script)?;
     let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
+    let (topic, status, next) = (entry.topic, entry.status, next_of(&file, &standing));
     let mut warnings = faults(standing.pad);
     warnings.extend(update_run(cx, &file, &document, None));
-    Ok(InterviewAnswerReport {
-        question: number,
-        topic: entry.topic,
-        status: entry.status,
-        repeated,
-        next: next_of(&file, &standing),
-        document: file.named.clone(),
-        warnings,
-    })
+    let document = file.named.clone();
+    Ok(InterviewAnswerReport { question: number, topic, status, repeated, next, document, warnings })
 }
 
 /// The question that an answer is for.
@@ -169,17 +155,17 @@ impl Meant {
     }
 }
 
-fn question_meant(file: &DocumentFile, request: &AnswerRequest, standing: &InterviewState<'_>) -> Result<Meant> {
+fn question_meant(file: &DocumentFile, request: &AnswerRequest, state: &InterviewState<'_>) -> Result<Meant> {
     if let Some(own) = &request.asked {
         return Ok(Meant::Own(own.clone(), request.question));
     }
-    let (next, words) = match &standing.outlook.step {
+    let (next, words) = match &state.outlook.step {
         Step::Open { number, .. } => (Some(*number), None),
         Step::Ask { number, question } => (Some(*number), Some(question.clone())),
         Step::Complete | Step::Nothing => (None, None),
     };
     if let Some(number) = request.question {
-        if next.is_none() && number == standing.pad.next_number() {
+        if next.is_none() && number == state.pad.next_number() {
             return Err(nothing_to_ask(file));
         }
         return Ok(Meant::Numbered(number, if next == Some(number) { words } else { None }));
@@ -187,7 +173,7 @@ fn question_meant(file: &DocumentFile, request: &AnswerRequest, standing: &Inter
     let Some(next) = next else { return Err(nothing_to_ask(file)) };
     // The same words again are more likely a retry than an answer to the next question.
     let given = request.answer.clone().normal();
-    if let Some(last) = standing.pad.entries.iter().rfind(|entry| entry.answer != InterviewAnswer::Open)
+    if let Some(last) = state.pad.entries.iter().rfind(|entry| entry.answer != InterviewAnswer::Open)
         && matches!(given, InterviewAnswer::Given(_))
         && last.answer == given
     {

@@ -53,7 +53,7 @@ pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
 }
 
 /// The names of all scripts, sorted.
-fn known(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
+fn known(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
     let mut known = shipped_names();
     known.extend(own(folder)?.into_iter().filter(|name| WorkflowId::new(name.as_str()).is_ok()));
     known.sort();
@@ -66,7 +66,7 @@ fn shipped_names() -> Vec<String> {
     SHIPPED.iter().map(|(id, _)| (*id).to_owned()).collect()
 }
 
-fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError> {
+fn own(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let files = folder.names()?;
     let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
@@ -76,7 +76,7 @@ fn own(folder: Option<&Folder>) -> std::result::Result<Vec<String>, CatalogError
 
 /// Reads and checks a script in a file with this name. The name and the id must be the same, because a document refers
 /// to its script by name.
-fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violation>> {
+fn read_named(text: &str, name: &str) -> Result<Script, Vec<Violation>> {
     read_proved(text, DocumentKind::Interview, |document: ScriptDocument| {
         let id = &document.metadata.id;
         if id != name {
@@ -91,6 +91,6 @@ fn read_named(text: &str, name: &str) -> std::result::Result<Script, Vec<Violati
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(crate) fn read_script(text: &str) -> std::result::Result<Script, Vec<Violation>> {
+pub(crate) fn read_script(text: &str) -> Result<Script, Vec<Violation>> {
     read_proved(text, DocumentKind::Interview, Script::build)
 }

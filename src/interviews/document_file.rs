@@ -132,10 +132,7 @@ impl DocumentFile {
     }
 
     /// Replaces its content on stable storage.
-    pub(super) fn update(
-        &self,
-        edit: &mut dyn FnMut(Option<&str>) -> std::result::Result<String, InterviewFault>,
-    ) -> Result<()> {
+    pub(super) fn update(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<String, InterviewFault>) -> Result<()> {
         update_document(&self.place(), edit).map_err(|error| match error {
             DocumentError::Edit { source, .. } => self.fault(source),
             DocumentError::Fault(fault) => fault.into(),
@@ -202,7 +199,7 @@ pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<&Ru
 }
 
 /// The only pad of `document`, provided that its mode or at least one question can be read.
-pub(super) fn pad<'d>(document: &'d InterviewDocument<'_>) -> std::result::Result<&'d Pad, InterviewFault> {
+pub(super) fn pad<'d>(document: &'d InterviewDocument<'_>) -> Result<&'d Pad, InterviewFault> {
     let pad = document.only_pad()?;
     let says_nothing = pad.head.mode.is_none() && pad.entries.is_empty();
     match pad.faults.first() {

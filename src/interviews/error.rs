@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 /// The result of a verb over interviews.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<E: Into<runs::Error>> From<E> for Error {
     fn from(error: E) -> Self {

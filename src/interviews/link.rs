@@ -123,13 +123,7 @@ pub(super) fn end_in_waiting_runs(cx: &Context, file: &DocumentFile, ending: &In
     late
 }
 
-fn end_in_run(
-    cx: &Context,
-    file: &DocumentFile,
-    project: &Project,
-    run: &RunId,
-    ending: &InterviewEnd,
-) -> Result<bool> {
+fn end_in_run(cx: &Context, file: &DocumentFile, project: &Project, run: &RunId, end: &InterviewEnd) -> Result<bool> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
@@ -140,7 +134,7 @@ fn end_in_run(
     let mut link = link_of(cx, project, &*run, (document, unit))?;
     let waits = link.open.is_some() || link.recorded.is_some();
     if waits {
-        link.end(cx, ending)?;
+        link.end(cx, end)?;
     }
     Ok(waits)
 }
@@ -155,18 +149,11 @@ fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit
         (None, None) => return Err(runs::Error::Usage("it has entered no phase yet".to_owned()).into()),
     };
     let (id, recorded) = activity_of(&history, &document);
-    Ok(Link {
-        workflow: history.state().document().workflow.to_string(),
-        step,
-        unit,
-        key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
-        document,
-        known: log.events().map(|event| event.id.clone()).collect(),
-        open: open.map(|question| question.prompt.clone()),
-        recorded,
-        activity: ActivityId::new(id)?,
-        run: run.id().clone(),
-    })
+    let workflow = history.state().document().workflow.to_string();
+    let key = format!("interview-{}", digest(format!("{document} {id}").as_bytes()));
+    let known = log.events().map(|event| event.id.clone()).collect();
+    let (run, activity, open) = (run.id().clone(), ActivityId::new(id)?, open.map(|question| question.prompt.clone()));
+    Ok(Link { run, workflow, step, unit, document, activity, key, known, open, recorded })
 }
 
 /// The id of the activity for the interview about a document, and its status if it is recorded.
@@ -367,12 +354,8 @@ impl Link {
     }
 
     fn report(&self, kind: &str, data: Value) -> ReportRequest {
-        ReportRequest {
-            kind: Some(kind.to_owned()),
-            step: Some(self.step.to_string()),
-            unit: Some(self.unit.as_str().to_owned()),
-            data: Some(data),
-        }
+        let (step, unit) = (Some(self.step.to_string()), Some(self.unit.as_str().to_owned()));
+        ReportRequest { kind: Some(kind.to_owned()), step, unit, data: Some(data) }
     }
 
     fn emit(&mut self, cx: &Context, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
@@ -390,18 +373,17 @@ impl Link {
 
     /// Closes the open question, and records the outcome of the activity.
     fn end(&mut self, cx: &Context, ending: &InterviewEnd) -> Result<()> {
-        let (status, summary) = match ending {
-            InterviewEnd::Finished => (ActivityStatus::Passed, format!("{} is finished", self.document)),
+        let (document, mut status) = (&self.document, ActivityStatus::Failed);
+        let summary = match ending {
+            InterviewEnd::Finished => {
+                status = ActivityStatus::Passed;
+                format!("{document} is finished")
+            }
             InterviewEnd::Abandoned { copy } => {
-                let copy = copy.file_name().unwrap_or_default().to_string_lossy();
-                (
-                    ActivityStatus::Failed,
-                    format!("the interview about {} was abandoned; a copy is {copy}", self.document),
-                )
+                let copy = copy.file_name().unwrap_or_default().display();
+                format!("the interview about {document} was abandoned; a copy is {copy}")
             }
-            InterviewEnd::Gone => {
-                (ActivityStatus::Failed, format!("the interview was abandoned, since {} is gone", self.document))
-            }
+            InterviewEnd::Gone => format!("the interview was abandoned, since {document} is gone"),
         };
         if self.open.is_some() {
             let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;

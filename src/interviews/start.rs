@@ -162,7 +162,7 @@ fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
 
 /// Repairs a document whose scratch pad lost its heading: restores the heading, and adds the name of the script if the
 /// pad no longer has it. That is the script that is `named`, or the only one that knows its questions.
-fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> std::result::Result<String, InterviewFault> {
+fn whole(file: &DocumentFile, text: &str, named: Option<&str>) -> Result<String, InterviewFault> {
     let document = file.document(text);
     // A text with the marks of a merge cannot be judged; the caller refuses it.
     let lost = if document.settled().is_ok() { document.lost() } else { None };

@@ -13,6 +13,9 @@ use crate::interviews::pad::question::{InterviewQuestion, folded};
 use crate::interviews::pad::scratch::{Fault, HEADING, Mode, NOTICE, Pad, PadHead};
 use crate::model::limits;
 
+/// The result of an edit: the new text.
+pub(super) type Result<T = String> = std::result::Result<T, EditError>;
+
 /// Why an edit was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
@@ -120,7 +123,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError::NoPad`], [`EditError::HeadingLost`], [`EditError::SecondPad`] and [`EditError::Conflict`].
-    pub fn only_pad(&self) -> Result<&Pad, EditError> {
+    pub fn only_pad(&self) -> Result<&Pad> {
         self.settled()?;
         match self.pads.as_slice() {
             [] => Err(self.lost().map_or(EditError::NoPad, |line| EditError::HeadingLost { line })),
@@ -133,7 +136,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError::Conflict`].
-    pub fn settled(&self) -> Result<(), EditError> {
+    pub fn settled(&self) -> Result<()> {
         match self.outline.conflict {
             Some(at) => Err(EditError::Conflict { line: self.outline.line_of(at) }),
             None => Ok(()),
@@ -144,7 +147,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn begin(&self, head: &PadHead) -> Result<String, EditError> {
+    pub fn begin(&self, head: &PadHead) -> Result {
         self.settled()?;
         if let Some(pad) = self.pad() {
             return Err(EditError::PadExists { line: pad.line });
@@ -190,7 +193,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn with_script(&self, script: &str) -> Result<String, EditError> {
+    pub fn with_script(&self, script: &str) -> Result {
         let pad = self.only_pad()?;
         let heading = self.text[pad.range.clone()].find('\n').map_or(pad.end, |end| pad.range.start + end + 1);
         let first = pad.entries.first().map_or(pad.end, |entry| entry.range.start);
@@ -218,7 +221,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn ask(&self, question: &InterviewQuestion) -> Result<String, EditError> {
+    pub fn ask(&self, question: &InterviewQuestion) -> Result {
         let number = self.only_pad()?.next_number();
         self.append(number, question, InterviewAnswer::Open)
     }
@@ -228,12 +231,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn answer(
-        &self,
-        number: u32,
-        question: Option<&InterviewQuestion>,
-        answer: InterviewAnswer,
-    ) -> Result<String, EditError> {
+    pub fn answer(&self, number: u32, question: Option<&InterviewQuestion>, answer: InterviewAnswer) -> Result {
         let answer = said_something(answer)?;
         let pad = self.only_pad()?;
         let Some(entry) = pad.entry(number) else {
@@ -256,7 +254,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn correct(&self, number: u32, answer: InterviewAnswer) -> Result<String, EditError> {
+    pub fn correct(&self, number: u32, answer: InterviewAnswer) -> Result {
         let pad = self.only_pad()?;
         let next = pad.next_number();
         let entry = pad.entry(number).ok_or(EditError::NoQuestion { number, next })?;
@@ -268,7 +266,7 @@ impl InterviewDocument<'_> {
     ///
     /// # Errors
     /// [`EditError`].
-    pub fn without_pad(&self) -> Result<String, EditError> {
+    pub fn without_pad(&self) -> Result {
         let pad = self.only_pad()?;
         let (before, after) = (&self.text[..pad.range.start], &self.text[pad.range.end..]);
         let line = before.strip_suffix("\r\n").or(before.strip_suffix('\n'));
@@ -283,7 +281,7 @@ impl InterviewDocument<'_> {
         Ok(format!("{kept}{newline}{after}"))
     }
 
-    fn append(&self, number: u32, question: &InterviewQuestion, answer: InterviewAnswer) -> Result<String, EditError> {
+    fn append(&self, number: u32, question: &InterviewQuestion, answer: InterviewAnswer) -> Result {
         let pad = self.only_pad()?;
         // The next number would not be read as a question.
         if number > MOST {
@@ -317,7 +315,7 @@ impl InterviewDocument<'_> {
         self.splice(at..at, &new, said)
     }
 
-    fn reply(&self, pad: &Pad, entry: &PadEntry, answer: InterviewAnswer) -> Result<String, EditError> {
+    fn reply(&self, pad: &Pad, entry: &PadEntry, answer: InterviewAnswer) -> Result {
         let newline = self.newline();
         let mut new = String::new();
         if entry.place.is_empty() {
@@ -335,7 +333,7 @@ impl InterviewDocument<'_> {
 
     /// Replaces `range` by `new`. Refuses the result unless the pad then has exactly the entries `said`, and nothing
     /// else changed.
-    fn splice(&self, range: Range<usize>, new: &str, said: Entries) -> Result<String, EditError> {
+    fn splice(&self, range: Range<usize>, new: &str, said: Entries) -> Result {
         let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
         if made.len() > limits::INTERVIEW_BYTES {
             return Err(EditError::TooLarge { len: made.len() });
@@ -367,7 +365,7 @@ impl InterviewDocument<'_> {
 }
 
 /// The answer in its normal form; an error if it is empty.
-fn said_something(answer: InterviewAnswer) -> Result<InterviewAnswer, EditError> {
+fn said_something(answer: InterviewAnswer) -> Result<InterviewAnswer> {
     match answer.normal() {
         InterviewAnswer::Open => Err(EditError::EmptyAnswer),
         InterviewAnswer::Given(text) if text.is_empty() => Err(EditError::EmptyAnswer),

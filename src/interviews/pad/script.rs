@@ -16,7 +16,6 @@ pub struct ScriptDocument {
     #[serde(default)]
     pub document: NewDocument,
     /// The highest number of questions.
-    #[serde(default)]
     pub max_questions: Option<u32>,
     /// The sections that must be present or answered; all if none are named.
     #[serde(default)]
@@ -32,22 +31,16 @@ pub struct ScriptDocument {
 pub struct ScriptMetadata {
     /// Its id, which is its name.
     pub id: String,
-    /// Its purpose.
-    #[serde(default)]
-    pub description: Option<String>,
 }
 
 /// The shape of a new document, and what counts as a gap in any document.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct NewDocument {
     /// Its first heading.
-    #[serde(default)]
     pub title: Option<String>,
     /// The text of a section that is not written yet.
-    #[serde(default)]
     pub placeholder: Option<String>,
     /// How many sentences a complete section has.
-    #[serde(default)]
     pub min_sentences: Option<usize>,
 }
 
@@ -73,7 +66,6 @@ pub struct QuestionEntry {
     /// The section that its answer fills.
     pub fills: String,
     /// The mode in which it is asked; if none is named, in every mode.
-    #[serde(default)]
     pub mode: Option<QuestionMode>,
 }
 
@@ -106,7 +98,7 @@ impl Script {
         flaws.extend(flaws_of_questions(&document));
         for (nth, id) in document.complete_when.iter().enumerate() {
             if document.index_of(id).is_none() {
-                flaws.push(flaw(format!("/complete_when/{nth}"), format!("there is no section `{id}`")));
+                flaws.push(Flaw::at(format!("/complete_when/{nth}"), format!("there is no section `{id}`")));
             }
         }
         if !flaws.is_empty() {
@@ -246,17 +238,13 @@ impl SectionEntry {
     }
 }
 
-fn flaw(pointer: String, message: String) -> Flaw {
-    Flaw { pointer, message }
-}
-
 fn flaws_of_sections(document: &ScriptDocument) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     // The pad's heading ends every section, so none can have it.
     let mut names: Vec<String> = vec![folded(HEADING)];
     for (nth, section) in document.sections.iter().enumerate() {
         if document.sections[..nth].iter().any(|other| other.id == section.id) {
-            flaws.push(flaw(format!("/sections/{nth}/id"), format!("there is a section `{}` already", section.id)));
+            flaws.push(Flaw::at(format!("/sections/{nth}/id"), format!("there is a section `{}` already", section.id)));
         }
         let mut headings = vec![("heading".to_owned(), &section.heading)];
         headings.extend(section.aliases.iter().enumerate().map(|(at, alias)| (format!("aliases/{at}"), alias)));
@@ -264,12 +252,12 @@ fn flaws_of_sections(document: &ScriptDocument) -> Vec<Flaw> {
             // Two sections with one heading could not be told apart in a document.
             if names.contains(&folded(heading)) {
                 let message = format!("the heading `{heading}` has another meaning already");
-                flaws.push(flaw(format!("/sections/{nth}/{at}"), message));
+                flaws.push(Flaw::at(format!("/sections/{nth}/{at}"), message));
             }
             names.push(folded(heading));
         }
         if !document.questions.iter().any(|question| question.fills == section.id) {
-            flaws.push(flaw(format!("/sections/{nth}"), format!("no question fills the section `{}`", section.id)));
+            flaws.push(Flaw::at(format!("/sections/{nth}"), format!("no question fills the section `{}`", section.id)));
         }
     }
     flaws
@@ -282,11 +270,11 @@ fn flaws_of_questions(document: &ScriptDocument) -> Vec<Flaw> {
         // The topic of an entry says which question it was.
         if earlier.iter().any(|other| folded(&other.topic) == folded(&question.topic)) {
             let message = format!("there is a question about `{}` already", question.topic);
-            flaws.push(flaw(format!("/questions/{nth}/topic"), message));
+            flaws.push(Flaw::at(format!("/questions/{nth}/topic"), message));
         }
         if document.index_of(&question.fills).is_none() {
             let message = format!("there is no section `{}`", question.fills);
-            flaws.push(flaw(format!("/questions/{nth}/fills"), message));
+            flaws.push(Flaw::at(format!("/questions/{nth}/fills"), message));
         }
     }
     flaws
