@@ -175,9 +175,7 @@ fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<
 fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Result<String, RunTextError> {
     let root = parse(&text)?;
     match root.get(section) {
-        Some(mapping) if !mapping.entries().is_empty() => {
-            splice(&text, mapping, changes, &[]).map_err(RunTextError::Edit)
-        }
+        Some(old) if !old.entries().is_empty() => splice(&text, old, changes, &[]).map_err(RunTextError::Edit),
         Some(_) => Err(RunTextError::Edit(format!("`{section}` is empty"))),
         None => {
             let mut values = Map::new();

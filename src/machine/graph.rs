@@ -224,9 +224,8 @@ impl Graph<'_> {
             let is_said = listed.is_some_and(|next| next.tree == Tree::Sequence(Vec::new()));
             if is_terminal && !next.is_empty() {
                 let message = format!("`{}` is terminal, so nothing follows it", name.text);
-                self.report(
-                    Diagnostic::warning("terminal_has_next", &next[0], message).with_help("flow ignores `next`"),
-                );
+                let warning = Diagnostic::warning("terminal_has_next", &next[0], message);
+                self.report(warning.with_help("flow ignores `next`"));
             } else if next.is_empty() && !is_terminal && is_read && !is_said {
                 let message = format!("nothing follows `{}`, so a run ends there", name.text);
                 let warning = Diagnostic::warning("implicit_terminal", name, message);

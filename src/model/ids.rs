@@ -111,6 +111,22 @@ struct Rule {
 }
 
 impl Rule {
+    const fn new(what: &'static str, max: usize, [first, rest]: [Characters; 2], allowed: &'static str) -> Self {
+        Self { what, max, first, rest, allowed, also: |_| None }
+    }
+
+    /// Names of letters and digits, and of the given ASCII characters: the first one, and the others.
+    const fn of(
+        what: &'static str,
+        max: usize,
+        letters: Letters,
+        more: [&'static str; 2],
+        allowed: &'static str,
+    ) -> Self {
+        let [first, rest] = more;
+        Self::new(what, max, [Characters::Word(letters, first), Characters::Word(letters, rest)], allowed)
+    }
+
     fn check(&self, name: &str) -> Result<(), BadName> {
         let Self { what, max, first, rest, allowed, also } = self;
         let Some(head) = name.chars().next() else {
@@ -211,84 +227,53 @@ name_type!(
     /// give a UUID (rp1).
     RunId,
     Rule {
-        what: "run id",
-        max: 128,
-        first: Characters::Word(Letters::Ascii, ""),
-        rest: Characters::Word(Letters::Ascii, "._-"),
-        allowed: "letters, digits, `.`, `_` and `-`, with a letter or digit first",
         also: |name| match name {
             // Windows drops it, so two ids would name one directory.
             _ if name.ends_with('.') => Some("ends with a dot"),
             _ if is_reserved(name) => Some("is a device name on Windows"),
             _ => None,
         },
+        ..Rule::of("run id", 128, Letters::Ascii, ["", "._-"], "letters, digits, `.`, `_` and `-`, with a letter or digit first")
     }
 );
 
 name_type!(
     /// The name of a mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
     ModeName,
-    Rule {
-        what: "mode",
-        max: 64,
-        first: Characters::Word(Letters::Small, ""),
-        rest: Characters::Word(Letters::Small, "_-"),
-        allowed: "small letters, digits, `_` and `-`, with a letter or digit first",
-        also: |_| None,
-    }
+    Rule::of("mode", 64, Letters::Small, ["", "_-"],
+        "small letters, digits, `_` and `-`, with a letter or digit first"
+    )
 );
 
 name_type!(
     /// The id of an activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may have the same id.
     ActivityId,
-    Rule {
-        what: "activity id",
-        max: 200,
-        first: Characters::Word(Letters::Small, ""),
-        rest: Characters::Word(Letters::Small, "_-"),
-        allowed: "lower-case letters, digits, `_` and `-`, with a letter or digit first",
-        also: |_| None,
-    }
+    Rule::of("activity id", 200, Letters::Small, ["", "_-"],
+        "lower-case letters, digits, `_` and `-`, with a letter or digit first"
+    )
 );
 
 name_type!(
     /// The id of an agent session: `[A-Za-z0-9_-]{1,64}`.
     SessionId,
-    Rule {
-        what: "session id",
-        max: 64,
-        first: Characters::Word(Letters::Ascii, "_-"),
-        rest: Characters::Word(Letters::Ascii, "_-"),
-        allowed: "letters, digits, `_` and `-`",
-        also: |_| None,
-    }
+    Rule::of("session id", 64, Letters::Ascii, ["_-", "_-"], "letters, digits, `_` and `-`")
 );
 
 name_type!(
     /// The id of a workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`. It is the stem of its file's name.
     WorkflowId,
-    Rule {
-        what: "workflow id",
-        max: 128,
-        first: Characters::Word(Letters::Ascii, ""),
-        rest: Characters::Word(Letters::Ascii, "._-"),
-        allowed: "letters, digits, `.`, `_` and `-`, with a letter or digit first",
-        also: |_| None,
-    }
+    Rule::of("workflow id", 128, Letters::Ascii, ["", "._-"],
+        "letters, digits, `.`, `_` and `-`, with a letter or digit first"
+    )
 );
 
 name_type!(
     /// The name of a phase, step or state of a workflow. Letters of any script, digits, `_`, `-`, `.` and `:` (a
     /// namespaced step, rp1); at most 200 bytes.
     StateName,
-    Rule {
-        what: "phase",
-        max: 200,
-        first: Characters::Word(Letters::Any, "_"),
-        rest: Characters::Word(Letters::Any, "_.:-"),
-        allowed: "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first",
-        also: |_| None,
-    }
+    Rule::of("phase", 200, Letters::Any, ["_", "_.:-"],
+        "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first"
+    )
 );
 
 impl StateName {
@@ -303,28 +288,14 @@ impl StateName {
 name_type!(
     /// A unit of work within a step, such as a task (rp1): any text without control characters, 1 to 200 bytes.
     Unit,
-    Rule {
-        what: "unit",
-        max: 200,
-        first: Characters::Text,
-        rest: Characters::Text,
-        allowed: "all characters but control characters",
-        also: |_| None,
-    }
+    Rule::new("unit", 200, [Characters::Text; 2], "all characters but control characters")
 );
 
 name_type!(
     /// The id of an operation, by which a retry is recognised: a ULID that flow makes, or the caller's idempotency key.
     /// 1 to 200 printable ASCII characters without blanks.
     EventId,
-    Rule {
-        what: "operation id",
-        max: 200,
-        first: Characters::Graphic,
-        rest: Characters::Graphic,
-        allowed: "printable ASCII characters without blanks",
-        also: |_| None,
-    }
+    Rule::new("operation id", 200, [Characters::Graphic; 2], "printable ASCII characters without blanks")
 );
 
 /// The position of an event in its run's log: 1, 2, 3, … without gaps. 0 is the position before the first event.
