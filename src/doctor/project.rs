@@ -119,7 +119,9 @@ fn entry_called<'e>(all: &'e [Entry], name: &str) -> Option<&'e Entry> {
 fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found: &mut Findings) {
     let Some(name) = name_of(entry, "unknown_file", found) else { return };
     // A command that makes runs or files in `.flow` is at work while it holds the lock. That of a repair is the doctor's own.
-    let creating = matches!(Entry::of(disk, &root.join(LOCK)), Ok(Some(lock)) if lock_holder(lock.id.1).is_some_and(|pid| pid != std::process::id()));
+    let lock = Entry::of(disk, &root.join(LOCK));
+    let creating =
+        matches!(lock, Ok(Some(lock)) if lock_holder(lock.id.1).is_some_and(|pid| pid != std::process::id()));
     let aside = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
     if name.starts_with(NEW_RUN) {
         if !creating {

@@ -289,7 +289,8 @@ impl<'a> Decider<'a> {
         }))))
     }
 
-    /// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current one.
+    /// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current
+    /// one.
     fn phase_of(&self, activity: &Activity) -> StateName {
         if let Some(phase) = activity.phase() {
             return phase;
@@ -309,8 +310,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A gate that
-    /// does not wait lets the run go back.
+    /// Refuses to leave the gate `phase` with the record `activity`: the record is newer than any decision there. A
+    /// gate that does not wait lets the run go back.
     fn refuse_advance(&self, phase: &StateName, to: &StateName, activity: &Activity) -> Result<()> {
         if gate_of(&self.owned().gates, phase).is_none() {
             return Ok(());
@@ -323,7 +324,8 @@ impl<'a> Decider<'a> {
         refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history())
     }
 
-    /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase and round.
+    /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase
+    /// and round.
     fn refuse_settling(&self, settles: &[ActivityId], activity: &Activity, phase: &StateName) -> Result<()> {
         if settles.is_empty() {
             return Ok(());
@@ -341,8 +343,8 @@ impl<'a> Decider<'a> {
         Ok(())
     }
 
-    /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or repeats
-    /// work that is not done there. Such a record does not move the run.
+    /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or
+    /// repeats work that is not done there. Such a record does not move the run.
     fn is_late(&self, id: &str, phase: &StateName) -> bool {
         let run = self.owned();
         if run.current_phase.is_none() || run.is_in(phase) {

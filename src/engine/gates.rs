@@ -1,8 +1,8 @@
 //! Gates, and how they follow a run.
 //!
-//! A gate is passed by a person's decision and by nothing else. So an edit, a repair, an adopted definition and whatever
-//! else moves a run without its transitions leaves the gates [doubtful](GateStatus::is_doubtful), and a doubtful gate that
-//! the run turns out to be past [holds](crate::engine::held_by) every writer until a person decides.
+//! A gate is passed by a person's decision and by nothing else. So an edit, a repair, an adopted definition and
+//! whatever else moves a run without its transitions leaves the gates [doubtful](GateStatus::is_doubtful), and a
+//! doubtful gate that the run turns out to be past [holds](crate::engine::held_by) every writer until a person decides.
 
 use serde_json::Value;
 
@@ -40,8 +40,8 @@ pub(super) fn of_start(machine: &Value, phase: Option<&StateName>) -> Vec<Gate> 
     gates
 }
 
-/// Makes the gates of a run doubtful that something else than its own transitions brought to where it is: those that are
-/// known, and those of its workflow.
+/// Makes the gates of a run doubtful that something else than its own transitions brought to where it is: those that
+/// are known, and those of its workflow.
 pub fn unprove(state: &mut Owned, machine: Option<&Value>, more: &[Gate]) {
     let of_workflow = machine.map(of_machine).unwrap_or_default();
     let mut gates: Vec<Gate> = Vec::new();
@@ -66,8 +66,8 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
         EventKind::WorkflowAdopted(adopted) => adopt(state, adopted),
         EventKind::ActivityRecorded(record) => {
             decide_or_void(state, record);
-            // A record in another phase that advances into a gate enters it again, also if the run was in it before. A late
-            // one names where the run is already, so it enters nothing.
+            // A record in another phase that advances into a gate enters it again, also if the run was in it before. A
+            // late one names where the run is already, so it enters nothing.
             if let Some(to) = record.advanced_to.as_ref().filter(|to| !record.late && **to != record.phase) {
                 close(&mut state.gates, std::slice::from_ref(to));
             }
@@ -120,8 +120,8 @@ fn close(gates: &mut [Gate], phases: &[StateName]) {
     }
 }
 
-/// A definition may bring new gates. It does not open one: what it drops stays until a person agrees, and so does a gate
-/// that it leads around.
+/// A definition may bring new gates. It does not open one: what it drops stays until a person agrees, and so does a
+/// gate that it leads around.
 fn adopt(state: &mut Owned, adopted: &WorkflowAdopted) {
     let mut gates = of_machine(&adopted.machine);
     gates.retain(|gate| !adopted.bypassed.contains(&gate.phase));

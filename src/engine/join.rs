@@ -175,9 +175,9 @@ pub struct Join {
     pub settled: Vec<String>,
 }
 
-/// Three-way merge of a run: `base`, `ours` and `theirs`. A value that only one history changed since `base` is taken from
-/// there. Of a value that both changed, `ours` is taken, or the one that is further on. `twice` names completed activities of `theirs` that
-/// `ours` has too.
+/// Three-way merge of a run: `base`, `ours` and `theirs`. A value that only one history changed since `base` is taken
+/// from there. Of a value that both changed, `ours` is taken, or the one that is further on. `twice` names completed
+/// activities of `theirs` that `ours` has too.
 #[must_use]
 pub fn join([base, ours, theirs]: [&RunDocument; 3], twice: &[String], machine: Option<&Machine>) -> Join {
     let mut settled = Vec::new();

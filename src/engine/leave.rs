@@ -1,8 +1,8 @@
 //! Whether a run may leave a phase: its work must be done, and a gate needs a person's decision.
 //!
-//! This is the one rule for every way to leave: a record, a report, `advance` and `complete`. A phase is done when the latest
-//! attempt at everything in it passed or was skipped. In a state diagram, reports complete the steps that they leave
-//! (rp1), and `advance` completes a state of a graph or diagram by leaving it.
+//! This is the one rule for every way to leave: a record, a report, `advance` and `complete`. A phase is done when the
+//! latest attempt at everything in it passed or was skipped. In a state diagram, reports complete the steps that they
+//! leave (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
 use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
@@ -21,8 +21,8 @@ pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName
     if is_undone(history, machine, &work) { Some(Undone::new(machine, from, &work)) } else { None }
 }
 
-/// What is open in `phase` besides the activity `id`, which is about to be recorded as done; `None` if that record settles
-/// all of it.
+/// What is open in `phase` besides the activity `id`, which is about to be recorded as done; `None` if that record
+/// settles all of it.
 pub(super) fn open_beside(
     history: &History,
     machine: Option<&Machine>,
@@ -44,9 +44,9 @@ pub(super) fn open_beside(
     Some(Undone::new(machine, phase, &work))
 }
 
-/// Whether the work of a phase is not done. In a workflow written as phases, a report that a phase begins says no more than
-/// that, so its records decide; in a diagram a step that is reported as running runs. Work from before flow's log began, or
-/// that was lost with a part of the log, may be unknown; then `completed_activities` is believed.
+/// Whether the work of a phase is not done. In a workflow written as phases, a report that a phase begins says no more
+/// than that, so its records decide; in a diagram a step that is reported as running runs. Work from before flow's log
+/// began, or that was lost with a part of the log, may be unknown; then `completed_activities` is believed.
 pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &PhaseWork<'_>) -> bool {
     if work.is_done() || is_strict(machine) && work.is_worked() {
         return false;
@@ -55,8 +55,8 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
     !(work.is_untouched() && is_unknown)
 }
 
-/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A run in
-/// which only units report has come to none, and ends with them unless its workflow is written as phases.
+/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A
+/// run in which only units report has come to none, and ends with them unless its workflow is written as phases.
 pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
     let Some(machine) = machine else { return Vec::new() };
     let here: Vec<&StateName> = run.positions().collect();

@@ -233,7 +233,8 @@ name_type!(
             _ if is_reserved(name) => Some("is a device name on Windows"),
             _ => None,
         },
-        ..Rule::of("run id", 128, Letters::Ascii, ["", "._-"], "letters, digits, `.`, `_` and `-`, with a letter or digit first")
+        what: "run id",
+        ..WorkflowId::RULE
     }
 );
 

@@ -198,8 +198,8 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let Some(state) = project.state()? else { return Ok(absent) };
     let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
     let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
-    // Of a session that the caller names and that has a directory, only its own file is read (RCS, "Session precedence").
-    // The report also has the file that counts for requests.
+    // Of a session that the caller names and that has a directory, only its own file is read (RCS, "Session
+    // precedence"). The report also has the file that counts for requests.
     let alone = scope.session.is_some() && !scope.root && state.has(&view)?;
     let Some((owner, file)) = board.seen(&view, &mode.name) else { return Ok(absent) };
     if alone && owner != view {
