@@ -39,14 +39,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::{complete, topics};
 use crate::model::{ActivityId, EventId, Issue, RunId, SessionId, StateName};
+use crate::runs::ListStatus;
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
-pub(super) use hooks::{HooksArgs, HooksCommand};
-pub(super) use interview::{AnswerSource, BeginArgs, InterviewArgs, InterviewCommand};
-pub(super) use list::ListStatusArg;
+pub(super) use hooks::HooksCommand;
+pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
 pub(super) use mcp::{McpArgs, ToolsArg};
-pub(super) use mode::{ModeArgs, ModeCommand, ReviewArg, ScopeArgs};
+pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use serve::ServeArgs;
 use session::HOOK_TIMES;
 pub(super) use session::{HookArgs, HudArgs, SessionEndArgs};
@@ -55,7 +55,7 @@ pub(super) use shared::{CallerArgs, RunArg};
 pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use watch::WatchArgs;
-pub(super) use workflow::{WorkflowArgs, WorkflowCommand};
+pub(super) use workflow::WorkflowCommand;
 
 /// Keeps the state of long-running workflows in plain files, so that work survives
 ///
@@ -165,7 +165,7 @@ pub(super) enum Everyday {
     /// Show the next safe action
     Resume(ResumeArgs),
     /// Show the states that a run can go to next, with a schema for a model's structured output
-    Next(NextArgs),
+    Next(RunArg),
     /// Move a run to a next state, and complete the state that it leaves
     Advance(AdvanceArgs),
     /// Mark a run as waiting for a person
@@ -227,7 +227,8 @@ pub(super) enum Hosts {
     /// Set flow up for the agents' hosts that are here: shows every change, asks, and can take all of it out again
     Setup(SetupArgs),
     /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
-    Hooks(HooksArgs),
+    #[command(subcommand)]
+    Hooks(HooksCommand),
     /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
     #[command(after_help = HOOK_TIMES)]
     Hook(HookArgs),
@@ -244,15 +245,18 @@ pub(super) enum Hosts {
 #[command(defer = true)]
 pub(super) enum Workflows {
     /// List, show, check, draw and convert workflows
-    Workflow(WorkflowArgs),
+    #[command(subcommand)]
+    Workflow(WorkflowCommand),
     /// Report on a step of a workflow, and print the result as JSON
     Emit(Box<EmitArgs>),
     /// Run a graph: a command for each type of state, and a way to choose the next state
     Drive(Box<DriveArgs>),
     /// Modes: long-lived skills of a session, and which may be active together
-    Mode(ModeArgs),
+    #[command(subcommand)]
+    Mode(ModeCommand),
     /// Interviews: questions whose answers are kept safe in the document that they produce
-    Interview(Box<InterviewArgs>),
+    #[command(subcommand)]
+    Interview(Box<InterviewCommand>),
 }
 
 // Checks, repairs, and what is done once.
@@ -262,15 +266,24 @@ pub(super) enum Checks {
     /// Create .flow, or add what is missing in it
     Init,
     /// Find everything that is wrong with a file, a run, or the project
-    Validate(ValidateArgs),
+    Validate {
+        /// A file, a directory, or a run [default: the whole project]
+        target: Option<String>,
+    },
     /// Find what is wrong with .flow, explain it, and repair it when asked to
     Doctor(DoctorArgs),
     /// Prove that a run's files are what its log says, byte for byte
-    Verify(VerifyArgs),
+    Verify(RunArg),
     /// Print the JSON Schema of a document
-    Schema(SchemaArgs),
+    Schema {
+        /// Which document
+        document: SchemaArg,
+    },
     /// Print a completion script for a shell
-    Completions(CompletionArgs),
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Print the manual page
     Man,
 }
@@ -370,13 +383,6 @@ pub(super) struct RecordArgs {
     pub(super) skip_reason: Option<String>,
     #[command(flatten)]
     pub(super) caller: CallerArgs,
-}
-
-// Arguments of `next`.
-#[derive(Debug, Args)]
-pub(super) struct NextArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
 }
 
 // Arguments of `advance`.
@@ -487,7 +493,7 @@ pub(super) struct ListArgs {
     pub(super) worktrees: bool,
     /// Only runs with this status; may be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
-    pub(super) status: Vec<ListStatusArg>,
+    pub(super) status: Vec<ListStatus>,
     /// Only runs about this feature
     #[arg(long, value_name = "NAME")]
     pub(super) feature: Option<String>,
@@ -508,13 +514,6 @@ pub(super) struct ListArgs {
     pub(super) limit: Option<u64>,
 }
 
-// Arguments of `validate`.
-#[derive(Debug, Args)]
-pub(super) struct ValidateArgs {
-    /// A file, a directory, or a run [default: the whole project]
-    pub(super) target: Option<String>,
-}
-
 // Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
@@ -533,27 +532,6 @@ pub(super) struct DoctorArgs {
     /// Look at the repository's other worktrees as well
     #[arg(long, conflicts_with = "run")]
     pub(super) worktrees: bool,
-}
-
-// Arguments of `verify`.
-#[derive(Debug, Args)]
-pub(super) struct VerifyArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-}
-
-// Arguments of `schema`.
-#[derive(Debug, Args)]
-pub(super) struct SchemaArgs {
-    /// Which document
-    pub(super) document: SchemaArg,
-}
-
-// Arguments of `completions`.
-#[derive(Debug, Args)]
-pub(super) struct CompletionArgs {
-    /// The shell
-    pub(super) shell: clap_complete::Shell,
 }
 
 value_enum!(

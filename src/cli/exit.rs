@@ -28,6 +28,13 @@ pub enum Exit {
     Unsafe = 77,
 }
 
+impl Exit {
+    /// `status` for an answer that was written. One that could not be written counts more than what is in it.
+    pub(super) fn of_answer(self, status: Self) -> Self {
+        if self == Self::Done { status } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -111,12 +111,9 @@ impl Out {
         if self.kept.is_some() { Box::new(io::sink()) } else { Box::new(io::stdout()) }
     }
 
-    /// The answer: `report` as one JSON object, or `page` for people.
-    pub(super) fn answer(&mut self, report: &impl Serialize, page: impl FnOnce() -> String) -> Exit {
-        if !self.json {
-            return self.plain(&page());
-        }
-        self.json(report)
+    /// The answer: `report` as one JSON object, or the page that `fill` writes for people.
+    pub(super) fn answer(&mut self, report: &impl Serialize, fill: impl FnOnce(&mut TextPage)) -> Exit {
+        if self.json { self.json(report) } else { self.plain(&TextPage::of(fill)) }
     }
 
     /// The answer as JSON, even without `--json`.
@@ -205,11 +202,7 @@ impl Out {
 
     /// Explains a command line that cannot be parsed.
     pub(super) fn usage(&self, text: &str) -> Exit {
-        let mut page = TextPage::default();
-        for line in text.lines() {
-            page.line(line);
-        }
-        self.stderr(&page.finish());
+        self.stderr(&TextPage::of(|page| page.lines(text)));
         Exit::Usage
     }
 
@@ -219,16 +212,16 @@ impl Out {
             let object = serde_json::json!({ "error": problem });
             self.stderr(&format!("{object}\n"));
         } else {
-            let mut page = TextPage::default();
-            for cause in &problem.causes {
-                page.line(&format!("  cause: {cause}"));
-            }
-            if let Some(help) = &problem.help {
-                page.line(&format!("  help: {help}"));
-            }
-            let message = page::clean(&problem.message);
-            let word = self.error;
-            self.stderr(&format!("{}{word}{:#}: {message}\n{}", page::BAD, page::BAD, page.finish()));
+            let (message, word) = (page::clean(&problem.message), self.error);
+            self.stderr(&TextPage::of(|page| {
+                page.add(&format!("{}{word}{:#}: {message}", page::BAD, page::BAD));
+                for cause in &problem.causes {
+                    page.line(&format!("  cause: {cause}"));
+                }
+                if let Some(help) = &problem.help {
+                    page.line(&format!("  help: {help}"));
+                }
+            }));
         }
         problem.kind.into()
     }

@@ -46,9 +46,16 @@ pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 const LABEL: usize = 11;
 
 impl TextPage {
-    /// A page that cuts very long values, for text that others wrote. (Commands are never cut.)
-    pub(super) fn clipping() -> Self {
-        Self { clips: true, ..Self::default() }
+    /// The page that `fill` writes.
+    pub(super) fn of(fill: impl FnOnce(&mut Self)) -> String {
+        let mut page = Self::default();
+        fill(&mut page);
+        page.text
+    }
+
+    /// Cuts very long values from now on, for text that others wrote. (Commands are never cut.)
+    pub(super) fn cut_long_values(&mut self) {
+        self.clips = true;
     }
 
     fn fit<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -68,6 +75,13 @@ impl TextPage {
         let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(&self.fit(value)));
     }
 
+    /// Adds a label and its value for each value, if there is one.
+    pub(super) fn each(&mut self, label: &str, values: impl IntoIterator<Item: ToString>) {
+        for value in values {
+            self.field(label, &value.to_string());
+        }
+    }
+
     /// Adds labels and their values below each other, the values in one column.
     pub(super) fn fields(&mut self, fields: &[(&str, String)]) {
         let width = fields.iter().map(|(label, _)| label.len()).max().unwrap_or_default().max(LABEL);
@@ -79,6 +93,19 @@ impl TextPage {
     /// Adds one line.
     pub(super) fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", clean(&self.fit(line)));
+    }
+
+    /// Adds several lines, none of which is cut.
+    pub(super) fn lines(&mut self, text: &str) {
+        for line in text.lines() {
+            self.add(&clean(line));
+        }
+    }
+
+    /// Adds a line that has nothing in it that must not reach a terminal.
+    pub(super) fn add(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 
     /// Adds a table whose columns are as wide as their widest cell; the last column is not padded.
@@ -102,18 +129,12 @@ impl TextPage {
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }
-            self.text.push_str(line.trim_end());
-            self.text.push('\n');
+            self.add(line.trim_end());
         }
     }
 
     fn cell<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if is_plain(text) { text.into() } else { clean(&self.fit(text)).into_owned().into() }
-    }
-
-    /// The finished page.
-    pub(super) fn finish(self) -> String {
-        self.text
     }
 }
 
@@ -200,11 +221,6 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| !is_terminal_control(c)).collect()
 }
 
-/// The same for several lines.
-pub(super) fn clean_lines(text: &str) -> String {
-    text.lines().flat_map(|line| [clean(line), "\n".into()]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,15 +234,13 @@ mod tests {
     fn what_is_long_beyond_reading_is_cut_and_says_by_how_much() {
         assert_eq!(clip(&"é".repeat(500)), "é".repeat(500));
         assert_eq!(clip(&"é".repeat(900_000)), format!("{}… (899500 more characters)", "é".repeat(500)));
-        let mut page = TextPage::default();
-        page.line(&"x".repeat(1000));
-        assert_eq!(page.finish().len(), 1001, "only pages that say so are cut");
+        let page = TextPage::of(|page| page.line(&"x".repeat(1000)));
+        assert_eq!(page.len(), 1001, "only pages that say so are cut");
     }
 
     #[test]
     fn columns_are_straight_in_every_script() {
-        let mut page = TextPage::default();
-        page.table(0, &[["a", "x"], ["尋ねる", "x"]]);
-        assert_eq!(page.finish(), "a       x\n尋ねる  x\n");
+        let page = TextPage::of(|page| page.table(0, &[["a", "x"], ["尋ねる", "x"]]));
+        assert_eq!(page, "a       x\n尋ねる  x\n");
     }
 }

@@ -7,13 +7,6 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::hooks::settings;
 
-// Arguments of `hooks`.
-#[derive(Debug, Args)]
-pub(crate) struct HooksArgs {
-    #[command(subcommand)]
-    pub(crate) command: HooksCommand,
-}
-
 // Commands of `hooks`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HooksCommand {

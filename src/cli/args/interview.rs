@@ -6,13 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-// Arguments of `interview`.
-#[derive(Debug, Args)]
-pub(crate) struct InterviewArgs {
-    #[command(subcommand)]
-    pub(crate) command: InterviewCommand,
-}
-
 // The document, the script and the run of an interview.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArgs {

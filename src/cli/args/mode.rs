@@ -4,13 +4,6 @@ use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
 use crate::model::SessionId;
 
-// Arguments of `mode`.
-#[derive(Debug, Args)]
-pub(crate) struct ModeArgs {
-    #[command(subcommand)]
-    pub(crate) command: ModeCommand,
-}
-
 // The session whose modes a command is about.
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {

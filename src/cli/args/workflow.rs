@@ -1,15 +1,8 @@
 //! Arguments of `workflow`.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::cli::args::shared::{CallerArgs, RunArg};
-
-// Arguments of `workflow`.
-#[derive(Debug, Args)]
-pub(crate) struct WorkflowArgs {
-    #[command(subcommand)]
-    pub(crate) command: WorkflowCommand,
-}
 
 // Commands of `workflow`.
 #[derive(Debug, Subcommand)]

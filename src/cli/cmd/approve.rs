@@ -17,7 +17,7 @@ pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out
     };
     out.committed(format!("the decision is recorded as event {} ({})", report.seq, report.number));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || said(&report)))
+    Ok(out.answer(&report, |page| said(&report, page)))
 }
 
 /// Shows what is decided on, and records the decision; `None` if the person does not go through with it.
@@ -41,7 +41,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
         Err(error) if request.id.is_some() => return runs::approve(cx, &request).map(Some).map_err(|_| error),
         gate => gate?,
     };
-    out.aside(&shown(&gate));
+    out.aside(&TextPage::of(|page| shown(&gate, page)));
     request.seen = args.seen.map_or(gate.last_seq, Seq);
     request.run = Some(gate.run_id.to_string());
     if args.seen.is_none() && !confirmed(&gate, approves, out)? {
@@ -55,15 +55,10 @@ fn confirmed(gate: &GateReport, approves: bool, out: &Out) -> Result<bool, Error
     agrees(&format!("{verb} `{}` of {}", gate.phase, gate.run_id), out)
 }
 
-fn shown(gate: &GateReport) -> String {
-    let mut page = TextPage::default();
+fn shown(gate: &GateReport, page: &mut TextPage) {
     page.head(page::STRONG, gate.phase.as_str(), &format!("{}  {}", gate.run_id, gate.workflow));
-    if let Some(goal) = &gate.goal {
-        page.field("goal", goal);
-    }
-    if let Some(description) = &gate.description {
-        page.field("decide", description);
-    }
+    page.each("goal", &gate.goal);
+    page.each("decide", &gate.description);
     match gate.status {
         GateStatus::PassedOver | GateStatus::Unproved => {
             page.field("note", "the run is past this gate already, without a decision");
@@ -82,14 +77,11 @@ fn shown(gate: &GateReport) -> String {
         });
         page.table(4, rows);
     }
-    page.finish()
 }
 
-fn said(report: &ApproveReport) -> String {
-    let mut page = TextPage::default();
+fn said(report: &ApproveReport, page: &mut TextPage) {
     let already = if report.repeated { "already " } else { "" };
     let (verb, then) =
         if report.approved { ("approved", "the run may go on") } else { ("rejected", "the run goes back to work") };
     page.line(&format!("{already}{verb} {} as {} {}; {then}", report.phase, report.number, report.activity));
-    page.finish()
 }

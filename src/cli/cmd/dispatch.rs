@@ -9,7 +9,7 @@ use crate::cli::cmd::{
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::runs::{Context, StatusVerb};
+use crate::runs::{Context, StatusVerb, schema_text};
 
 /// Runs one command.
 pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
@@ -29,7 +29,7 @@ fn every_day(cx: &Context, command: Everyday, out: &mut Out) -> Ended {
         Everyday::Start(args) => start::run(cx, args, out),
         Everyday::RecordActivity(args) => record::run(cx, *args, out),
         Everyday::Resume(args) => resume::run(cx, args, out),
-        Everyday::Next(args) => next::next(cx, args, out),
+        Everyday::Next(run) => next::next(cx, run, out),
         Everyday::Advance(args) => next::advance(cx, args, out),
         Everyday::Block(args) => status::run(cx, StatusVerb::Block, args, out),
         Everyday::Complete(args) => status::complete(cx, args, out),
@@ -66,7 +66,7 @@ fn for_reading(cx: &Context, command: Look, out: &mut Out) -> Ended {
 fn for_host(cx: &Context, command: Hosts, out: &mut Out) -> Ended {
     match command {
         Hosts::Setup(args) => setup::run(cx, &args, out),
-        Hosts::Hooks(args) => hooks::run(cx, args, out),
+        Hosts::Hooks(command) => hooks::run(cx, command, out),
         Hosts::Hook(args) => Ok(hook::run(cx, &args, out)),
         Hosts::SessionEnd(args) => Ok(session_end::run(cx, args, out)),
         Hosts::Hud(args) => hud::run(cx, args, out),
@@ -76,22 +76,22 @@ fn for_host(cx: &Context, command: Hosts, out: &mut Out) -> Ended {
 
 fn workflows(cx: &Context, command: Workflows, out: &mut Out) -> Ended {
     match command {
-        Workflows::Workflow(args) => workflow::run(cx, args.command, out),
+        Workflows::Workflow(command) => workflow::run(cx, command, out),
         Workflows::Emit(args) => emit::run(cx, *args, out),
         Workflows::Drive(args) => drive::run(cx, *args, out),
-        Workflows::Mode(args) => mode::run(cx, args.command, out),
-        Workflows::Interview(args) => interview::run(cx, *args, out),
+        Workflows::Mode(command) => mode::run(cx, command, out),
+        Workflows::Interview(command) => interview::run(cx, *command, out),
     }
 }
 
 fn check(cx: &Context, command: Checks, out: &mut Out) -> Ended {
     match command {
         Checks::Init => init::init(cx, out),
-        Checks::Validate(args) => validate::run(cx, &args, out),
+        Checks::Validate { target } => validate::run(cx, target.as_deref(), out),
         Checks::Doctor(args) => doctor::run(cx, args, out),
-        Checks::Verify(args) => verify::run(cx, args, out),
-        Checks::Schema(args) => Ok(init::schema(&args, out)),
-        Checks::Completions(args) => init::completions(&args, out),
+        Checks::Verify(run) => verify::run(cx, run, out),
+        Checks::Schema { document } => Ok(out.plain(schema_text(document.into()))),
+        Checks::Completions { shell } => init::completions(shell, out),
         Checks::Man => init::man(out),
     }
 }

@@ -9,23 +9,14 @@ use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Person, S
 use crate::runs::Context;
 
 pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Ended {
-    let choose = match (args.choose, args.choose_url) {
+    let DriveArgs { graph, run_id: run, on, dir, types, choose, choose_url, max_iter, timeout, goal, session } = args;
+    let choose = match (choose, choose_url) {
         (Some(command), _) => Choose::Command(command),
         (None, Some(url)) => Choose::Endpoint(drive::endpoint(cx, url)?),
         (None, None) => Choose::Person,
     };
-    let request = DriveRequest {
-        graph: args.graph,
-        run: args.run_id,
-        on: args.on,
-        dir: args.dir,
-        types: args.types,
-        choose,
-        max_iter: usize::try_from(args.max_iter).unwrap_or(usize::MAX),
-        timeout: args.timeout,
-        goal: args.goal,
-        session: args.session,
-    };
+    let max_iter = usize::try_from(max_iter).unwrap_or(usize::MAX);
+    let request = DriveRequest { graph, run, on, dir, types, choose, max_iter, timeout, goal, session };
     let mut caller = DriveAudience { prompt: Prompt::new(out), shown: None, is_silent: out.is_json() };
     let driven = drive::drive(cx, &request, &mut caller);
     if let Ok(DriveReport { given: Some(given), .. }) = &driven
@@ -37,19 +28,17 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Ended {
     let report = driven?;
     out.committed(format!("{} states were run and recorded in {}", report.ran, report.run_id));
     out.warnings(&report.warnings);
-    let exit = out.answer(&report, || page(&report));
-    Ok(match (exit, report.stop) {
-        (Exit::Done, DriveStop::Failed) => Exit::Refused,
-        (Exit::Done, DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit) => Exit::NeedsHuman,
-        (exit, _) => exit,
-    })
+    let status = match report.stop {
+        DriveStop::Ended => Exit::Done,
+        DriveStop::Failed => Exit::Refused,
+        DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit => Exit::NeedsHuman,
+    };
+    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
 }
 
-fn page(report: &DriveReport) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &DriveReport, page: &mut TextPage) {
     page.line(&format!("{}: {}  {}", report.stop.as_str(), report.run_id, report.workflow));
     page.line(&format!("  {}", report.reason));
-    page.finish()
 }
 
 /// The output of a state, indented below the line that says that the state is done.

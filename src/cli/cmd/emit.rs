@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::args::EmitArgs;
+use crate::cli::args::{CallerArgs, EmitArgs};
 use crate::cli::out::{Ended, Out};
 use crate::model::Seq;
 use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
@@ -23,29 +23,22 @@ fn needed(given: Option<String>, option: &str) -> Result<String, Error> {
 }
 
 fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
-    let reports = match &args.batch {
+    let EmitArgs { workflow, run_id, kind, step, unit, data, batch, id, seen, name, caller } = args;
+    let CallerArgs { session, epoch } = caller;
+    let reports = match &batch {
         Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
         // No file has such a name, as its callers would write it.
         Some(batch) if batch.trim_start().starts_with(['[', '{']) => parse_batch(batch)?,
         Some(batch) => parse_batch(&read_source(cx, Path::new(batch))?.text)?,
         None => {
-            let kind = needed(args.kind, "--type")?;
-            vec![ReportRequest::from_texts(Some(kind), args.step, args.unit, args.data.as_deref())?]
+            let kind = needed(kind, "--type")?;
+            vec![ReportRequest::from_texts(Some(kind), step, unit, data.as_deref())?]
         }
     };
-    let run = match args.run_id {
+    let run = match run_id {
         Some(run) => run,
         None => needed(runs::run_in_environment(cx)?.map(|run| run.to_string()), "--run-id")?,
     };
-    let workflow = needed(args.workflow, "--workflow")?;
-    Ok(EmitRequest {
-        workflow,
-        run,
-        reports,
-        id: args.id,
-        seen: args.seen.map(Seq),
-        name: args.name,
-        session: args.caller.session,
-        epoch: args.caller.epoch,
-    })
+    let workflow = needed(workflow, "--workflow")?;
+    Ok(EmitRequest { workflow, run, reports, id, seen: seen.map(Seq), name, session, epoch })
 }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{AnswerSource, BeginArgs, InterviewArgs, InterviewCommand};
+use crate::cli::args::{AnswerSource, BeginArgs, InterviewCommand};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
@@ -19,8 +19,8 @@ use crate::interviews::{
 use crate::model::{Kind, Problem};
 use crate::runs::{self, Context, Source};
 
-pub(super) fn run(cx: &Context, args: InterviewArgs, out: &mut Out) -> Ended {
-    Ok(done(cx, args.command, out)?)
+pub(super) fn run(cx: &Context, command: InterviewCommand, out: &mut Out) -> Ended {
+    Ok(done(cx, command, out)?)
 }
 
 fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> {
@@ -28,9 +28,7 @@ fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> 
         InterviewCommand::Start(begin) => start(cx, begin, out),
         InterviewCommand::Next { document } => {
             let next = interviews::next(cx, &document)?;
-            let mut page = TextPage::default();
-            of_next(&mut page, &next);
-            Ok(out.answer(&next, || page.finish()))
+            Ok(out.answer(&next, |page| of_next(page, &next)))
         }
         InterviewCommand::Answer { given, question, asked, topic, replace } => {
             let asked = topic.zip(asked).map(|(topic, asked)| InterviewQuestion { topic, asked });
@@ -49,11 +47,11 @@ fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> 
             if report.interviews.is_empty() && report.documents.is_empty() && report.questions.is_empty() {
                 out.aside("no interview is open, and no open run asks a question\n");
             }
-            Ok(out.answer(&report, || list(&report)))
+            Ok(out.answer(&report, |page| list(&report, page)))
         }
         InterviewCommand::Status { document } => {
             let report = interviews::status(cx, &document)?;
-            Ok(out.answer(&report, || status(&report)))
+            Ok(out.answer(&report, |page| status(&report, page)))
         }
         InterviewCommand::Finish { document, content, early } => finish(cx, document, content, early, out),
         InterviewCommand::Abandon { document, yes } => abandon(cx, document, yes, out),
@@ -64,8 +62,8 @@ fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> 
     }
 }
 
-fn list(report: &InterviewListReport) -> String {
-    let mut page = TextPage::clipping();
+fn list(report: &InterviewListReport, page: &mut TextPage) {
+    page.cut_long_values();
     if !report.interviews.is_empty() {
         page.head(CARE, "Interviews", &report.interviews.len().to_string());
         let rows = report.interviews.iter().map(|one| {
@@ -92,7 +90,6 @@ fn list(report: &InterviewListReport) -> String {
         });
         page.table(2, rows);
     }
-    page.finish()
 }
 
 fn question_or_error(next: Option<&InterviewNext>, error: Option<&str>) -> String {
@@ -151,11 +148,10 @@ fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
         out.committed(format!("the interview in {} was begun", report.document.display()));
     }
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || started(&report)))
+    Ok(out.answer(&report, |page| started(&report, page)))
 }
 
-fn started(report: &InterviewStartReport) -> String {
-    let mut page = TextPage::default();
+fn started(report: &InterviewStartReport, page: &mut TextPage) {
     let word = match (report.begun, report.next.kind) {
         (true, _) => "begun",
         (false, InterviewStep::Skip) => "nothing to ask",
@@ -163,8 +159,7 @@ fn started(report: &InterviewStartReport) -> String {
     };
     let mode = report.mode.as_str();
     page.head(GOOD, word, &format!("{}  {mode}  {}", report.document.display(), report.script));
-    of_next(&mut page, &report.next);
-    page.finish()
+    of_next(page, &report.next);
 }
 
 /// The next question or the next command, for people.
@@ -180,9 +175,7 @@ fn of_next(page: &mut TextPage, next: &InterviewNext) {
         }
         _ => page.line(next.message.as_deref().unwrap_or_default()),
     }
-    if let Some(command) = &next.command {
-        page.field("next", &command.to_string());
-    }
+    page.each("next", &next.command);
 }
 
 fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Result<Exit> {
@@ -190,27 +183,20 @@ fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Result<Ex
     let number = report.question;
     out.committed(format!("question {number} is {} in {}", report.status.as_str(), report.document.display()));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || answered(&report)))
+    Ok(out.answer(&report, |page| answered(&report, page)))
 }
 
-fn answered(report: &InterviewAnswerReport) -> String {
-    let mut page = TextPage::default();
+fn answered(report: &InterviewAnswerReport, page: &mut TextPage) {
     let again = if report.repeated { " (as it was)" } else { "" };
     page.head(GOOD, report.status.as_str(), &format!("{} {}{again}", report.question, report.topic));
-    of_next(&mut page, &report.next);
-    page.finish()
+    of_next(page, &report.next);
 }
 
-fn status(report: &InterviewStatusReport) -> String {
-    let mut page = TextPage::default();
+fn status(report: &InterviewStatusReport, page: &mut TextPage) {
     let mode = report.mode.as_str();
     page.head(CARE, mode, &format!("{}  {}", report.document.display(), report.script));
-    if let Some(started) = &report.started {
-        page.field("started", started);
-    }
-    if let Some(run) = &report.run_id {
-        page.field("run", run);
-    }
+    page.each("started", &report.started);
+    page.each("run", &report.run_id);
     let rows = report.entries.iter().map(|entry| {
         // An open question may have a draft, which is not an answer.
         let said = match entry.status {
@@ -230,8 +216,7 @@ fn status(report: &InterviewStatusReport) -> String {
     for problem in &report.problems {
         page.head(CARE, "unreadable", &format!("line {}: {}", problem.line, problem.message));
     }
-    of_next(&mut page, &report.next);
-    page.finish()
+    of_next(page, &report.next);
 }
 
 fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
@@ -242,16 +227,14 @@ fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool
     let report = interviews::finish(cx, &FinishRequest { document, content, early, seen: None })?;
     out.committed(format!("{} is finished", report.document.display()));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || {
-        let mut page = TextPage::default();
+    Ok(out.answer(&report, |page| {
         let how = if report.already {
             "it was already, which its run knows now".to_owned()
         } else {
             format!("{} answered, {} skipped", report.answered, report.skipped)
         };
         page.head(GOOD, "finished", &format!("{}  {how}", report.document.display()));
-        of_sections(&mut page, &report.sections);
-        page.finish()
+        of_sections(page, &report.sections);
     }))
 }
 
@@ -290,14 +273,12 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
     let report = interviews::abandon(cx, &document)?;
     out.committed(format!("the interview in {} was given up", report.document.display()));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || {
-        let mut page = TextPage::default();
+    Ok(out.answer(&report, |page| {
         page.head(GOOD, "abandoned", &report.document.display().to_string());
         match &report.copy {
             Some(copy) => page.field("copy", &copy.display().to_string()),
             None => page.line("  its document is gone, which its run knows now"),
         }
-        page.finish()
     }))
 }
 
@@ -305,7 +286,7 @@ fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
     let report = interviews::run(cx, request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);
-    let exit = out.answer(&report, || talked(&report));
+    let exit = out.answer(&report, |page| talked(&report, page));
     Ok(match (exit, report.stop) {
         (Exit::Done, InterviewStop::Failed) => Exit::Refused,
         (Exit::Done, InterviewStop::NeedsHuman) => Exit::NeedsHuman,
@@ -313,8 +294,7 @@ fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
     })
 }
 
-fn talked(report: &InterviewRunReport) -> String {
-    let mut page = TextPage::default();
+fn talked(report: &InterviewRunReport, page: &mut TextPage) {
     let word = match report.stop {
         InterviewStop::Finished => "finished",
         InterviewStop::Nothing => "nothing to ask",
@@ -323,6 +303,5 @@ fn talked(report: &InterviewRunReport) -> String {
     };
     let style = if report.stop == InterviewStop::Finished { GOOD } else { CARE };
     page.head(style, word, &format!("{}  {}", report.document.display(), report.reason));
-    of_sections(&mut page, &report.sections);
-    page.finish()
+    of_sections(page, &report.sections);
 }

@@ -8,21 +8,13 @@ use crate::cli::page::TextPage;
 use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
 
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
-    let since = match args.since.map(|text| parse_since(&text, cx.now())).transpose() {
+    let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, limit } = args;
+    let since = match since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,
         Err(message) => return Err(Error::Usage(format!("--since: {message}")).into()),
     };
-    let filter = ListFilter {
-        attention: args.attention,
-        status: args.status.into_iter().map(Into::into).collect(),
-        feature: args.feature,
-        search: args.search,
-        workflow: args.workflow,
-        session: args.session,
-        since,
-        limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
-        worktrees: args.worktrees,
-    };
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    let filter = ListFilter { attention, status, feature, search, workflow, session, since, limit, worktrees };
     let report = runs::list(cx, &filter)?;
     for run in &report.unreadable {
         out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
@@ -33,12 +25,11 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     }
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);
-    Ok(out.answer(&report, || page(&report)))
+    Ok(out.answer(&report, |page| fill(&report, page)))
 }
 
-fn page(report: &ListReport) -> String {
-    let mut page = TextPage::clipping();
-    rows(&report.runs, 0, &mut page);
-    worktrees::show(&report.worktrees, &mut page);
-    page.finish()
+fn fill(report: &ListReport, page: &mut TextPage) {
+    page.cut_long_values();
+    rows(&report.runs, 0, page);
+    worktrees::show(&report.worktrees, page);
 }

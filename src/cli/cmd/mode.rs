@@ -30,13 +30,13 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
             let request = ModeListRequest { scope: whose(scope), all };
             answered(out, modes::list(cx, &request), |report, out| {
                 out.warnings(&report.warnings);
-                out.answer(report, || list(report, all))
+                out.answer(report, |page| list(report, all, page))
             })
         }
         ModeCommand::Show { mode, scope } => {
             let request = ModeShowRequest { mode, scope: whose(scope) };
             answered(out, modes::show(cx, &request), |report, out| {
-                let exit = out.answer(report, || shown(report));
+                let exit = out.answer(report, |page| shown(report, page));
                 if report.exists { exit } else { Exit::NotFound }
             })
         }
@@ -50,11 +50,11 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
             answered(out, modes::cancel(cx, &request), |report, out| ended(report, "cancelled", out))
         }
         ModeCommand::Outcome { file } => {
-            answered(out, outcome_of(cx, &file), |report, out| out.answer(report, || outcome(report)))
+            answered(out, outcome_of(cx, &file), |report, out| out.answer(report, |page| outcome(report, page)))
         }
         ModeCommand::Prompt { text, scope } => answered(out, prompted(cx, text, whose(scope)), prompt),
         ModeCommand::Policy { table } => {
-            answered(out, modes::table(cx), |report, out| out.answer(report, || policy(report, table)))
+            answered(out, modes::table(cx), |report, out| out.answer(report, |page| policy(report, table, page)))
         }
     }
 }
@@ -86,12 +86,10 @@ fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
         out.committed(report.message.clone());
     }
     out.warnings(&report.warnings);
-    let exit = out.answer(report, || {
-        let mut page = TextPage::default();
+    let exit = out.answer(report, |page| {
         let style = if report.decision == ModeDecision::Deny { page::BAD } else { page::GOOD };
         page.head(style, report.decision.as_str(), &report.message);
         page.field("active", &names(&report.active));
-        page.finish()
     });
     match report.decision {
         // The policy has answered, so a refusal is not an error of the command.
@@ -105,11 +103,10 @@ fn names(modes: &[ModeName]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn list(report: &ModeListReport, all: bool) -> String {
-    let mut page = TextPage::default();
+fn list(report: &ModeListReport, all: bool, page: &mut TextPage) {
     if report.modes.is_empty() {
         page.line("no mode has begun here");
-        return page.finish();
+        return;
     }
     let mut rows = Vec::new();
     for mode in &report.modes {
@@ -127,26 +124,21 @@ fn list(report: &ModeListReport, all: bool) -> String {
         rows.push(row);
     }
     page.table(0, rows);
-    page.finish()
 }
 
-fn shown(report: &ModeShowReport) -> String {
-    let mut page = TextPage::default();
+fn shown(report: &ModeShowReport, page: &mut TextPage) {
     let Some(state) = &report.state else {
         page.line(&format!("{} has no file here ({})", report.mode, report.scope));
-        of_decided(&mut page, report.decided_by.as_ref());
-        return page.finish();
+        of_decided(page, report.decided_by.as_ref());
+        return;
     };
     page.head(page::STRONG, report.mode.as_str(), &report.scope.to_string());
     for (field, value) in state {
         page.field(field, &unquoted(value));
     }
     page.field("ended", report.outcome.map_or("no", |outcome| outcome.as_str()));
-    of_decided(&mut page, report.decided_by.as_ref());
-    for note in &report.notes {
-        page.field("note", note);
-    }
-    page.finish()
+    of_decided(page, report.decided_by.as_ref());
+    page.each("note", &report.notes);
 }
 
 /// The file that decides whether the mode is active, and why.
@@ -158,9 +150,7 @@ fn of_decided(page: &mut TextPage, decided: Option<&DecidedBy>) {
         None => "unreadable",
     };
     page.field("decided by", &format!("{} ({state}): {}", decided.path.display(), decided.why));
-    if let Some(file) = &decided.hides {
-        page.field("hides", &file.display().to_string());
-    }
+    page.each("hides", decided.hides.as_ref().map(|file| file.display()));
 }
 
 fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
@@ -187,14 +177,12 @@ fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
             out.committed(format!("{} is written", report.path.display()));
         }
         out.warnings(&report.warnings);
-        out.answer(report, || {
-            let mut page = TextPage::default();
+        out.answer(report, |page| {
             let what = if report.changed { "is written" } else { "says so already" };
             page.line(&format!("{} {what}", report.path.display()));
             if !report.completed.is_empty() {
                 page.field("completed", &names(&report.completed));
             }
-            page.finish()
         })
     })
 }
@@ -215,21 +203,15 @@ fn ended(report: &ModeEndReport, word: &str, out: &mut Out) -> Exit {
         out.committed(format!("{word}: {}", ended.join(", ")));
     }
     out.warnings(&report.warnings);
-    out.answer(report, || {
-        let mut page = TextPage::default();
+    out.answer(report, |page| {
         page.line(&line);
         page.field("active", &names(&report.active));
-        page.finish()
     })
 }
 
-fn outcome(report: &OutcomeReport) -> String {
-    let mut page = TextPage::default();
+fn outcome(report: &OutcomeReport, page: &mut TextPage) {
     page.line(report.outcome.map_or("it goes on", |outcome| outcome.as_str()));
-    for note in &report.notes {
-        page.field("note", note);
-    }
-    page.finish()
+    page.each("note", &report.notes);
 }
 
 /// The prompt on standard input: plain text, or the JSON that a hook gets.
@@ -254,21 +236,18 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
         out.committed(format!("active: {}", names(&report.active)));
     }
     out.warnings(&report.warnings);
-    let exit = out.answer(report, || {
-        let mut page = TextPage::default();
+    let exit = out.answer(report, |page| {
         if report.messages.is_empty() {
             page.line("the prompt asks for no skill");
         }
         for message in &report.messages {
             page.line(message);
         }
-        page.finish()
     });
     if report.error.is_some() && exit == Exit::Done { Exit::Refused } else { exit }
 }
 
-fn policy(report: &PolicyReport, table: bool) -> String {
-    let mut page = TextPage::default();
+fn policy(report: &PolicyReport, table: bool, page: &mut TextPage) {
     let from = match &report.path {
         Some(path) => path.display().to_string(),
         None => "shipped".to_owned(),
@@ -283,7 +262,7 @@ fn policy(report: &PolicyReport, table: bool) -> String {
             [mode.mode.to_string(), kind.to_owned(), mode.aliases.join(", ")]
         });
         page.table(2, rows);
-        return page.finish();
+        return;
     }
     let mut head = vec!["active \\ asked".to_owned()];
     head.extend(report.modes.iter().map(|mode| mode.mode.to_string()));
@@ -296,7 +275,6 @@ fn policy(report: &PolicyReport, table: bool) -> String {
     page.table(0, rows);
     page.line("= no change   A the active one is completed   O both are active   D denied   R denied, no rollback");
     page.line("a second sign behind | is for a review that is clean");
-    page.finish()
 }
 
 /// The sign of a rule in the table.

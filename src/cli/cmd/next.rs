@@ -1,18 +1,17 @@
 //! `next` and `advance`.
 
-use crate::cli::args::{AdvanceArgs, NextArgs};
+use crate::cli::args::{AdvanceArgs, CallerArgs, RunArg};
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage};
 use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
-pub(super) fn next(cx: &Context, args: NextArgs, out: &mut Out) -> Ended {
-    let report = runs::next_states(cx, &NextStatesRequest { run: args.run.name(), session: None })?;
-    Ok(out.answer(&report, || next_page(&report)))
+pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> Ended {
+    let report = runs::next_states(cx, &NextStatesRequest { run: run.name(), session: None })?;
+    Ok(out.answer(&report, |page| next_page(&report, page)))
 }
 
-fn next_page(report: &NextStatesReport) -> String {
-    let mut page = TextPage::default();
+fn next_page(report: &NextStatesReport, page: &mut TextPage) {
     let state = report.state.as_ref().map_or("before its first state", StateName::as_str);
     page.head(page::STRONG, state, &format!("{}  {}", report.run_id, report.workflow));
     let choices = report.choices.tt.iter().zip(&report.choices.td);
@@ -23,29 +22,19 @@ fn next_page(report: &NextStatesReport) -> String {
         (false, true) => page.line("  what follows is not known"),
         (false, false) => {}
     }
-    for note in &report.notes {
-        page.field("note", note);
-    }
-    page.finish()
+    page.each("note", &report.notes);
 }
 
 pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Ended {
-    let request = AdvanceRequest {
-        run: args.run.name(),
-        to: args.to,
-        summary: args.summary,
-        id: args.id,
-        session: args.caller.session,
-        epoch: args.caller.epoch,
-    };
+    let AdvanceArgs { run, to, summary, id, caller: CallerArgs { session, epoch } } = args;
+    let request = AdvanceRequest { run: run.name(), to, summary, id, session, epoch };
     let report = runs::advance(cx, &request)?;
     out.committed(format!("{} is in {}, as event {} says", report.run_id, report.to, report.seq));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || advance_page(&report)))
+    Ok(out.answer(&report, |page| advance_page(&report, page)))
 }
 
-fn advance_page(report: &AdvanceReport) -> String {
-    let mut page = TextPage::default();
+fn advance_page(report: &AdvanceReport, page: &mut TextPage) {
     let phase = report.phase.as_ref().unwrap_or(&report.to);
     match report.run_status.as_str() {
         "completed" => page.line(&format!("{} is completed in {phase}", report.run_id)),
@@ -54,5 +43,4 @@ fn advance_page(report: &AdvanceReport) -> String {
     for recorded in &report.activities {
         page.line(&format!("  recorded {} {} ({})", recorded.number, recorded.activity, recorded.status));
     }
-    page.finish()
 }

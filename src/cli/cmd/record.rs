@@ -12,18 +12,16 @@ pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Ended {
     let report = runs::record_activity(cx, &request)?;
     out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || page(&report)))
+    Ok(out.answer(&report, |page| fill(&report, page)))
 }
 
-fn page(report: &RecordReport) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &RecordReport, page: &mut TextPage) {
     let RecordReport { number, activity, run_id, phase, completed_activities, .. } = report;
     let status = report.status.with_exit_code(report.exit_code);
     let verb = if report.repeated { "already recorded:" } else { "recorded" };
     page.line(&format!(
         "{verb} {number} {activity} ({status}); {run_id} is in {phase}, {completed_activities} completed"
     ));
-    page.finish()
 }
 
 fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {

@@ -3,7 +3,6 @@
 use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
-use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::Verdict;
@@ -17,13 +16,8 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
         (true, false) => Some(ClaimRequest::Claim),
         (false, false) => None,
     };
-    let request = ResumeRequest {
-        run: args.run.or(args.run_id),
-        claim,
-        all: args.all,
-        session: args.session,
-        worktrees: args.worktrees,
-    };
+    let ResumeArgs { run, run_id, all, worktrees, session, .. } = args;
+    let request = ResumeRequest { run: run.or(run_id), claim, all, session, worktrees };
     let report = runs::resume(cx, &request)?;
     if let Some(claim) = &report.claim
         && claim.changed
@@ -32,11 +26,8 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
         out.committed(format!("the run is held by {session} in epoch {}", claim.epoch));
     }
     worktrees::hint(&report.worktrees, out);
-    Ok(match out.answer(&report, || page(&report, cx.now())) {
-        // The exit status tells a script how the run stands, unless it never got the answer.
-        Exit::Done => report.verdict.into(),
-        failed => failed,
-    })
+    // The exit status tells a script how the run stands, unless it never got the answer.
+    Ok(out.answer(&report, |page| fill(&report, cx.now(), page)).of_answer(report.verdict.into()))
 }
 
 /// The highest number of changed files, and of other runs, that the page shows.
@@ -44,8 +35,7 @@ const SHOWN: usize = 10;
 /// The highest number of units that the page shows.
 const UNITS: usize = 20;
 
-fn page(report: &ResumeReport, now: Timestamp) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
     let style = match report.verdict {
         Verdict::Continue | Verdict::Done => page::GOOD,
         Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted | Verdict::Rewound => page::CARE,
@@ -58,18 +48,15 @@ fn page(report: &ResumeReport, now: Timestamp) -> String {
     }
     page.head(style, report.verdict.as_str(), &run);
     page.field("why", &reason_now(&report.reason, report.begun_at, now));
-    if let Some(phase) = &report.phase {
-        page.field("phase", phase.as_str());
-    }
-    next(report, &mut page);
+    page.each("phase", &report.phase);
+    next(report, page);
     if let Some(claim) = &report.claim {
         let session = claim.session.as_ref().map_or("no session", SessionId::as_str);
         page.field("held by", &format!("{session}, epoch {}", claim.epoch));
     }
-    work(report, &mut page);
-    surroundings(report, &mut page);
-    worktrees::show(&report.worktrees, &mut page);
-    page.finish()
+    work(report, page);
+    surroundings(report, page);
+    worktrees::show(&report.worktrees, page);
 }
 
 fn next(report: &ResumeReport, page: &mut TextPage) {
@@ -83,9 +70,7 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
         let choices: Vec<_> = report.next.choices.iter().map(StateName::as_str).collect();
         page.field("choices", &choices.join(", "));
     }
-    if let Some(command) = &report.next.command {
-        page.field("command", &command.to_string());
-    }
+    page.each("command", &report.next.command);
     for way in &report.next.alternatives {
         let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
         page.line(&format!("  if {}{by}:", way.when));
@@ -152,14 +137,10 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
             }
         }
         TreeState::Unknown => {
-            if let Some(reason) = &tree.reason {
-                page.field("git", reason);
-            }
+            page.each("git", &tree.reason);
         }
     }
-    for note in &report.notes {
-        page.field("note", note);
-    }
+    page.each("note", &report.notes);
     if !report.candidates.is_empty() {
         page.line("  other open runs");
         let rows = report.candidates.iter().take(SHOWN).map(|other| {

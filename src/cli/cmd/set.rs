@@ -1,34 +1,24 @@
 //! `set`.
 
-use crate::cli::args::SetArgs;
+use crate::cli::args::{CallerArgs, SetArgs};
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, unquoted};
 use crate::runs::{self, Context, SetReport, SetRequest};
 
 pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Ended {
-    let request = SetRequest {
-        run: args.run.name(),
-        issue: args.issue,
-        pr: args.pr,
-        branch: args.branch,
-        repo: args.repo,
-        feature: args.feature,
-        goal: args.goal,
-        limits: args.limit,
-        another: args.another,
-        session: args.caller.session,
-        epoch: args.caller.epoch,
-    };
+    let SetArgs { run, issue, pr, branch, repo, feature, goal, limit: limits, another, caller } = args;
+    let (run, CallerArgs { session, epoch }) = (run.name(), caller);
+    let request = SetRequest { run, issue, pr, branch, repo, feature, goal, limits, another, session, epoch };
     let report = runs::set(cx, &request)?;
     if report.changed {
         out.committed(format!("{} is changed", report.run_id));
     }
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || page(&report)))
+    Ok(out.answer(&report, |page| fill(&report, page)))
 }
 
-fn page(report: &SetReport) -> String {
-    let mut page = TextPage::clipping();
+fn fill(report: &SetReport, page: &mut TextPage) {
+    page.cut_long_values();
     let already = if report.changed { "is changed" } else { "is so already" };
     page.line(&format!("{} {already}", report.run_id));
     let mut fields = Vec::new();
@@ -41,5 +31,4 @@ fn page(report: &SetReport) -> String {
         }
     }
     page.fields(&fields);
-    page.finish()
 }

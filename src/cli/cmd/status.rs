@@ -2,7 +2,7 @@
 
 use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{TextPage, or_empty};
+use crate::cli::page::or_empty;
 use crate::model::Seq;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
@@ -38,11 +38,9 @@ fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Ended {
         out.committed(format!("{} is {}", report.run_id, report.status));
     }
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || {
-        let mut page = TextPage::default();
+    Ok(out.answer(&report, |page| {
         let already = if report.changed { "" } else { " already" };
         let why = or_empty(report.blocked_reason.as_ref().map(|why| format!(": {why}")));
         page.line(&format!("{} is {}{already}{why}", report.run_id, report.status));
-        page.finish()
     }))
 }

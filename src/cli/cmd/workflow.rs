@@ -18,11 +18,11 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ende
         WorkflowCommand::List => {
             let report = runs::workflow_list(cx)?;
             out.warnings(&report.warnings);
-            Ok(out.answer(&report, || list(&report)))
+            Ok(out.answer(&report, |page| list(&report, page)))
         }
         WorkflowCommand::Show { name, source } => {
             let (report, text) = runs::workflow_show(cx, &name)?;
-            Ok(if source { out.plain(&text) } else { out.answer(&report, || shown(&report)) })
+            Ok(if source { out.plain(&text) } else { out.answer(&report, |page| shown(&report, page)) })
         }
         WorkflowCommand::Check { target, types } => {
             let (report, text) = runs::workflow_check(cx, &WorkflowRequest { target, types })?;
@@ -32,7 +32,7 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ende
             let report = WorkflowGraphReport::new(&runs::workflow_machine(cx, &target, &types)?);
             // A program reads the notation, a person looks at the picture.
             let drawn = out.is_terminal() && !mermaid;
-            Ok(out.answer(&report, || page::clean_lines(if drawn { &report.picture } else { &report.mermaid })))
+            Ok(out.answer(&report, |page| page.lines(if drawn { &report.picture } else { &report.mermaid })))
         }
         WorkflowCommand::Adopt { run, from, caller } => adopt(cx, run.name(), from, caller, out),
         WorkflowCommand::Convert { target, to, types } => convert(cx, target, &to, types, out),
@@ -46,12 +46,10 @@ fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: Caller
         out.committed(format!("{} follows today's {}", report.run_id, report.workflow));
     }
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, || {
-        let mut page = TextPage::default();
+    Ok(out.answer(&report, |page| {
         let already = if report.changed { "" } else { " already" };
         page.line(&format!("{} follows today's {}{already}", report.run_id, report.workflow));
         report.differences.iter().for_each(|line| page.line(&format!("  {line}")));
-        page.finish()
     }))
 }
 
@@ -64,28 +62,25 @@ fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut
     let report = runs::workflow_convert(cx, &WorkflowConvertRequest { target, to, types })?;
     let lost = report.losses.iter().map(|loss| format!("left out or changed in the {to} notation: {loss}"));
     out.warnings(&lost.collect::<Vec<_>>());
-    Ok(out.answer(&report, || page::clean_lines(&report.text)))
+    Ok(out.answer(&report, |page| page.lines(&report.text)))
 }
 
 fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
     let colour = out.colour();
-    let exit = out.answer(report, || {
-        let mut page = String::new();
+    let exit = out.answer(report, |page| {
         for diagnostic in &report.diagnostics {
-            page.push_str(&render(&report.origin, text, diagnostic, colour));
-            page.push_str("\n\n");
+            page.add(&render(&report.origin, text, diagnostic, colour));
+            page.add("");
         }
         if report.id.is_some() {
-            page.push_str(&shown(report));
+            shown(report, page);
         }
-        page
     });
     let broken = report.diagnostics.iter().any(Diagnostic::is_error);
     if exit == Exit::Done && broken { Exit::Refused } else { exit }
 }
 
-fn list(report: &WorkflowListReport) -> String {
-    let mut page = TextPage::default();
+fn list(report: &WorkflowListReport, page: &mut TextPage) {
     let rows = report.workflows.iter().map(|workflow| {
         let about = match &workflow.error {
             Some(error) => format!("cannot be used: {error}"),
@@ -94,11 +89,9 @@ fn list(report: &WorkflowListReport) -> String {
         [workflow.id.clone(), workflow.origin.clone(), about]
     });
     page.table(0, rows);
-    page.finish()
 }
 
-fn shown(report: &WorkflowReport) -> String {
-    let mut page = TextPage::default();
+fn shown(report: &WorkflowReport, page: &mut TextPage) {
     page.head(
         page::STRONG,
         &or_empty(report.id.as_ref()),
@@ -118,5 +111,4 @@ fn shown(report: &WorkflowReport) -> String {
         [state.name.to_string(), format!("→ {next}{gate}"), about]
     });
     page.table(2, rows);
-    page.finish()
 }

@@ -10,31 +10,24 @@ use crate::model::counted;
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
-    let request = DoctorRequest {
-        run: args.run,
-        repair: args.repair,
-        dry_run: args.dry_run,
-        strict: args.strict,
-        worktrees: args.worktrees,
-    };
+    let DoctorArgs { run, repair, dry_run, strict, worktrees } = args;
+    let request = DoctorRequest { run, repair, dry_run, strict, worktrees };
     let report = doctor::doctor(cx, &request)?;
     if report.repaired && !report.plan.is_empty() {
         out.committed("the repair is done".to_owned());
     }
     // Otherwise their findings are in the report.
-    if !args.worktrees {
+    if !worktrees {
         worktrees::hint(&report.worktrees, out);
     }
-    Ok(match out.answer(&report, || page(&report)) {
-        // An answer that could not be written counts more than what is in it.
-        Exit::Done if !report.ok => status(&report),
-        exit => exit,
-    })
+    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status(&report)))
 }
 
-/// The exit status of a report that is not ok. A problem because of which no command works has the status that commands
-/// give for it.
+/// The exit status of a report. A problem because of which no command works has the status that commands give for it.
 fn status(report: &DoctorReport) -> Exit {
+    if report.ok {
+        return Exit::Done;
+    }
     match report.findings.first().map(|finding| finding.code) {
         Some("flow_missing") => Exit::NotFound,
         Some("flow_foreign" | "flow_unsafe") => Exit::Unsafe,
@@ -42,10 +35,9 @@ fn status(report: &DoctorReport) -> Exit {
     }
 }
 
-fn page(report: &DoctorReport) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &DoctorReport, page: &mut TextPage) {
     for finding in &report.findings {
-        lines(finding, &mut page);
+        lines(finding, page);
     }
     if !report.plan.is_empty() {
         page.line(if report.repaired { "done:" } else { "to do:" });
@@ -79,7 +71,6 @@ fn page(report: &DoctorReport) -> String {
     if is_repairable && report.plan.is_empty() {
         page.line("`flow doctor --dry-run` shows what a repair would do, `flow doctor --repair` does it");
     }
-    page.finish()
 }
 
 fn lines(finding: &FindingReport, page: &mut TextPage) {

@@ -1,22 +1,18 @@
 //! `validate`.
 
-use crate::cli::args::ValidateArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &ValidateArgs, out: &mut Out) -> Ended {
-    let report = doctor::validate(cx, args.target.as_deref())?;
-    Ok(match out.answer(&report, || page(&report)) {
-        Exit::Done if !report.ok => Exit::Refused,
-        exit => exit,
-    })
+pub(in crate::cli::cmd) fn run(cx: &Context, target: Option<&str>, out: &mut Out) -> Ended {
+    let report = doctor::validate(cx, target)?;
+    let status = if report.ok { Exit::Done } else { Exit::Refused };
+    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
 }
 
-fn page(report: &ValidateReport) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &ValidateReport, page: &mut TextPage) {
     for file in &report.files {
         for violation in &file.violations {
             let place = place(violation.line, violation.column);
@@ -28,5 +24,4 @@ fn page(report: &ValidateReport) -> String {
         0 => page.line(&format!("{files} checked, all valid")),
         n => page.line(&format!("{files} checked, {n} not valid")),
     }
-    page.finish()
 }

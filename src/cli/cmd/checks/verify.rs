@@ -1,6 +1,6 @@
 //! `verify`.
 
-use crate::cli::args::VerifyArgs;
+use crate::cli::args::RunArg;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
@@ -8,17 +8,14 @@ use crate::cli::page::{BAD, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
-    let run = meant(cx, args.run, out, true)?;
+pub(in crate::cli::cmd) fn run(cx: &Context, run: RunArg, out: &mut Out) -> Ended {
+    let run = meant(cx, run, out, true)?;
     let report = doctor::verify(cx, &VerifyRequest { run, session: None })?;
-    Ok(match out.answer(&report, || page(&report)) {
-        Exit::Done if !report.ok => Exit::Damaged,
-        exit => exit,
-    })
+    let status = if report.ok { Exit::Done } else { Exit::Damaged };
+    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
 }
 
-fn page(report: &VerifyReport) -> String {
-    let mut page = TextPage::default();
+fn fill(report: &VerifyReport, page: &mut TextPage) {
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "differs") };
     page.head(style, word, report.run_id.as_str());
     let checked = &report.checked;
@@ -33,6 +30,5 @@ fn page(report: &VerifyReport) -> String {
         page.line(&format!("  expected  {}", difference.expected));
         page.line(&format!("  found     {}", difference.found));
     }
-    report.notes.iter().for_each(|note| page.field("note", note));
-    page.finish()
+    page.each("note", &report.notes);
 }

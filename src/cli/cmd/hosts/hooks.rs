@@ -1,9 +1,9 @@
 //! `hooks install | uninstall | status | doctor | plugin | skill`.
 
-use crate::cli::args::{HooksArgs, HooksCommand};
+use crate::cli::args::HooksCommand;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{self, BAD, CARE, FAINT, GOOD, TextPage, place};
+use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::hooks::settings::{
     self, ChangeOutcome, HandlerTrust, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
     HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
@@ -12,8 +12,8 @@ use crate::hooks::settings::{
 
 use crate::runs::{Context, Result};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> Ended {
-    match args.command {
+pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Out) -> Ended {
+    match command {
         HooksCommand::Install { place, dry_run, continues, status_line } => {
             let (host, scope) = (place.host, place.scope.into());
             changed(settings::install(cx, &HooksInstallRequest { host, scope, dry_run, continues, status_line }), out)
@@ -24,11 +24,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HooksArgs, out: &mut Out) -> 
         }
         HooksCommand::Status { host, scope } => {
             let report = settings::status(cx, &HooksStatusRequest { host, scope: scope.map(Into::into) })?;
-            Ok(out.answer(&report, || status(&report)))
+            Ok(out.answer(&report, |page| status(&report, page)))
         }
         HooksCommand::Doctor { host } => {
             let report = settings::doctor(cx, &HooksDoctorRequest { host })?;
-            let exit = out.answer(&report, || findings(&report));
+            let exit = out.answer(&report, |page| findings(&report, page));
             Ok(if exit == Exit::Done && !report.ok { Exit::Refused } else { exit })
         }
         HooksCommand::Plugin { dir, replace } => {
@@ -42,15 +42,13 @@ fn written(report: Result<HooksFilesReport>, out: &mut Out) -> Ended {
     let report = report?;
     // The files are there even if the answer cannot be written.
     out.committed(format!("the files in {} are written", report.dir.display()));
-    Ok(out.answer(&report, || {
-        let mut page = TextPage::default();
+    Ok(out.answer(&report, |page| {
         for file in &report.files {
             page.head(GOOD, outcome(file.outcome, false), &report.dir.join(&file.path).display().to_string());
         }
         for (at, line) in report.next.iter().enumerate() {
             page.field(if at == 0 { "next" } else { "" }, line);
         }
-        page.finish()
     }))
 }
 
@@ -66,8 +64,7 @@ pub(in crate::cli::cmd) fn outcome(outcome: ChangeOutcome, is_planned: bool) -> 
     }
 }
 
-fn findings(report: &HooksDoctorReport) -> String {
-    let mut page = TextPage::default();
+fn findings(report: &HooksDoctorReport, page: &mut TextPage) {
     for finding in &report.findings {
         let about = match (&finding.path, finding.host) {
             (Some(path), _) => format!("{}  {}{}", finding.code, path.display(), place(finding.line, None)),
@@ -85,7 +82,6 @@ fn findings(report: &HooksDoctorReport) -> String {
         let asked = if report.asked_codex { "" } else { "; Codex was not asked which hooks it trusts" };
         page.head(GOOD, "ok", &format!("nothing is wrong{asked}"));
     }
-    page.finish()
 }
 
 fn changed(report: Result<HooksChangeReport>, out: &mut Out) -> Ended {
@@ -95,13 +91,11 @@ fn changed(report: Result<HooksChangeReport>, out: &mut Out) -> Ended {
     {
         out.committed(format!("{} is written", file.path.display()));
     }
-    Ok(out.answer(&report, || change(&report)))
+    Ok(out.answer(&report, |page| change(&report, page)))
 }
 
-fn change(report: &HooksChangeReport) -> String {
-    let mut text = String::new();
+fn change(report: &HooksChangeReport, page: &mut TextPage) {
     for file in &report.files {
-        let mut page = TextPage::default();
         page.head(GOOD, outcome(file.outcome, report.dry_run), &file.path.display().to_string());
         if !file.events.is_empty() {
             page.field(file.host.as_str(), &file.events.join(", "));
@@ -112,22 +106,16 @@ fn change(report: &HooksChangeReport) -> String {
             Some(StatusLineOutcome::Removed) => page.field("statusline", "flow does not write it any more"),
             Some(StatusLineOutcome::Kept) => page.field("statusline", "another program writes it, and stays"),
         }
-        if let Some(trust) = &file.trust {
-            page.field("trust", trust);
-        }
+        page.each("trust", &file.trust);
         if !file.allow.is_empty() {
-            allowed(file, &mut page);
+            allowed(file, page);
         }
-        text += &page.finish();
-        text += &page::clean_lines(file.diff.as_deref().unwrap_or_default());
+        page.lines(file.diff.as_deref().unwrap_or_default());
     }
     for skipped in &report.skipped {
-        let mut page = TextPage::default();
         let why = format!("{}: the plugin `{}` brings its hooks", skipped.host.title(), skipped.plugin);
         page.head(FAINT, "skipped", &why);
-        text += &page.finish();
     }
-    text
 }
 
 /// The rules as they stand in the host's own settings.
@@ -144,15 +132,13 @@ fn allowed(file: &SettingsChange, page: &mut TextPage) {
     }
 }
 
-fn status(report: &HooksStatusReport) -> String {
-    let mut page = TextPage::default();
+fn status(report: &HooksStatusReport, page: &mut TextPage) {
     for file in &report.files {
-        of_file(file, &mut page);
+        of_file(file, page);
     }
     for plugin in &report.plugins {
         page.head(GOOD, "plugin", &format!("{} in {}", plugin.plugin, plugin.host.title()));
     }
-    page.finish()
 }
 
 fn of_file(file: &SettingsStatus, page: &mut TextPage) {

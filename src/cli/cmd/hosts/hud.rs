@@ -30,7 +30,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
         let line = line(&report, args.format.as_deref(), cx.now());
         // A host draws the line again for each one that it reads.
         if shown.as_ref() != Some(&line) {
-            let exit = out.answer(&report, || if line.is_empty() { String::new() } else { format!("{line}\n") });
+            let exit = out.answer(&report, |page| {
+                if !line.is_empty() {
+                    page.add(&line);
+                }
+            });
             if !args.watch || exit != Exit::Done {
                 return Ok(exit);
             }

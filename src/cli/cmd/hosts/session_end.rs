@@ -6,7 +6,6 @@ use crate::cli::args::SessionEndArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
-use crate::cli::page::TextPage;
 use crate::hooks::HostInput;
 use crate::runs::{self, Context, Error, HookInput, SessionEndRequest};
 
@@ -32,12 +31,10 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out
     match runs::session_end(&cx.having_waited(begun.elapsed()), &request) {
         Ok(report) => {
             out.warnings(&report.warnings);
-            out.answer(&report, || {
-                let mut page = TextPage::default();
+            out.answer(&report, |page| {
                 for run in &report.persisted {
                     page.line(&format!("Active FlowRun {} persisted; use /flow:resume to continue", run.run_id));
                 }
-                page.finish()
             });
         }
         // Without a project there are no runs to mark.

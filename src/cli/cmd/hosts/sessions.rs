@@ -8,7 +8,7 @@ use crate::runs::{Context, HolderLife};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> Ended {
     let report = modes::sessions(cx)?;
-    let exit = out.answer(&report, || page(&report, cx.now()));
+    let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     out.warnings(&report.warnings);
     if report.sessions.is_empty() {
         out.aside("no session holds a run or has a mode\n");
@@ -16,10 +16,10 @@ pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> Ended {
     Ok(exit)
 }
 
-fn page(report: &SessionsReport, now: Timestamp) -> String {
-    let mut page = TextPage::clipping();
+fn fill(report: &SessionsReport, now: Timestamp, page: &mut TextPage) {
+    page.cut_long_values();
     for session in &report.sessions {
-        heading(&mut page, session);
+        heading(page, session);
         let runs = session.runs.iter().map(|run| {
             let phase = run.head.phase.as_ref().map_or("", StateName::as_str);
             let at = age(run.head.updated_at, now);
@@ -31,7 +31,6 @@ fn page(report: &SessionsReport, now: Timestamp) -> String {
         });
         page.table(2, runs.chain(modes));
     }
-    page.finish()
 }
 
 fn heading(page: &mut TextPage, session: &ShownSession) {

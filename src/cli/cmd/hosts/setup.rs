@@ -6,7 +6,7 @@ use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hosts::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{self, CARE, FAINT, GOOD, TextPage};
+use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
 use crate::cli::person::agrees;
 use crate::hooks::settings::{
     ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
@@ -22,7 +22,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
         if !can_ask {
             return Ok(shown_only(&plan, out));
         }
-        out.aside(&change(plan.report()));
+        out.aside(&TextPage::of(|page| change(plan.report(), page)));
         let question = if plan.report().undo { "Take this out" } else { "Make this change" };
         if !agrees(question, out)? {
             out.aside("nothing is changed\n");
@@ -33,12 +33,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
     if !report.files.is_empty() {
         out.committed("the files are written".to_owned());
     }
-    Ok(out.answer(&report, || done(&report)))
+    Ok(out.answer(&report, |page| done(&report, page)))
 }
 
 /// The change, for a caller that cannot be asked.
 fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
-    match out.answer(plan.report(), || change(plan.report())) {
+    match out.answer(plan.report(), |page| change(plan.report(), page)) {
         Exit::Done => {
             out.aside("nothing is changed; the same command with --yes does it\n");
             Exit::Usage
@@ -48,19 +48,15 @@ fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
 }
 
 /// What would change: the diff, and below it the files, so that the last lines on the screen are the whole list.
-fn change(report: &SetupReport) -> String {
-    let mut page = TextPage::default();
-    heads(report, &mut page);
-    page::clean_lines(&report.diff) + &page.finish()
+fn change(report: &SetupReport, page: &mut TextPage) {
+    page.lines(&report.diff);
+    heads(report, page);
 }
 
 /// What was changed, and what is left to a person.
-fn done(report: &SetupReport) -> String {
-    let mut page = TextPage::default();
-    heads(report, &mut page);
-    for line in &report.trust {
-        page.field("trust", line);
-    }
+fn done(report: &SetupReport, page: &mut TextPage) {
+    heads(report, page);
+    page.each("trust", &report.trust);
     for finding in &report.findings {
         page.head(CARE, "to do", &format!("{}  {}", finding.code, finding.message));
         page.line(&format!("  help: {}", finding.help));
@@ -68,7 +64,6 @@ fn done(report: &SetupReport) -> String {
     if let Some(say) = &report.say {
         page.line(&format!("now say to your agent: {say}"));
     }
-    page.finish()
 }
 
 fn heads(report: &SetupReport, page: &mut TextPage) {

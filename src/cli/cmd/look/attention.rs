@@ -21,7 +21,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
         return wait(cx, &args.exec, out);
     }
     let report = runs::attention(cx, &AttentionRequest { all: args.all })?;
-    let exit = out.answer(&report, || page(&report, cx.now()));
+    let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     // Behind the answer, and not in it: a program reads that.
     out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
         (false, _) => "`flow resume RUN` says what to do about a run\n",
@@ -37,7 +37,7 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
     loop {
         let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {
-            return Ok(out.answer(&report, || page(&report, cx.now())));
+            return Ok(out.answer(&report, |page| fill(&report, cx.now(), page)));
         }
         for run in &news {
             out.warnings(&runs::call_about(run, exec).into_iter().collect::<Vec<_>>());
@@ -49,11 +49,11 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
 }
 
 /// A table for each group.
-fn page(report: &AttentionReport, now: Timestamp) -> String {
-    let mut page = TextPage::clipping();
+fn fill(report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
+    page.cut_long_values();
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
-        heading(&mut page, first.group, cards.len());
+        heading(page, first.group, cards.len());
         page.table(2, cards.iter().map(|card| row(card, now)));
     }
     if !report.unreadable.is_empty() {
@@ -61,8 +61,7 @@ fn page(report: &AttentionReport, now: Timestamp) -> String {
         let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
         page.table(2, rows);
     }
-    worktrees::show(&report.worktrees, &mut page);
-    page.finish()
+    worktrees::show(&report.worktrees, page);
 }
 
 fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {

@@ -9,7 +9,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) 
     let EvidenceArgs { run, all, feature, session } = args;
     let request = EvidenceRequest { run: run.name(), all, feature, session };
     let report = runs::evidence(cx, &request)?;
-    let exit = out.answer(&report, || page(&report));
+    let exit = out.answer(&report, |page| fill(&report, page));
     if report.evidence.is_empty() {
         out.aside("nothing is named as evidence or registered as an artifact\n");
     }
@@ -17,8 +17,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) 
 }
 
 /// A table for each run.
-fn page(report: &EvidenceReport) -> String {
-    let mut page = TextPage::clipping();
+fn fill(report: &EvidenceReport, page: &mut TextPage) {
+    page.cut_long_values();
     for items in report.evidence.chunk_by(|a, b| a.run_id == b.run_id) {
         let Some(first) = items.first() else { continue };
         page.line(first.run_id.as_str());
@@ -29,7 +29,6 @@ fn page(report: &EvidenceReport) -> String {
         let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
         page.table(2, rows);
     }
-    page.finish()
 }
 
 fn row(item: &EvidenceItem) -> [String; 4] {

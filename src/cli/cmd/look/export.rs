@@ -3,7 +3,6 @@
 use crate::cli::args::ExportArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::TextPage;
 use crate::model::{Kind, Problem, Seq, Suggestion};
 use crate::picture;
 use crate::runs::{self, Context, ExportReport, RunRequest};
@@ -29,9 +28,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
         return Ok(out.json(&report));
     };
     let path = runs::save_export(cx, &file, &text)?;
-    let mut page = TextPage::default();
-    page.line(&path.display().to_string());
     out.committed(format!("{} is written", path.display()));
-    report.path = Some(path);
-    Ok(out.answer(&report, || page.finish()))
+    report.path = Some(path.clone());
+    Ok(out.answer(&report, |page| page.line(&path.display().to_string())))
 }

@@ -6,7 +6,7 @@ use crate::cli::args::LogArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{TextPage, clip};
+use crate::cli::page::TextPage;
 use crate::model::{Event, Seq};
 use crate::picture::event_in_words;
 use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
@@ -26,7 +26,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> En
         return follow(cx, &request, out);
     }
     let report = runs::log(cx, &request)?;
-    Ok(out.answer(&report, || page(&report)))
+    Ok(out.answer(&report, |page| fill(&report, page)))
 }
 
 /// Prints events until the run is over or removed, or until the reader of standard output is gone.
@@ -37,7 +37,10 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Ended {
         let over = follow.is_over();
         let report = follow.poll()?;
         for event in &report.events {
-            let exit = out.answer(event, || format!("{}\n", clip(&line(event))));
+            let exit = out.answer(event, |page| {
+                page.cut_long_values();
+                page.line(&line(event));
+            });
             // A reader that closes the pipe ends the command; that is not an error.
             if exit != Exit::Done || reader_left(Duration::ZERO) {
                 return Ok(exit);
@@ -49,8 +52,8 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Ended {
     }
 }
 
-fn page(report: &LogReport) -> String {
-    let mut page = TextPage::clipping();
+fn fill(report: &LogReport, page: &mut TextPage) {
+    page.cut_long_values();
     for event in &report.events {
         page.line(&line(event));
     }
@@ -60,7 +63,6 @@ fn page(report: &LogReport) -> String {
     if report.more_skipped > 0 {
         page.line(&format!("{} more lines are not events", report.more_skipped));
     }
-    page.finish()
 }
 
 /// An event in one line: position, time, type, and what matters for its type.

@@ -7,18 +7,10 @@ use crate::runs::Context;
 use crate::web::{self, ServeReport, Serving};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
-    let serving = Serving {
-        dirs: args.dirs,
-        listen: args.listen,
-        port: args.port,
-        allow_remote: args.allow_remote,
-        allow_hosts: args.allow_host,
-        new_token: args.new_token,
-        allow_actions: args.allow_actions,
-        poll: args.poll,
-    };
+    let ServeArgs { dirs, port, listen, allow_remote, allow_host: allow_hosts, new_token, allow_actions, poll } = args;
+    let serving = Serving { dirs, listen, port, allow_remote, allow_hosts, new_token, allow_actions, poll };
     web::serve(cx, &serving, |report: &ServeReport| {
-        out.answer(report, || format!("{}\n", report.url));
+        out.answer(report, |page| page.line(&report.url));
         if let Some(warning) = &report.warning {
             out.aside(&format!("warning: {warning}\n"));
         }

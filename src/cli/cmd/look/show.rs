@@ -12,7 +12,7 @@ use crate::runs::{self, Context, ShowReport, ShowRequest};
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, true)?;
     let shown = runs::show(cx, &ShowRequest { run, at: args.at, session: None })?;
-    Ok(out.answer(&shown, || page(&shown)))
+    Ok(out.answer(&shown, |page| fill(&shown, page)))
 }
 
 fn text(shown: &ShowReport, section: &str, key: &str) -> Option<String> {
@@ -33,8 +33,8 @@ pub(in crate::cli::cmd) fn left_undone(left: &LeftUndone) -> Vec<String> {
     vec![or_dash(left.number), or_dash(left.id.as_ref()), left.phase.to_string(), left.status.to_string()]
 }
 
-fn page(shown: &ShowReport) -> String {
-    let mut page = TextPage::clipping();
+fn fill(shown: &ShowReport, page: &mut TextPage) {
+    page.cut_long_values();
     let status = text(shown, "state", "status").unwrap_or_default();
     let doing = shown.doing.map_or(status.as_str(), |doing| doing.as_str());
     page.head(page::STRONG, doing, &text(shown, "metadata", "id").unwrap_or_default());
@@ -62,32 +62,29 @@ fn page(shown: &ShowReport) -> String {
     let steps = shown.steps.iter();
     let steps =
         steps.map(|step| vec![step.step.to_string(), step.status.to_string(), or_empty(step.skip_reason.as_ref())]);
-    table("phases", steps, &mut page);
-    units(shown, &mut page);
-    questions(shown, &mut page);
+    table("phases", steps, page);
+    units(shown, page);
+    questions(shown, page);
     let activities = shown.activities.iter().map(|activity| {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
         let status = activity.status.with_exit_code(activity.exit_code);
         vec![number, id, or_empty(activity.phase.as_ref()), status, or_empty(activity.summary.as_ref())]
     });
-    table("activities", activities, &mut page);
-    table("left undone", shown.left_undone.iter().map(left_undone), &mut page);
+    table("activities", activities, page);
+    table("left undone", shown.left_undone.iter().map(left_undone), page);
     let approvals = shown.approvals.iter().map(|one| {
         let verdict = if one.approved { "approved" } else { "rejected" };
         let phase = or_empty(one.phase.as_ref());
         let by = format!("by {} {}, who had seen event {}", one.approval.by, one.approval.how, one.approval.seen);
         vec![one.number.to_string(), phase, verdict.to_owned(), by, or_empty(one.reason.as_ref())]
     });
-    table("decisions", approvals, &mut page);
+    table("decisions", approvals, page);
     let artifacts = shown.artifacts.iter().map(|artifact| {
         let [path, url, label] = ["path", "url", "label"].map(|key| or_empty(artifact.data.get(key).and_then(plain)));
         vec![path, url, or_empty(artifact.step.as_ref()), label]
     });
-    table("artifacts", artifacts, &mut page);
-    for note in &shown.notes {
-        page.field("note", note);
-    }
-    page.finish()
+    table("artifacts", artifacts, page);
+    page.each("note", &shown.notes);
 }
 
 /// The questions that wait for an answer.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::cli::args::WaitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{brief, clean};
+use crate::cli::page::brief;
 use crate::model::{Help, Kind, Problem, RunStatus, Suggestion};
 use crate::runs::{self, Card, Context, Need, reader_left};
 
@@ -33,7 +33,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
         // Only two failures in a row are more than a moment between two writes.
         was_wrong = false;
         if let Some(exit) = end(&card) {
-            let told = out.answer(&card, || line(&card));
+            let told = out.answer(&card, |page| page.line(&line(&card)));
             return Ok(if told == Exit::Done { exit } else { told });
         }
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
@@ -61,5 +61,5 @@ fn end(card: &Card) -> Option<Exit> {
 
 fn line(card: &Card) -> String {
     let word = card.need.map_or(card.run.head.status.as_str(), Need::as_str);
-    format!("{word}  {}  {}\n", card.run.head.run_id, clean(&brief(&card.reason)))
+    format!("{word}  {}  {}", card.run.head.run_id, brief(&card.reason))
 }

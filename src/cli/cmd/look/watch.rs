@@ -8,16 +8,9 @@ use crate::runs::{Context, Result};
 use crate::watch::{self, Watching};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
-    let watching = Watching {
-        dir: args.dir,
-        run: args.run_id,
-        search: args.search,
-        workflow: args.workflow,
-        poll: args.poll,
-        colour: out.colour(),
-        notify: args.notify,
-    };
-    Ok(show(cx, &watching, args.once, out)?)
+    let WatchArgs { dir, run_id: run, once, search, workflow, poll, notify } = args;
+    let watching = Watching { dir, run, search, workflow, poll, colour: out.colour(), notify };
+    Ok(show(cx, &watching, once, out)?)
 }
 
 fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<Exit> {
