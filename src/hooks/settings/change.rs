@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
-use crate::hooks::settings::edit::{self, Edited, StatusLine, WantedHooks};
+use crate::hooks::settings::edit::{self, Edited, StatusLineOutcome, WantedHooks};
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
@@ -95,16 +95,16 @@ pub enum ChangeOutcome {
     Removed,
 }
 
-/// What became of the status line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StatusLineOutcome {
-    /// flow writes it.
-    Installed,
-    /// Another program writes it, and stays.
-    Kept,
-    /// flow does not write it any more.
-    Removed,
+impl ChangeOutcome {
+    /// What becomes of a file with the text `old` that gets the text `new`; `None` stands for no file.
+    pub(super) fn between(old: Option<&str>, new: Option<&str>) -> Self {
+        match (old, new) {
+            (None, Some(_)) => Self::Created,
+            (Some(_), None) => Self::Removed,
+            _ if old == new => Self::Unchanged,
+            _ => Self::Changed,
+        }
+    }
 }
 
 /// Adds flow's handlers to the settings of hosts, or brings them up to date.
@@ -142,17 +142,10 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
 /// If settings cannot be read or edited. Nothing is written then.
 pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksChangeReport> {
     let files = files(cx, &request.host.hosts_with_files(cx), request.scope)?;
-    let mut report = change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
+    change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
         Some(text) => checked(file, Some(text), edit::uninstall(file.host, text)),
-        None => Ok(Edited { text: None, events: Vec::new(), status_line: None }),
-    })?;
-    for file in &mut report.files {
-        // The edit says of whom the line was; here it is gone.
-        if file.status_line.is_some() {
-            file.status_line = Some(StatusLineOutcome::Removed);
-        }
-    }
-    Ok(report)
+        None => Ok(Edited::default()),
+    })
 }
 
 /// The edit, if its result is JSON as well.
@@ -204,24 +197,15 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
 
 fn shown(file: &SettingsFile, old: Option<&str>, edited: &Edited, dry_run: bool) -> SettingsChange {
     let new = edited.text.as_deref();
-    let outcome = match (old, new) {
-        (None, Some(_)) => ChangeOutcome::Created,
-        (Some(_), None) => ChangeOutcome::Removed,
-        _ if old == new => ChangeOutcome::Unchanged,
-        _ => ChangeOutcome::Changed,
-    };
+    let outcome = ChangeOutcome::between(old, new);
     let is_shown = dry_run && outcome != ChangeOutcome::Unchanged;
     SettingsChange {
         host: file.host,
         scope: file.scope,
         path: file.file.path.clone(),
         outcome,
-        events: edited.events.clone(),
-        status_line: match edited.status_line {
-            Some(StatusLine::Ours) => Some(StatusLineOutcome::Installed),
-            Some(StatusLine::Other) => Some(StatusLineOutcome::Kept),
-            None => None,
-        },
+        events: edited.entries.clone(),
+        status_line: edited.status_line,
         diff: if is_shown { Some(unified(&file.file.path, old, new)) } else { None },
         trust: None,
         allow: Vec::new(),

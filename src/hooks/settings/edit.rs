@@ -5,9 +5,11 @@
 
 use std::slice;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Place, Rest, parse_json};
+use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
@@ -26,22 +28,34 @@ pub(super) struct WantedHooks {
 }
 
 /// What became of the status line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StatusLine {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusLineOutcome {
     /// flow writes it.
-    Ours,
-    /// Another program does, and stays.
-    Other,
+    Installed,
+    /// Another program writes it, and stays.
+    Kept,
+    /// flow does not write it any more.
+    Removed,
 }
 
 /// A text of settings, edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Edited {
     /// The new text; `None` if the file can go.
     pub(super) text: Option<String>,
-    /// The events whose handlers of flow are new, changed or gone.
-    pub(super) events: Vec<String>,
-    pub(super) status_line: Option<StatusLine>,
+    /// What of flow is new, changed or gone: the events with its handlers, or the keys or items of an entry.
+    pub(super) entries: Vec<String>,
+    pub(super) status_line: Option<StatusLineOutcome>,
+    /// Whether an entry of someone's own stands in the place of flow's.
+    pub(super) is_taken: bool,
+}
+
+impl Edited {
+    /// A text with nothing of flow in it that is new, changed or gone.
+    pub(super) fn of_text(text: Option<&str>) -> Self {
+        Self { text: text.map(str::to_owned), ..Self::default() }
+    }
 }
 
 /// A handler of an event.
@@ -78,11 +92,8 @@ pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), Edit
     let body = text.strip_prefix(MARK).unwrap_or(text);
     let mark = &text[..text.len() - body.len()];
     if host.hooks().only_keys.is_some() && !mark.is_empty() {
-        return Err(EditFault {
-            place: Place { line: 1, column: 1 },
-            reason: format!("{} does not read a file that begins with a byte order mark", host.title()),
-            help: STRICT,
-        });
+        let reason = format!("{} does not read a file that begins with a byte order mark", host.title());
+        return Err(EditFault::of_file(reason, STRICT));
     }
     Ok((mark, body))
 }
@@ -119,7 +130,7 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
     let Some(handler) = wanted.host.handler() else {
         // A script is replaced whole, so one that someone has edited is refused.
         text.map(script::recognize).transpose()?;
-        return Ok(Edited { text: Some(script::text()), events: Vec::new(), status_line: None });
+        return Ok(Edited { text: Some(script::text()), ..Edited::default() });
     };
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
     if is_blank(body) {
@@ -129,15 +140,15 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
     let root = json.root().clone();
     check(wanted.host, &json)?;
     let layout = json.layout(&root, &JsonLayout::Lines(String::new()));
-    let mut edited = Edited { text: None, events: Vec::new(), status_line: None };
+    let mut edited = Edited::default();
     let mut new = Vec::new();
     if let Some(hooks) = root.get(HOOKS) {
-        edited.events = wanted.edit_hooks(&mut json, handler, hooks, &layout)?;
+        edited.entries = wanted.edit_hooks(&mut json, handler, hooks, &layout)?;
     } else {
         new.push((HOOKS, wanted.hooks(handler)));
         // A member that a person wrote stays: it stands before the hooks, so an uninstall leaves it, too.
         new.extend(beside(handler).into_iter().filter(|(key, _)| root.get(key).is_none()));
-        edited.events = wanted.event_names();
+        edited.entries = wanted.event_names();
     }
     edited.status_line = wanted.edit_status_line(&mut json, &root, &mut new);
     if !new.is_empty() {
@@ -193,13 +204,14 @@ impl WantedHooks {
         for (key, value) in beside(handler) {
             whole[key] = value;
         }
-        let mut status_line = None;
+        let mut edited = Edited { entries: self.event_names(), ..Edited::default() };
         if self.status_line && self.host.hooks().has_status_line {
             whole[STATUS_LINE] = self.status_line();
-            status_line = Some(StatusLine::Ours);
+            edited.status_line = Some(StatusLineOutcome::Installed);
         }
         let end = if exists { "" } else { "\n" };
-        Edited { text: Some(format!("{blank}{whole:#}{end}")), events: self.event_names(), status_line }
+        edited.text = Some(format!("{blank}{whole:#}{end}"));
+        edited
     }
 
     /// Gives each event its handler, and says which ones changed.
@@ -263,7 +275,7 @@ impl WantedHooks {
         json: &mut JsonText<'_>,
         root: &JsonNode,
         new: &mut Vec<(&str, Value)>,
-    ) -> Option<StatusLine> {
+    ) -> Option<StatusLineOutcome> {
         if !self.host.hooks().has_status_line {
             return None;
         }
@@ -273,13 +285,13 @@ impl WantedHooks {
                 let old = node.get("command").map(|node| json.value(node)).unwrap_or_default();
                 let command = command::in_place_of(old.as_str().unwrap_or_default(), &command::status_line());
                 put(json, node, "command", &Value::from(command));
-                Some(StatusLine::Ours)
+                Some(StatusLineOutcome::Installed)
             }
             _ if !self.status_line => None,
-            Some(_) => Some(StatusLine::Other),
+            Some(_) => Some(StatusLineOutcome::Kept),
             None => {
                 new.push((STATUS_LINE, self.status_line()));
-                Some(StatusLine::Ours)
+                Some(StatusLineOutcome::Installed)
             }
         }
     }
@@ -366,7 +378,7 @@ pub(super) fn is_our_status_line(json: &JsonText<'_>, node: &JsonNode) -> bool {
 
 /// The settings without flow's handlers and status line.
 pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault> {
-    let mut edited = Edited { text: Some(text.to_owned()), events: Vec::new(), status_line: None };
+    let mut edited = Edited::of_text(Some(text));
     let Some(handler) = host.handler() else {
         // What someone has edited stays.
         if script::recognize(text).is_ok() {
@@ -382,7 +394,7 @@ pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault
     let root = json.root().clone();
     let Some(members) = root.members() else { return Ok(edited) };
     let hooks_go = match root.get(HOOKS) {
-        Some(hooks) => out_of_hooks(host, &mut json, hooks, &mut edited.events) == Rest::Nothing,
+        Some(hooks) => out_of_hooks(host, &mut json, hooks, &mut edited.entries) == Rest::Nothing,
         None => false,
     };
     let place = members.iter().position(|member| member.key == HOOKS);
@@ -399,7 +411,7 @@ pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault
         if is_gone {
             gone.push(at);
             if member.key == STATUS_LINE {
-                edited.status_line = Some(StatusLine::Ours);
+                edited.status_line = Some(StatusLineOutcome::Removed);
             }
         }
     }

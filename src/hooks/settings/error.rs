@@ -14,6 +14,13 @@ pub(super) struct EditFault {
     pub(super) help: &'static str,
 }
 
+impl EditFault {
+    /// A fault of the file as a whole.
+    pub(super) fn of_file(reason: impl Into<String>, help: &'static str) -> Self {
+        Self { place: Place { line: 1, column: 1 }, reason: reason.into(), help }
+    }
+}
+
 /// What to do about a text that is not JSON.
 pub(super) const STRICT: &str = "correct it; hosts read strict JSON without comments and repeated keys";
 /// What to do about hooks that are something else.

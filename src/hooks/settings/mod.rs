@@ -24,10 +24,10 @@ mod whole;
 
 pub use crate::host::{AgentHost, Rules};
 pub use change::{
-    ChangeOutcome, HooksChangeReport, HooksInstallRequest, HooksUninstallRequest, SettingsChange, StatusLineOutcome,
-    install, uninstall,
+    ChangeOutcome, HooksChangeReport, HooksInstallRequest, HooksUninstallRequest, SettingsChange, install, uninstall,
 };
 pub use doctor::{HooksDoctorReport, HooksDoctorRequest, HooksFinding, LastCall, doctor};
+pub use edit::StatusLineOutcome;
 pub use host::{HostChoice, SettingsScope};
 pub use plugin::{HooksFilesReport, HooksPluginRequest, HooksSkillRequest, WrittenFile, plugin, skill};
 pub use setup::{

@@ -2,7 +2,7 @@
 //!
 //! Its first line has the digest of the rest, so what another version of flow wrote differs from what a person edited.
 
-use crate::codec::{Place, digest};
+use crate::codec::digest;
 use crate::hooks::settings::error::EditFault;
 
 const PLUGIN: &str = include_str!("opencode.js");
@@ -34,11 +34,7 @@ pub(super) fn recognize(found: &str) -> Result<Script, EditFault> {
     {
         return Ok(Script::Other);
     }
-    Err(EditFault {
-        place: Place { line: 1, column: 1 },
-        reason: "this is not what flow wrote: someone has edited it, or it is another's".to_owned(),
-        help: EDITED,
-    })
+    Err(EditFault::of_file("this is not what flow wrote: someone has edited it, or it is another's", EDITED))
 }
 
 /// What to do about a script that someone has edited.

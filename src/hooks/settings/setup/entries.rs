@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{JsonLayout, JsonNode, JsonText, Rest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::{is_blank, unmarked, without_root};
+use crate::hooks::settings::edit::{Edited, is_blank, unmarked, without_root};
 use crate::hooks::settings::error::{EditFault, SHAPE};
 
 /// Entries, and where they belong.
@@ -25,34 +25,16 @@ pub(super) enum EntryList {
     Items(Vec<String>),
 }
 
-/// A text with entries, or without them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EntryChange {
-    /// The text; `None` for no file.
-    pub(super) text: Option<String>,
-    /// The keys or items that were added or taken out.
-    pub(super) entries: Vec<String>,
-    /// Whether an entry of someone's own stands in the place of flow's.
-    pub(super) is_taken: bool,
-}
-
-impl EntryChange {
-    /// A text as it was.
-    pub(super) fn none(text: Option<&str>) -> Self {
-        Self { text: text.map(str::to_owned), entries: Vec::new(), is_taken: false }
-    }
-}
-
 impl Entries {
     /// `text` with these entries behind those that are there. What is there already stays as it is.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<EntryChange, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
         let (mark, body) = unmarked(self.host, text.unwrap_or_default())?;
         if is_blank(body) {
             // As for hooks: a file that was there and blank gets no line break at its end.
             let end = if text.is_some() { "" } else { "\n" };
             let names = self.names();
             let text = Some(format!("{mark}{body}{:#}{end}", self.nested(0, &names)));
-            return Ok(EntryChange { text, entries: names, is_taken: false });
+            return Ok(Edited { text, entries: names, ..Edited::default() });
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
@@ -64,7 +46,7 @@ impl Entries {
                 let names = self.names();
                 json.append(node, &layout, &[(key, self.nested(depth + 1, &names))]);
                 let text = Some(format!("{mark}{}", json.finish()));
-                return Ok(EntryChange { text, entries: names, is_taken: false });
+                return Ok(Edited { text, entries: names, ..Edited::default() });
             };
             node = inner;
             layout = json.layout(node, &layout);
@@ -76,28 +58,28 @@ impl Entries {
         if !entries.is_empty() {
             json.append(node, &layout, &entries);
         }
-        Ok(EntryChange { text: Some(format!("{mark}{}", json.finish())), entries: missing, is_taken })
+        Ok(Edited { text: Some(format!("{mark}{}", json.finish())), entries: missing, is_taken, status_line: None })
     }
 
     /// `text` without these entries; only without those that `known` names, if it is given.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EntryChange, EditFault> {
-        let Some(whole) = text else { return Ok(EntryChange::none(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Edited, EditFault> {
+        let Some(whole) = text else { return Ok(Edited::of_text(None)) };
         let (mark, body) = unmarked(self.host, whole)?;
         if is_blank(body) {
-            return Ok(EntryChange::none(text));
+            return Ok(Edited::of_text(text));
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
         let mut outer = Vec::new();
         let mut node = &root;
         for key in self.path {
-            let Some(inner) = node.get(key) else { return Ok(EntryChange::none(text)) };
+            let Some(inner) = node.get(key) else { return Ok(Edited::of_text(text)) };
             outer.push((node, key));
             node = inner;
         }
         let (gone, entries) = self.present(&json, node, known);
         if gone.is_empty() {
-            return Ok(EntryChange::none(text));
+            return Ok(Edited::of_text(text));
         }
         let mut rest = json.take_out(node, |at| gone.contains(&at));
         // What was made for these entries goes with them, the inner objects first.
@@ -112,7 +94,7 @@ impl Entries {
             Rest::Stays => Some(format!("{mark}{}", json.finish())),
             Rest::Nothing => without_root(mark, json),
         };
-        Ok(EntryChange { text, entries, is_taken: false })
+        Ok(Edited { text, entries, ..Edited::default() })
     }
 
     /// The keys or items.

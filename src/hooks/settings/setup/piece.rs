@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::codec::{Place, TomlText, digest};
+use crate::codec::{TomlText, digest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::{self, WantedHooks};
+use crate::hooks::settings::edit::{self, Edited, WantedHooks};
 use crate::hooks::settings::error::{EditFault, STRICT};
-use crate::hooks::settings::setup::entries::{Entries, EntryChange};
+use crate::hooks::settings::setup::entries::Entries;
 
 /// A part of the setup of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -50,19 +50,19 @@ const EARLIER: [&str; 0] = [];
 
 impl Piece {
     /// `text` with this piece.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<EntryChange, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
         match &self.content {
             PieceContent::Handlers(host) => {
                 let wanted = WantedHooks { host: *host, continues: false, status_line: false };
-                let edited = edit::install(text, &wanted)?;
-                Ok(EntryChange { text: edited.text, entries: edited.events, is_taken: false })
+                edit::install(text, &wanted)
             }
             PieceContent::Entries(entries) => entries.put(text),
             PieceContent::TomlServer => put_server(text),
             PieceContent::File(wanted) => Ok(match text {
-                Some(text) if text == wanted => EntryChange::none(Some(text)),
-                Some(text) if !is_earlier(text) => EntryChange { is_taken: true, ..EntryChange::none(Some(text)) },
-                _ => EntryChange { text: Some(wanted.clone()), entries: Vec::new(), is_taken: false },
+                Some(text) if text != wanted && !is_earlier(text) => {
+                    Edited { is_taken: true, ..Edited::of_text(Some(text)) }
+                }
+                _ => Edited::of_text(Some(wanted)),
             }),
         }
     }
@@ -73,18 +73,15 @@ impl Piece {
     }
 
     /// `text` without this piece. `known` names the entries that were put in; without it all that look like flow's go.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EntryChange, EditFault> {
-        let Some(there) = text else { return Ok(EntryChange::none(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Edited, EditFault> {
+        let Some(there) = text else { return Ok(Edited::of_text(None)) };
         match &self.content {
-            PieceContent::Handlers(host) => {
-                let edited = edit::uninstall(*host, there)?;
-                Ok(EntryChange { text: edited.text, entries: edited.events, is_taken: false })
-            }
+            PieceContent::Handlers(host) => edit::uninstall(*host, there),
             PieceContent::Entries(entries) => entries.take(text, known),
-            PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(EntryChange::none(text)),
+            PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(Edited::of_text(text)),
             PieceContent::TomlServer => Ok(take_server(there)),
-            PieceContent::File(wanted) if there == wanted || is_earlier(there) => Ok(EntryChange::none(None)),
-            PieceContent::File(_) => Ok(EntryChange { is_taken: true, ..EntryChange::none(text) }),
+            PieceContent::File(wanted) if there == wanted || is_earlier(there) => Ok(Edited::of_text(None)),
+            PieceContent::File(_) => Ok(Edited { is_taken: true, ..Edited::of_text(text) }),
         }
     }
 }
@@ -95,12 +92,12 @@ fn is_earlier(text: &str) -> bool {
 
 /// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that
 /// taking it out gives the same bytes.
-fn put_server(text: Option<&str>) -> Result<EntryChange, EditFault> {
+fn put_server(text: Option<&str>) -> Result<Edited, EditFault> {
     let old = text.unwrap_or_default();
-    let Some(toml) = TomlText::parse(old) else { return Err(broken("the file is not TOML")) };
+    let Some(toml) = TomlText::parse(old) else { return Err(EditFault::of_file("the file is not TOML", STRICT)) };
     if has_server(&toml) {
         let is_taken = !blocks(old).iter().any(|block| old.contains(block));
-        return Ok(EntryChange { is_taken, ..EntryChange::none(text) });
+        return Ok(Edited { is_taken, ..Edited::of_text(text) });
     }
     // A block of text, since no library writes TOML and keeps every byte.
     let block = &blocks(old)[0];
@@ -112,13 +109,13 @@ fn put_server(text: Option<&str>) -> Result<EntryChange, EditFault> {
     };
     // Only the parser can say whether both fit together.
     if TomlText::parse(&new).is_none() {
-        return Err(broken("`mcp_servers` is not a table to which one can be added"));
+        return Err(EditFault::of_file("`mcp_servers` is not a table to which one can be added", STRICT));
     }
-    Ok(EntryChange { text: Some(new), entries: vec!["flow".to_owned()], is_taken: false })
+    Ok(Edited { text: Some(new), entries: vec!["flow".to_owned()], ..Edited::default() })
 }
 
 /// The text without the entry, if it is as flow writes it.
-fn take_server(text: &str) -> EntryChange {
+fn take_server(text: &str) -> Edited {
     for block in blocks(text) {
         let alone = block.trim_start();
         let unended = format!("{}{}", newline(text), block.trim_end());
@@ -135,18 +132,14 @@ fn take_server(text: &str) -> EntryChange {
         } else {
             continue;
         };
-        return EntryChange { text: rest, entries: vec!["flow".to_owned()], is_taken: false };
+        return Edited { text: rest, entries: vec!["flow".to_owned()], ..Edited::default() };
     }
     let is_taken = matches!(TomlText::parse(text), Some(toml) if has_server(&toml));
-    EntryChange { is_taken, ..EntryChange::none(Some(text)) }
+    Edited { is_taken, ..Edited::of_text(Some(text)) }
 }
 
 fn has_server(toml: &TomlText) -> bool {
     toml.keys(&["mcp_servers"]).iter().any(|name| name == "flow")
-}
-
-fn broken(reason: &str) -> EditFault {
-    EditFault { place: Place { line: 1, column: 1 }, reason: reason.to_owned(), help: STRICT }
 }
 
 /// The entry with the blank line before it, in the line ends of `text` and in the others, which an editor may have given it.

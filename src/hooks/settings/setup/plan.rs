@@ -246,16 +246,13 @@ impl Planned<'_> {
             }
             text = changed.text;
         }
-        if text != old {
-            shown.outcome = match (&old, &text) {
-                (None, _) => ChangeOutcome::Created,
-                (_, None) => ChangeOutcome::Removed,
-                _ => ChangeOutcome::Changed,
-            };
+        shown.outcome = ChangeOutcome::between(old.as_deref(), text.as_deref());
+        let has_changed = shown.outcome != ChangeOutcome::Unchanged;
+        if has_changed {
             self.diff += &unified(path, old.as_deref(), text.as_deref());
             self.changes.push(Change { file, old, new: text });
         }
-        if shown.outcome != ChangeOutcome::Unchanged || !shown.kept.is_empty() {
+        if has_changed || !shown.kept.is_empty() {
             self.files.push(shown);
         }
         Ok(())
