@@ -5,83 +5,41 @@ use std::cmp::Reverse;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::interviews::{
-    InterviewAnswerReport, InterviewFinishReport, InterviewNext, InterviewStartReport, InterviewStatusReport,
-};
+use crate::interviews::InterviewNext;
 use crate::mcp::server::commands::{call, line, with_arguments};
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Problem, Suggestion};
-use crate::runs::{
-    AdvanceReport, Context, EmitReport, ListReport, LogReport, NextStatesReport, RecordReport, ResumeReport,
-    ShowReport, StartReport, StatusReport, place_of_project, places_to_look,
-};
+use crate::runs::{Context, ResumeReport, place_of_project, places_to_look};
 
 /// The commands that a report contains, each with its place as a JSON pointer.
-pub(super) trait Advice {
-    /// None, for most reports.
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        Vec::new()
-    }
+pub(super) type Commands<'r> = Vec<(String, &'r Suggestion)>;
+
+/// Those of most reports: none.
+pub(super) fn no_commands<R>(_: &R) -> Commands<'_> {
+    Vec::new()
 }
 
-impl Advice for AdvanceReport {}
-impl Advice for EmitReport {}
-impl Advice for InterviewFinishReport {}
-impl Advice for ListReport {}
-impl Advice for LogReport {}
-impl Advice for NextStatesReport {}
-impl Advice for RecordReport {}
-impl Advice for ShowReport {}
-impl Advice for StartReport {}
-impl Advice for StatusReport {}
-
-impl Advice for ResumeReport {
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        let mut commands = Vec::new();
-        if let Some(command) = &self.next.command {
-            commands.push(("/next/command".to_owned(), command));
-        }
-        for (nth, way) in self.next.alternatives.iter().enumerate() {
-            commands.push((format!("/next/alternatives/{nth}/command"), &way.command));
-        }
-        commands
+pub(super) fn commands_of_resume(report: &ResumeReport) -> Commands<'_> {
+    let mut commands = Vec::new();
+    if let Some(command) = &report.next.command {
+        commands.push(("/next/command".to_owned(), command));
     }
+    for (nth, way) in report.next.alternatives.iter().enumerate() {
+        commands.push((format!("/next/alternatives/{nth}/command"), &way.command));
+    }
+    commands
 }
 
-impl Advice for InterviewNext {
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        self.command.iter().map(|command| ("/command".to_owned(), command)).collect()
-    }
-}
-
-/// The commands of a report's field `next`.
-fn of_next(next: &InterviewNext) -> Vec<(String, &Suggestion)> {
-    next.commands().into_iter().map(|(place, command)| (format!("/next{place}"), command)).collect()
-}
-
-impl Advice for InterviewStartReport {
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        of_next(&self.next)
-    }
-}
-
-impl Advice for InterviewAnswerReport {
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        of_next(&self.next)
-    }
-}
-
-impl Advice for InterviewStatusReport {
-    fn commands(&self) -> Vec<(String, &Suggestion)> {
-        of_next(&self.next)
-    }
+/// Those of the next step of an interview, which is at this place of a report.
+pub(super) fn commands_of_step<'r>(place: &str, next: &'r InterviewNext) -> Commands<'r> {
+    next.command.iter().map(|command| (format!("{place}/command"), command)).collect()
 }
 
 /// A report in the field `data`: its texts come from people and other agents.
-pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &(impl Serialize + Advice)) -> Value {
+pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &impl Serialize, commands: Commands<'_>) -> Value {
     let mut data = serde_json::to_value(report).unwrap_or_default();
     let (own, paths) = (place_of_project(cx), ProjectPaths::of(cx));
-    for (at, command) in report.commands() {
+    for (at, command) in commands {
         if let Some(there) = data.pointer_mut(&at) {
             // Null stays for a command that no call can reach.
             *there = call(tools, &command.clone().without_project(own.as_deref())).unwrap_or_default();

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::mcp::server::answer::{Advice, report};
+use crate::mcp::server::answer::{Commands, no_commands, report};
 use crate::mcp::server::arguments::misfit;
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem, SessionId};
@@ -82,23 +82,25 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Calls a verb with the request in the arguments.
+    /// Calls a verb with the request in the arguments, whose report contains no commands.
     pub(super) fn verb<Q, A, E>(self, verb: fn(&Context, &Q) -> Result<A, E>) -> Answer
     where
         Q: DeserializeOwned,
-        A: Serialize + Advice,
+        A: Serialize,
         E: Explain,
     {
         let answer = verb(&self.cx, &self.request()?);
-        self.shown(answer)
+        self.shown(answer, no_commands)
     }
 
-    /// The report of a verb, or its error, as a client sees it.
-    pub(super) fn shown<A: Serialize + Advice, E: Explain>(&self, answer: Result<A, E>) -> Answer {
-        match answer {
-            Ok(answer) => Ok(report(&self.cx, self.offered, &answer)),
-            Err(error) => Err(error.problem()),
-        }
+    /// The report of a verb with its `commands`, or its error, as a client sees it.
+    pub(super) fn shown<A, E>(&self, answer: Result<A, E>, commands: impl Fn(&A) -> Commands<'_>) -> Answer
+    where
+        A: Serialize,
+        E: Explain,
+    {
+        let answer = answer.map_err(|error| error.problem())?;
+        Ok(report(&self.cx, self.offered, &answer, commands(&answer)))
     }
 
     /// The error for arguments that the tool cannot use.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::interviews::pad::{InterviewAnswer as Given, InterviewQuestion};
 use crate::interviews::{self, AnswerRequest, FinishRequest, InterviewRequest, Replaces, document_in_project};
+use crate::mcp::server::answer::{commands_of_step, no_commands};
 use crate::mcp::server::call::{Answer, Call};
 use crate::model::{Explain as _, SessionId};
 
@@ -76,11 +77,13 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
     // Hosts call this without asking, so it must not write their settings, or anything outside of the project.
     let document = document_in_project(cx, &asked.document).map_err(|error| error.problem())?;
     match asked.verb {
-        InterviewVerb::Next => call.shown(interviews::next(cx, &document)),
-        InterviewVerb::Status => call.shown(interviews::status(cx, &document)),
+        InterviewVerb::Next => call.shown(interviews::next(cx, &document), |next| commands_of_step("", next)),
+        InterviewVerb::Status => {
+            call.shown(interviews::status(cx, &document), |status| commands_of_step("/next", &status.next))
+        }
         InterviewVerb::Start => {
             let request = InterviewRequest { document, script: asked.script, run: asked.run_id, force: false };
-            call.shown(interviews::start(cx, &request))
+            call.shown(interviews::start(cx, &request), |report| commands_of_step("/next", &report.next))
         }
         InterviewVerb::Answer => {
             let Some(text) = asked.answer else { return Err(call.wrong("`answer` is missing")) };
@@ -92,16 +95,16 @@ pub(super) fn call(mut call: Call<'_>) -> Answer {
             };
             let replaces = if asked.replace { Replaces::Anything } else { Replaces::Nothing };
             let request = AnswerRequest { document, question, asked: own, answer: Given::Given(text), replaces };
-            call.shown(interviews::answer(cx, &request))
+            call.shown(interviews::answer(cx, &request), |report| commands_of_step("/next", &report.next))
         }
         InterviewVerb::Skip => {
             let answer = Given::Skipped(asked.reason.unwrap_or_default());
             let request = AnswerRequest { document, question, asked: None, answer, replaces: Replaces::Nothing };
-            call.shown(interviews::answer(cx, &request))
+            call.shown(interviews::answer(cx, &request), |report| commands_of_step("/next", &report.next))
         }
         InterviewVerb::Finish => {
             let request = FinishRequest { document, content: asked.content, early: asked.early, seen: None };
-            call.shown(interviews::finish(cx, &request))
+            call.shown(interviews::finish(cx, &request), no_commands)
         }
     }
 }

@@ -3,7 +3,7 @@
 use rmcp::model::{ErrorData, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Map, Value};
 
-use crate::mcp::server::answer::report;
+use crate::mcp::server::answer::{commands_of_resume, report};
 use crate::mcp::server::offer::ToolOffer;
 use crate::mcp::server::resources::failed;
 use crate::model::Explain;
@@ -81,7 +81,8 @@ pub(super) fn get(
         Some(_) => return Err(invalid("run_id is not a text".to_owned())),
     };
     let resumed = runs::resume(cx, &ResumeRequest { run, ..ResumeRequest::default() });
-    let mut data = report(cx, tools, &resumed.map_err(|error| failed(cx, &error.problem()))?);
+    let resumed = resumed.map_err(|error| failed(cx, &error.problem()))?;
+    let mut data = report(cx, tools, &resumed, commands_of_resume(&resumed));
     clip(&mut data);
     let message = PromptMessage::new_text(Role::User, format!("{}\n\n{DATA}\n\n{data}", text.task));
     Ok(GetPromptResult::new(vec![message]).with_description(text.about))

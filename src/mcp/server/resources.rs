@@ -67,15 +67,15 @@ pub(super) fn read(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<ReadR
 fn value(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<Value, ErrorData> {
     let Some(path) = uri.strip_prefix(RUNS) else { return Err(unknown(uri)) };
     let answer = if path.is_empty() {
-        newest(cx).map(|runs| report(cx, tools, &runs))
+        newest(cx).map(|runs| report(cx, tools, &runs, Vec::new()))
     } else {
         // Without the slash it is the address of something else that begins with the same letters.
         let Some(run) = path.strip_prefix('/') else { return Err(unknown(uri)) };
         match run.strip_suffix(EVENTS) {
-            Some(run) => latest_events(cx, run).map(|log| report(cx, tools, &log)),
+            Some(run) => latest_events(cx, run).map(|log| report(cx, tools, &log, Vec::new())),
             None => {
                 let request = ShowRequest { run: Some(run.to_owned()), ..ShowRequest::default() };
-                runs::show(cx, &request).map(|shown| report(cx, tools, &shown))
+                runs::show(cx, &request).map(|shown| report(cx, tools, &shown, Vec::new()))
             }
         }
     };

@@ -1,6 +1,7 @@
 //! The tools: one table of what each of them does, and with which verb.
 
 use crate::mcp::Offer;
+use crate::mcp::server::answer::commands_of_resume;
 use crate::mcp::server::interview::{self, InterviewCall};
 use crate::mcp::server::schema::of;
 use crate::mcp::server::state;
@@ -27,7 +28,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("resume", &["run_id"])],
-        call: |call| call.verb(runs::resume),
+        call: |call| call.shown(runs::resume(&call.cx, &call.request()?), commands_of_resume),
     },
     ToolRow {
         name: "flow_list",
