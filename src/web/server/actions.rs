@@ -19,7 +19,7 @@ use crate::runs::{self, ApproveRequest, EmitRequest, ReportRequest, StatusReques
 use crate::web::server::answer::{Found, failed};
 use crate::web::server::live::{Live, Served};
 use crate::web::server::places::awaited_interview;
-use crate::web::server::respond::{project_of, report_act, with_run};
+use crate::web::server::respond::{BelowProject, Shared, project_of, report_act, with_run};
 
 /// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
@@ -70,11 +70,11 @@ async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, Stri
     .await
 }
 
-pub(super) async fn cancel(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
+pub(super) async fn cancel(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
     change(live, StatusVerb::Cancel, run, body).await
 }
 
-pub(super) async fn unblock(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
+pub(super) async fn unblock(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
     change(live, StatusVerb::Unblock, run, body).await
 }
 
@@ -89,11 +89,11 @@ async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String
     .await
 }
 
-pub(super) async fn approve(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
+pub(super) async fn approve(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
     decide(live, true, run, body).await
 }
 
-pub(super) async fn reject(State(live): State<Arc<Live>>, Path(run): Path<(String, String)>, body: Bytes) -> Response {
+pub(super) async fn reject(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
     decide(live, false, run, body).await
 }
 
@@ -111,11 +111,7 @@ struct RunAnswer {
     answer: String,
 }
 
-pub(super) async fn answer(
-    State(live): State<Arc<Live>>,
-    Path((project, run)): Path<(String, String)>,
-    body: Bytes,
-) -> Response {
+pub(super) async fn answer(State(live): Shared, Path((project, run)): BelowProject, body: Bytes) -> Response {
     report_act(live, move |live| {
         let (project, workflow) = found(live, &project, &run)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
@@ -148,11 +144,7 @@ struct InterviewReply {
     answer: String,
 }
 
-pub(super) async fn answer_interview(
-    State(live): State<Arc<Live>>,
-    Path(project): Path<String>,
-    body: Bytes,
-) -> Response {
+pub(super) async fn answer_interview(State(live): Shared, Path(project): Path<String>, body: Bytes) -> Response {
     report_act(live, move |live| {
         let project = project_of(live, &project)?;
         let InterviewReply { document, question, answer } = content(&body)?;

@@ -1,7 +1,6 @@
 //! The files that runs refer to: evidence by its name, and registered artifacts. No path of a file system is made of an
 //! address: the run has to refer to the file, and the store opens it.
 
-use std::sync::Arc;
 
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
@@ -12,8 +11,7 @@ use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
 use crate::web::server::answer::{file, missing, status_of, text};
 use crate::web::server::gate::Visitor;
-use crate::web::server::live::Live;
-use crate::web::server::respond::{page_of, read_apart, with_run};
+use crate::web::server::respond::{BelowProject, Shared, page_of, read_apart, with_run};
 
 /// How many bytes of a file one answer has.
 const PART: usize = 1 << 20;
@@ -50,8 +48,8 @@ fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent
 }
 
 pub(super) async fn raw(
-    State(live): State<Arc<Live>>,
-    Path((project, run)): Path<(String, String)>,
+    State(live): Shared,
+    Path((project, run)): BelowProject,
     Query(wanted): Query<FileQuery>,
 ) -> Response {
     let Some(named) = wanted.file() else {
@@ -65,9 +63,9 @@ pub(super) async fn raw(
 }
 
 pub(super) async fn shown(
-    State(live): State<Arc<Live>>,
+    State(live): Shared,
     Extension(visitor): Extension<Visitor>,
-    Path((project, run)): Path<(String, String)>,
+    Path((project, run)): BelowProject,
     Query(wanted): Query<FileQuery>,
 ) -> Response {
     page_of(live, visitor, "This file", move |live| {

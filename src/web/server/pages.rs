@@ -17,7 +17,7 @@ use crate::runs::{CardFilter, CardGroup, EvidenceReport};
 use crate::web::server::answer::{json as as_json, text, with_type};
 use crate::web::server::gate::Visitor;
 use crate::web::server::live::{Live, cards};
-use crate::web::server::respond::{page_of, read_apart, report_apart, shown, with_run};
+use crate::web::server::respond::{BelowProject, Shared, page_of, read_apart, report_run, shown, with_run};
 use crate::web::server::{actions, files, places, socket};
 
 /// How many records of activities a page shows.
@@ -108,11 +108,7 @@ fn given(field: Option<String>) -> Option<String> {
     if text.is_empty() { None } else { Some(text) }
 }
 
-async fn runs(
-    State(live): State<Arc<Live>>,
-    Extension(visitor): Extension<Visitor>,
-    Query(search): Query<Search>,
-) -> Response {
+async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, Query(search): Query<Search>) -> Response {
     let filter = CardFilter::from(search);
     page_of(live, visitor, "This list", move |live| {
         let now = live.now();
@@ -121,7 +117,7 @@ async fn runs(
     .await
 }
 
-async fn list(State(live): State<Arc<Live>>, Query(search): Query<Search>) -> Response {
+async fn list(State(live): Shared, Query(search): Query<Search>) -> Response {
     let filter = CardFilter::from(search);
     read_apart(live, move |live| as_json(StatusCode::OK, &json!({ "projects": cards(live, &filter) }))).await
 }
@@ -137,9 +133,9 @@ struct When {
 }
 
 async fn run_shown(
-    State(live): State<Arc<Live>>,
+    State(live): Shared,
     Extension(visitor): Extension<Visitor>,
-    Path((project, run)): Path<(String, String)>,
+    Path((project, run)): BelowProject,
     Query(when): Query<When>,
 ) -> Response {
     page_of(live, visitor, "This run", move |live| {
@@ -170,12 +166,8 @@ async fn run_shown(
     .await
 }
 
-async fn run(
-    State(live): State<Arc<Live>>,
-    Path((project, run)): Path<(String, String)>,
-    Query(when): Query<When>,
-) -> Response {
-    report_apart(live, move |live| with_run(live, &project, &run, |run, _| run.report(when.at.map(Seq)))).await
+async fn run(State(live): Shared, Path(run): BelowProject, Query(when): Query<When>) -> Response {
+    report_run(live, run, move |run| run.report(when.at.map(Seq))).await
 }
 
 /// A part of a list.
@@ -193,40 +185,27 @@ impl Default for ListPart {
     }
 }
 
-async fn activities(
-    State(live): State<Arc<Live>>,
-    Path((project, run)): Path<(String, String)>,
-    Query(part): Query<ListPart>,
-) -> Response {
+async fn activities(State(live): Shared, Path(run): BelowProject, Query(part): Query<ListPart>) -> Response {
     let limit = part.limit.min(EVENTS);
-    report_apart(live, move |live| with_run(live, &project, &run, |run, _| Ok(run.activities(None, part.skip, limit))))
-        .await
+    report_run(live, run, move |run| Ok(run.activities(None, part.skip, limit))).await
 }
 
-async fn log(
-    State(live): State<Arc<Live>>,
-    Path((project, run)): Path<(String, String)>,
-    Query(part): Query<ListPart>,
-) -> Response {
+async fn log(State(live): Shared, Path(run): BelowProject, Query(part): Query<ListPart>) -> Response {
     let limit = part.limit.min(EVENTS);
-    report_apart(live, move |live| with_run(live, &project, &run, |run, _| Ok(run.log(Seq(part.after), limit)))).await
+    report_run(live, run, move |run| Ok(run.log(Seq(part.after), limit))).await
 }
 
-async fn evidence(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Response {
-    report_apart(live, move |live| {
-        with_run(live, &project, &run, |run, _| {
-            Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, unreadable: Vec::new() })
-        })
+async fn evidence(State(live): Shared, Path(run): BelowProject) -> Response {
+    report_run(live, run, |run| {
+        Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, unreadable: Vec::new() })
     })
     .await
 }
 
-async fn drawn(State(live): State<Arc<Live>>, Path((project, run)): Path<(String, String)>) -> Response {
-    report_apart(live, move |live| {
-        with_run(live, &project, &run, |run, _| {
-            let report = run.report(None)?;
-            Ok(run.machine().map(|machine| diagram(machine, &report.here())))
-        })
+async fn drawn(State(live): Shared, Path(run): BelowProject) -> Response {
+    report_run(live, run, |run| {
+        let report = run.report(None)?;
+        Ok(run.machine().map(|machine| diagram(machine, &report.here())))
     })
     .await
 }

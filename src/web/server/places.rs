@@ -1,7 +1,6 @@
 //! The pages that are not about runs: sessions, workflows and interviews, of all projects and of one; and the same for
 //! programs.
 
-use std::sync::Arc;
 
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
@@ -21,7 +20,7 @@ use crate::web::server::answer::{Found, failed, json as as_json, missing};
 use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::respond::{page_of, project_of, read_apart, report_apart};
+use crate::web::server::respond::{BelowProject, Shared, page_of, project_of, read_apart, report_apart};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
@@ -54,11 +53,11 @@ fn sessions_in(project: &Served) -> Found<ProjectSessions> {
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
-pub(super) async fn sessions(State(live): State<Arc<Live>>) -> Response {
+pub(super) async fn sessions(State(live): Shared) -> Response {
     read_apart(live, |live| listed(of_each(live, sessions_in))).await
 }
 
-pub(super) async fn sessions_shown(State(live): State<Arc<Live>>, Extension(visitor): Extension<Visitor>) -> Response {
+pub(super) async fn sessions_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.now()))).await
 }
 
@@ -74,11 +73,11 @@ fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
     Ok(ProjectWorkflows { project: project.name.clone(), workflows })
 }
 
-pub(super) async fn workflows(State(live): State<Arc<Live>>) -> Response {
+pub(super) async fn workflows(State(live): Shared) -> Response {
     read_apart(live, |live| listed(of_each(live, workflows_in))).await
 }
 
-pub(super) async fn workflows_shown(State(live): State<Arc<Live>>, Extension(visitor): Extension<Visitor>) -> Response {
+pub(super) async fn workflows_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
@@ -93,10 +92,7 @@ fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, Vec<Card>) {
     (used.map(|(_, runs)| runs).unwrap_or_default(), open)
 }
 
-pub(super) async fn workflow(
-    State(live): State<Arc<Live>>,
-    Path((project, workflow)): Path<(String, String)>,
-) -> Response {
+pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject) -> Response {
     report_apart(live, move |live| {
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
@@ -109,9 +105,9 @@ pub(super) async fn workflow(
 }
 
 pub(super) async fn workflow_shown(
-    State(live): State<Arc<Live>>,
+    State(live): Shared,
     Extension(visitor): Extension<Visitor>,
-    Path((project, workflow)): Path<(String, String)>,
+    Path((project, workflow)): BelowProject,
 ) -> Response {
     page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
@@ -142,14 +138,11 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
-pub(super) async fn interviews(State(live): State<Arc<Live>>) -> Response {
+pub(super) async fn interviews(State(live): Shared) -> Response {
     read_apart(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
-pub(super) async fn interviews_shown(
-    State(live): State<Arc<Live>>,
-    Extension(visitor): Extension<Visitor>,
-) -> Response {
+pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| {
         Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.now()))
     })
@@ -170,7 +163,7 @@ pub(super) fn awaited_interview(project: &Served, hide: &Hide, document: &str) -
 }
 
 pub(super) async fn interview_shown(
-    State(live): State<Arc<Live>>,
+    State(live): Shared,
     Extension(visitor): Extension<Visitor>,
     Path(project): Path<String>,
     Query(InterviewQuery { document }): Query<InterviewQuery>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
@@ -13,6 +14,12 @@ use crate::runs::{FeedRun, Result};
 use crate::web::server::answer::{Found, failed, html, missing, of_moment, reported, text};
 use crate::web::server::gate::Visitor;
 use crate::web::server::live::{Live, Panicked, Served, acting, apart};
+
+/// All that is served, as a request gets it.
+pub(super) type Shared = State<Arc<Live>>;
+
+/// The project in an address, and the run or the workflow below it.
+pub(super) type BelowProject = Path<(String, String)>;
 
 /// A page, or the shell for those who have not shown the token.
 pub(super) fn shown(visitor: Visitor, status: StatusCode, make: impl FnOnce() -> Page) -> Response {
@@ -60,6 +67,15 @@ pub(super) async fn report_apart<T: Serialize>(
     read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
 ) -> Response {
     read_apart(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
+}
+
+/// As [`report_apart`], about a run of a project.
+pub(super) async fn report_run<T: Serialize>(
+    live: Arc<Live>,
+    (project, run): (String, String),
+    read: impl FnOnce(&FeedRun) -> Result<T> + Send + 'static,
+) -> Response {
+    report_apart(live, move |live| with_run(live, &project, &run, |run, _| read(run))).await
 }
 
 /// As [`report_apart`], for an action.

@@ -25,6 +25,7 @@ use crate::runs::{CardFilter, Cursor};
 use crate::web::server::answer::text;
 use crate::web::server::gate::PROTOCOL;
 use crate::web::server::live::{Live, Notice, Panicked, apart, cards};
+use crate::web::server::respond::Shared;
 
 /// The most sockets at once.
 const SOCKETS: usize = 32;
@@ -68,7 +69,7 @@ struct WatchedRun {
     after: Option<String>,
 }
 
-pub(super) async fn open(State(live): State<Arc<Live>>, upgrade: WebSocketUpgrade) -> Response<Body> {
+pub(super) async fn open(State(live): Shared, upgrade: WebSocketUpgrade) -> Response<Body> {
     let Ok(place) = Arc::clone(&ROOM).try_acquire_owned() else {
         return text(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
     };
