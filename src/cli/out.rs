@@ -22,14 +22,14 @@ pub(super) struct Out {
     kept: Option<RefCell<KeptOutput>>,
     /// What is already safe on disk, to be told when the answer cannot be written.
     done: Option<String>,
-    /// The word before an error message.
-    error: &'static str,
+    /// The word before an error message; some callers expect another one than `error`.
+    pub(super) error: &'static str,
     /// The name of the command that runs; a usage error refers to its help.
-    command: Option<String>,
+    pub(super) command: Option<String>,
     /// The command line. A run that is not found may be a part of a text that was not quoted.
-    args: Vec<OsString>,
+    pub(super) args: Vec<OsString>,
     /// The context of the caller: a command in an error names the project where the caller would not find it.
-    caller: Option<Context>,
+    pub(super) caller: Option<Context>,
 }
 
 /// How a command ends: with an exit status, or with an error that is still to be printed.
@@ -69,26 +69,6 @@ impl Out {
 
     pub(super) fn is_json(&self) -> bool {
         self.json
-    }
-
-    /// Sets the word before an error message, for callers that expect another one than `error`.
-    pub(super) fn errors_begin_with(&mut self, word: &'static str) {
-        self.error = word;
-    }
-
-    /// Sets the context for which commands in errors are spelled.
-    pub(super) fn runs_for(&mut self, caller: &Context) {
-        self.caller = Some(caller.clone());
-    }
-
-    /// Sets the command line.
-    pub(super) fn was_called_with(&mut self, args: &[OsString]) {
-        self.args = args.to_vec();
-    }
-
-    /// Sets the name of the command that runs.
-    pub(super) fn runs(&mut self, command: &str) {
-        self.command = Some(command.to_owned());
     }
 
     /// Whether standard output is a terminal.

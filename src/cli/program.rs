@@ -60,7 +60,7 @@ fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Res
     match parsed(args) {
         Ok((name, cli)) => {
             // Kept for errors: a run that is not found may be a part of a text without quotation marks.
-            out.was_called_with(args);
+            out.args.clone_from(args);
             run_command(&name, cli, out, context)
         }
         Err(error) => refuse(&error, args, out),
@@ -108,7 +108,7 @@ fn refuse(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
 }
 
 fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
-    out.runs(name);
+    out.command = Some(name.to_owned());
     let options = Options {
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,
@@ -129,6 +129,6 @@ fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options
     if let Some(project) = project {
         out.aside(&format!("no .flow here: this is about {}, the project of the session\n", project.display()));
     }
-    out.runs_for(&cx);
+    out.caller = Some(cx.clone());
     dispatch::run(&cx.observed_by(Arc::new(ModesObserver)), cli.command, out)
 }

@@ -440,7 +440,7 @@ impl Trust {
 }
 
 /// To whom root gives what it makes in a directory that it may use, and that belongs to another user.
-fn heir(trust: Trust, stat: &Stat) -> Option<(u32, u32)> {
+pub(super) fn heir(trust: Trust, stat: &Stat) -> Option<(u32, u32)> {
     let is_given = *USER == 0 && stat.owner != 0 && trust.takes(stat.owner);
     is_given.then_some((stat.owner, stat.group))
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::dir::{File, USER, read_up_to};
+use crate::disk::dir::{File, Trust, heir, read_up_to};
 use crate::disk::error::Operation;
 use crate::disk::fault::DocumentFault;
 use crate::disk::file_system::{Answer, Disk, DiskDir, Errno, FileType, Open, Rename, Stat};
@@ -76,9 +76,7 @@ impl DocumentDir {
 
     /// To whom root gives what it makes here: the user and group of the directory, unless it is root's.
     pub(super) fn heir(&self) -> Option<(u32, u32)> {
-        let stat = self.handle.stat().ok()?;
-        let is_given = *USER == 0 && stat.owner != 0;
-        is_given.then_some((stat.owner, stat.group))
+        heir(Trust::AnyOwner, &self.handle.stat().ok()?)
     }
 
     fn unsafe_component(&self, part: &OsStr, why: &'static str) -> DocumentFault {

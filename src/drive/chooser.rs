@@ -61,14 +61,8 @@ impl Chooser for AskCommand<'_> {
 
 /// Asks a model over HTTP.
 pub(super) struct AskEndpoint {
-    endpoint: Endpoint,
-    timeout: Duration,
-}
-
-impl AskEndpoint {
-    pub(super) fn new(endpoint: Endpoint, timeout: Duration) -> Self {
-        Self { endpoint, timeout }
-    }
+    pub(super) endpoint: Endpoint,
+    pub(super) timeout: Duration,
 }
 
 /// How much of each earlier output the model gets, in characters.

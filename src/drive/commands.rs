@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError, UserState};
 use crate::drive::check::missing;
-use crate::drive::driven::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive};
+use crate::drive::driven::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, tell};
 use crate::drive::report::DriveRequest;
 use crate::engine::Choices;
 use crate::host::Job;
@@ -32,7 +32,9 @@ pub(super) fn registry<'r>(
         let registered = registry.register(kind, move |config: StateConfig<'_>| CommandState {
             command,
             runner: runner.clone(),
-            asked: Asked::of(&machine, &config),
+            name: config.declared.name.clone(),
+            declared: declared(&machine, config.declared),
+            next: Choices::of(&machine, Some(&config.declared.name)),
         });
         registered.map_err(missing)?;
     }
@@ -76,21 +78,7 @@ impl CommandRunner<'_> {
         let input = input.to_string();
         let dir = Some(self.dir.as_path());
         let job = Job { command, dir, input: input.as_bytes(), env, limit: self.timeout, most: OUTPUT_BYTES };
-        answer_of(&job, &mut |line| self.audience.borrow_mut().tell(line)).map_err(StateError)
-    }
-}
-
-/// What a command is told about its state.
-struct Asked {
-    name: StateName,
-    declared: Value,
-    next: Choices,
-}
-
-impl Asked {
-    fn of(machine: &Machine, config: &StateConfig<'_>) -> Self {
-        let next = Choices::of(machine, Some(&config.declared.name));
-        Self { name: config.declared.name.clone(), declared: declared(machine, config.declared), next }
+        answer_of(&job, &mut |line| tell(&self.audience, line)).map_err(StateError)
     }
 }
 
@@ -106,19 +94,22 @@ pub(super) fn declared(machine: &Machine, state: &crate::machine::State) -> Valu
 struct CommandState<'r> {
     command: &'r str,
     runner: CommandRunner<'r>,
-    asked: Asked,
+    name: StateName,
+    /// Its declaration, and what can follow, as the command is told.
+    declared: Value,
+    next: Choices,
 }
 
 impl State for CommandState<'_> {
     fn run(&mut self, context: &Context) -> std::result::Result<Outcome, StateError> {
         let input = json!({
             "about": context.about,
-            "state": self.asked.declared,
-            "next": self.asked.next,
+            "state": self.declared,
+            "next": self.next,
             "done": done(context),
             "answer": context.answer,
         });
-        let output = self.runner.run(self.command, &input, Some(&self.asked.name))?;
+        let output = self.runner.run(self.command, &input, Some(&self.name))?;
         outcome(output)
     }
 }

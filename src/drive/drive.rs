@@ -12,7 +12,7 @@ use crate::drive::commands::{CommandRunner, registry};
 use crate::drive::directory::command_dir;
 use crate::drive::driven::{Audience, Drive, Person, given_last};
 use crate::drive::http::server;
-use crate::drive::notebook::{Opened, Opening, RunNotebook};
+use crate::drive::notebook::{NotebookRequest, Opened, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
@@ -70,11 +70,13 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
         },
         definition,
         file: if is_file(cx, &request.graph) { Some(request.graph.clone()) } else { None },
-        run: request.run.clone(),
-        goal: request.goal.clone(),
-        session: request.session.clone(),
+        request: NotebookRequest {
+            run: request.run.clone(),
+            goal: request.goal.clone(),
+            session: request.session.clone(),
+        },
     };
-    let audience: Audience<'_> = Rc::new(RefCell::new(person));
+    let audience: Audience<'_> = Rc::new(RefCell::new(Some(person)));
     let mut notebook = match RunNotebook::open_watched(cx, opening, Rc::clone(&audience))? {
         Opened::Ready(notebook) => *notebook,
         Opened::Stopped(report) => return Ok(report),
@@ -115,7 +117,9 @@ fn go_through<'p>(
     let mut agent = match &request.choose {
         Choose::Person => notebook.agent(&registry, LeaveToPerson { run: drive.run.clone() }),
         Choose::Command(command) => notebook.agent(&registry, AskCommand { command: command.clone(), machine, runner }),
-        Choose::Endpoint(endpoint) => notebook.agent(&registry, AskEndpoint::new(endpoint.clone(), request.timeout)),
+        Choose::Endpoint(endpoint) => {
+            notebook.agent(&registry, AskEndpoint { endpoint: endpoint.clone(), timeout: request.timeout })
+        }
     }
     .map_err(missing)?;
     let stopped = agent.run(request.max_iter);

@@ -35,35 +35,14 @@ pub trait Person {
 pub(super) const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
 pub(super) const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
 
-/// The person, shared by the states and the chooser.
-pub(super) type Audience<'p> = Rc<RefCell<dyn Person + 'p>>;
+/// The person, shared by the states and the chooser; none for a driver without an audience.
+pub(super) type Audience<'p> = Rc<RefCell<Option<&'p mut dyn Person>>>;
 
-impl<P: Person + ?Sized> Person for &mut P {
-    fn learn(&mut self, given: &StateOutput) {
-        (**self).learn(given);
+/// Shows a line about the progress to the person, if there is one.
+pub(super) fn tell(audience: &Audience<'_>, line: &str) {
+    if let Some(person) = &mut *audience.borrow_mut() {
+        person.tell(line);
     }
-
-    fn ask(&mut self, last: Option<&StateOutput>, prompt: &str) -> Option<String> {
-        (**self).ask(last, prompt)
-    }
-
-    fn tell(&mut self, line: &str) {
-        (**self).tell(line);
-    }
-}
-
-/// The person of a driver without an audience.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct NoPerson;
-
-impl Person for NoPerson {
-    fn learn(&mut self, _: &StateOutput) {}
-
-    fn ask(&mut self, _: Option<&StateOutput>, _: &str) -> Option<String> {
-        None
-    }
-
-    fn tell(&mut self, _: &str) {}
 }
 
 /// The run that is driven, and the session that drives it.

@@ -1,13 +1,11 @@
 //! A run as the notebook of a driver: every step is recorded in it before the next one.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
 use crate::drive::command::{DriverCommands, things};
-use crate::drive::driven::{Audience, Drive, NoPerson, given, given_last};
+use crate::drive::driven::{Audience, Drive, given, given_last, tell};
 use crate::drive::known::{Known, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History};
@@ -50,9 +48,7 @@ pub(super) struct Opening {
     pub(super) workflow: String,
     /// The file that holds the graph, if the caller named one.
     pub(super) file: Option<String>,
-    pub(super) run: Option<String>,
-    pub(super) goal: Option<String>,
-    pub(super) session: Option<SessionId>,
+    pub(super) request: NotebookRequest,
 }
 
 /// Records the steps of an agent in a run, as reports on steps. While it exists, it holds the run, so that no other
@@ -95,11 +91,9 @@ impl RunNotebook<'static> {
             definition: Ok(graph.clone()),
             workflow: graph.id().to_string(),
             file: None,
-            run: request.run.clone(),
-            goal: request.goal.clone(),
-            session: request.session.clone(),
+            request: request.clone(),
         };
-        Self::open_watched(cx, opening, Rc::new(RefCell::new(NoPerson)))
+        Self::open_watched(cx, opening, Audience::default())
     }
 }
 
@@ -109,7 +103,7 @@ impl<'p> RunNotebook<'p> {
         // A driver holds its run exactly as long as its own process lives.
         let mut cx = cx.clone();
         cx.options.holder_pid.get_or_insert_with(std::process::id);
-        let Opening { definition, workflow, file, run, goal, session } = opening;
+        let Opening { definition, workflow, file, request: NotebookRequest { run, goal, session } } = opening;
         let project = match cx.project() {
             Ok(project) => Some(project),
             Err(Error::NoProject { .. }) => None,
@@ -274,10 +268,6 @@ impl<'p> RunNotebook<'p> {
         let kind = self.machine.state(state).and_then(|state| state.kind.as_deref()).unwrap_or(State::USUAL);
         self.done_by_a_person.iter().any(|done| done == kind)
     }
-
-    fn tell(&self, line: &str) {
-        self.audience.borrow_mut().tell(line);
-    }
 }
 
 impl Drop for RunNotebook<'_> {
@@ -328,7 +318,7 @@ impl Notebook for RunNotebook<'_> {
         self.status(state, StepStatus::Running, &[])?;
         // Not before the first record: only then is there a run that can store it.
         self.remember();
-        self.tell(&format!("{state} begins"));
+        tell(&self.audience, &format!("{state} begins"));
         Ok(())
     }
 
@@ -343,12 +333,13 @@ impl Notebook for RunNotebook<'_> {
         let recorded = self.emit(reports);
         recorded.inspect_err(|_| self.unrecorded = Some(done.clone()))?;
         self.ran += 1;
-        self.tell(&format!("{} is done", done.state));
+        tell(&self.audience, &format!("{} is done", done.state));
         // A person need not be shown what they typed.
         if !self.is_of_person(&done.state)
             && let Some(given) = given(done)
+            && let Some(person) = &mut *self.audience.borrow_mut()
         {
-            self.audience.borrow_mut().learn(&given);
+            person.learn(&given);
         }
         Ok(())
     }
@@ -371,7 +362,7 @@ impl Notebook for RunNotebook<'_> {
         if !self.is_of_person(state) {
             return None;
         }
-        self.audience.borrow_mut().ask(given_last(context).as_ref(), prompt)
+        self.audience.borrow_mut().as_mut()?.ask(given_last(context).as_ref(), prompt)
     }
 
     fn wait(&mut self, state: &StateName, why: &str) -> Result<()> {

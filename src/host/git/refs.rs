@@ -8,6 +8,9 @@ use crate::host::git::command::Git;
 /// How many references are searched.
 const BRANCHES: usize = 100;
 
+/// Where references are, in the order in which they are named.
+const PLACES: [&str; 4] = ["refs/heads", "refs/stash", "refs/remotes", "refs/tags"];
+
 /// A reference to a version of a repository's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitRef {
@@ -36,16 +39,6 @@ impl GitRef {
             None | Some(_) => None,
         }
     }
-
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Branch(_) => 0,
-            Self::Stash => 1,
-            Self::Remote(_) => 2,
-            Self::Tag(_) => 3,
-            Self::Commit(_) => 4,
-        }
-    }
 }
 
 impl fmt::Display for GitRef {
@@ -67,8 +60,7 @@ impl Git {
     pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
         let count = format!("--count={BRANCHES}");
         let list = ["for-each-ref", "--sort=-creatordate", &count, "--format=%(refname)"];
-        let places = ["refs/heads", "refs/stash", "refs/remotes", "refs/tags"];
-        let listed = match self.ask(dir, &[&list[..], &places].concat()) {
+        let listed = match self.ask(dir, &[&list[..], &PLACES].concat()) {
             Ok(answer) if self.top(dir).is_some() => String::from_utf8_lossy(&answer.out).into_owned(),
             _ => return Vec::new(),
         };
@@ -94,7 +86,7 @@ impl Git {
         if refs.is_empty() {
             return self.commit_with(dir, &path, text).into_iter().collect();
         }
-        refs.sort_by_key(|(_, reference)| reference.rank());
+        refs.sort_by_key(|(name, _)| PLACES.iter().position(|place| name.starts_with(place)));
         refs.into_iter().map(|(_, reference)| reference).collect()
     }
 
