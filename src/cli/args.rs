@@ -17,18 +17,12 @@ macro_rules! value_enum {
 
 mod change;
 mod emit;
-mod hooks;
+mod hosts;
 mod interview;
-mod list;
-mod mcp;
+mod look;
 mod mode;
-mod serve;
-mod session;
-mod setup;
 mod shared;
-mod show;
 mod values;
-mod watch;
 mod workflow;
 
 use std::ffi::OsString;
@@ -43,18 +37,13 @@ use crate::runs::ListStatus;
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
-pub(super) use hooks::HooksCommand;
+use hosts::HOOK_TIMES;
+pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs, SetupArgs, ToolsArg};
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
-pub(super) use mcp::{McpArgs, ToolsArg};
+pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, WaitArgs, WatchArgs};
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
-pub(super) use serve::ServeArgs;
-use session::HOOK_TIMES;
-pub(super) use session::{HookArgs, HudArgs, SessionEndArgs};
-pub(super) use setup::SetupArgs;
 pub(super) use shared::{CallerArgs, RunArg};
-pub(super) use show::{EvidenceArgs, ExportArgs, LogArgs, ShowArgs, WaitArgs};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
-pub(super) use watch::WatchArgs;
 pub(super) use workflow::WorkflowCommand;
 
 /// Keeps the state of long-running workflows in plain files, so that work survives

@@ -1,6 +1,5 @@
 //! A run as the notebook of a driver: every step is recorded in it before the next one.
 
-
 use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};

@@ -44,11 +44,8 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
 /// As [`once`].
 pub fn snapshot(cx: &Context, watching: &Watching) -> Result<WatchMessage> {
     let cx = watching.context(cx);
-    let run = watching.run_id(&cx)?;
-    let feed = Feed::open(&cx)?;
-    Ok(WatchMessage::Snapshot {
-        cards: KnownRuns { filter: watching.filter(), run, ids: BTreeSet::new() }.begin(&feed),
-    })
+    let mut known = KnownRuns { filter: watching.filter(), run: watching.run_id(&cx)?, ids: BTreeSet::new() };
+    Ok(WatchMessage::Snapshot { cards: known.begin(&Feed::open(&cx)?) })
 }
 
 /// Tells of the runs as they are and then of each change, until `tell` says that it is enough or the reader of standard

@@ -20,10 +20,6 @@ use crate::model::{Kind, Problem};
 use crate::runs::{self, Context, Source};
 
 pub(super) fn run(cx: &Context, command: InterviewCommand, out: &mut Out) -> Ended {
-    Ok(done(cx, command, out)?)
-}
-
-fn done(cx: &Context, command: InterviewCommand, out: &mut Out) -> Result<Exit> {
     match command {
         InterviewCommand::Start(begin) => start(cx, begin, out),
         InterviewCommand::Next { document } => {
@@ -142,7 +138,7 @@ fn answer_text(
     Ok((text, meant))
 }
 
-fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Result<Exit> {
+fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Ended {
     let report = interviews::start(cx, &request(begin))?;
     if report.begun {
         out.committed(format!("the interview in {} was begun", report.document.display()));
@@ -178,7 +174,7 @@ fn of_next(page: &mut TextPage, next: &InterviewNext) {
     page.each("next", &next.command);
 }
 
-fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Result<Exit> {
+fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Ended {
     let report = interviews::answer(cx, &request)?;
     let number = report.question;
     out.committed(format!("question {number} is {} in {}", report.status.as_str(), report.document.display()));
@@ -219,7 +215,7 @@ fn status(report: &InterviewStatusReport, page: &mut TextPage) {
     of_next(page, &report.next);
 }
 
-fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Result<Exit> {
+fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Ended {
     let content = match content {
         Some(path) => Some(read_content(&source(cx, &path)?)?),
         None => None,
@@ -242,7 +238,7 @@ fn of_sections(page: &mut TextPage, sections: &[InterviewChange]) {
     page.table(2, sections.iter().map(|section| [section.how.as_str(), section.heading.as_str()]));
 }
 
-fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<Exit> {
+fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
     let status = if yes { None } else { Some(interviews::status(cx, &document)) };
     let what = match status {
         Some(Ok(status)) => {
@@ -258,7 +254,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
         )) => Some("What cannot be read leaves the document".to_owned()),
         // The document is gone, so abandoning the interview loses nothing.
         None | Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => None,
-        Some(Err(error)) => return Err(error),
+        Some(Err(error)) => return Err(error.into()),
     };
     if let Some(what) = what {
         let question =
@@ -282,7 +278,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Result<
     }))
 }
 
-fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Result<Exit> {
+fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Ended {
     let report = interviews::run(cx, request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);

@@ -4,7 +4,7 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{self, TextPage, or_dash, or_empty};
+use crate::cli::page::{self, TextPage, counted, or_dash, or_empty};
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::picture::reason_now;
@@ -128,7 +128,7 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
         TreeState::Clean => {}
         TreeState::Dirty => {
             let rest = tree.paths.len().saturating_sub(SHOWN);
-            page.line(&format!("  uncommitted: {} outside flow's own files", files(tree.paths.len())));
+            page.line(&format!("  uncommitted: {} outside flow's own files", counted(tree.paths.len(), "file")));
             for path in tree.paths.iter().take(SHOWN) {
                 page.line(&format!("    {path}"));
             }
@@ -153,8 +153,4 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
         page.line("  cannot be read");
         page.table(4, report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]));
     }
-}
-
-fn files(n: usize) -> String {
-    if n == 1 { "1 file".to_owned() } else { format!("{n} files") }
 }

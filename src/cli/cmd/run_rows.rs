@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::cli::page::{TextPage, brief};
+use crate::cli::page::{CARE, TextPage, brief};
 use crate::model::StateName;
 use crate::runs::ListedRun;
+use crate::runs::open::reading::Unreadable;
 
 /// One line for each run.
 pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut TextPage) {
@@ -21,4 +22,12 @@ pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut TextPage) {
         ]
     });
     page.table(indent, rows);
+}
+
+/// The runs that cannot be read, and why.
+pub(super) fn unreadable(runs: &[Unreadable], page: &mut TextPage) {
+    if !runs.is_empty() {
+        page.head(CARE, "Unreadable", &runs.len().to_string());
+        page.table(2, runs.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]));
+    }
 }

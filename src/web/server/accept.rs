@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::runs::Result;
-use crate::web::server::answer::{protect, refused, text};
+use crate::web::server::answer::{protect, text};
 use crate::web::server::gate::{BODY, Gate};
 use crate::web::server::room::{Client, ConnectionPlace, Room};
 
@@ -71,7 +71,7 @@ async fn answer(
 ) -> std::result::Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
     let mut response = match gate.judge(&parts) {
-        Err(refusal) => refused(&refusal),
+        Err(refusal) => text(refusal.status, refusal.message),
         Ok(visitor) => {
             parts.extensions.insert(visitor);
             // An action comes as a whole, or not at all.

@@ -7,7 +7,6 @@ use maud::Markup;
 use serde::Serialize;
 
 use crate::model::{Explain, Kind, Problem};
-use crate::web::server::gate::Refusal;
 
 /// What a page may do: load the script and the style sheet of this server, and talk to it. Text becomes markup in one
 /// place of the script, the policy `flow`.
@@ -114,8 +113,4 @@ pub(super) fn reported<T: Serialize>(found: Found<T>) -> Response<Body> {
         Ok(report) => json(StatusCode::OK, &report),
         Err(problem) => json(status_of(&problem), &serde_json::json!({ "error": problem })),
     }
-}
-
-pub(super) fn refused(refusal: &Refusal) -> Response<Body> {
-    text(refusal.status, refusal.message)
 }

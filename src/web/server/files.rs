@@ -1,7 +1,6 @@
 //! The files that runs refer to: evidence by its name, and registered artifacts. No path of a file system is made of an
 //! address: the run has to refer to the file, and the store opens it.
 
-
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;

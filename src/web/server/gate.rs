@@ -41,14 +41,8 @@ pub(super) struct Refusal {
     pub(super) message: &'static str,
 }
 
-impl Refusal {
-    fn new(status: StatusCode, message: &'static str) -> Self {
-        Self { status, message }
-    }
-}
-
-fn refuse(status: StatusCode, message: &'static str) -> Result<Visitor, Refusal> {
-    Err(Refusal::new(status, message))
+fn refuse<T>(status: StatusCode, message: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { status, message })
 }
 
 /// What a request is for.
@@ -119,29 +113,29 @@ impl Gate {
         if request.method == Method::POST && self.actions && path.starts_with(API) {
             // Pages of other sites can send forms and plain text without asking, and JSON only after asking.
             if only(headers, &CONTENT_TYPE) != Some("application/json") {
-                return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "an action is application/json"));
+                return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "an action is application/json");
             }
             // With another encoding the length would not be what is read.
             return match only(headers, &CONTENT_LENGTH).unwrap_or_default().parse::<usize>() {
                 _ if headers.contains_key(TRANSFER_ENCODING) => {
-                    Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length"))
+                    refuse(StatusCode::LENGTH_REQUIRED, "an action has a length")
                 }
-                Ok(len) if len > BODY => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long")),
+                Ok(len) if len > BODY => refuse(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long"),
                 Ok(_) => Ok(Aim::Action),
-                Err(_) => Err(Refusal::new(StatusCode::LENGTH_REQUIRED, "an action has a length")),
+                Err(_) => refuse(StatusCode::LENGTH_REQUIRED, "an action has a length"),
             };
         }
         if !matches!(request.method, Method::GET | Method::HEAD) {
             let status =
                 if request.method == Method::OPTIONS { StatusCode::FORBIDDEN } else { StatusCode::METHOD_NOT_ALLOWED };
             let message = if self.actions { "nothing can be done here" } else { "this server only shows" };
-            return Err(Refusal::new(status, message));
+            return refuse(status, message);
         }
         for header in [CONTENT_LENGTH, TRANSFER_ENCODING] {
             if let Some(value) = headers.get(header)
                 && value != "0"
             {
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, "a request for a page has no body"));
+                return refuse(StatusCode::BAD_REQUEST, "a request for a page has no body");
             }
         }
         Ok(if path == SOCKET { Aim::Socket } else { Aim::Page })

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
+use crate::host::secret;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Error, Result};
 use crate::web::server::gate::Gate;
@@ -33,7 +34,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
     let live = Arc::new(Live::open(cx, serving, &sender)?);
     let mut memory = Memory::recall(cx, &live.roots());
     if serving.new_token {
-        memory.forget_token();
+        memory.token = secret();
     }
     let runtime = Builder::new_current_thread()
         .enable_io()
@@ -43,10 +44,10 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         .build()
         .map_err(unstarted)?;
     runtime.block_on(async {
-        let listener = listen(serving, memory.port()).await?;
+        let listener = listen(serving, memory.port).await?;
         let address = listener.local_addr().map_err(unstarted)?;
         let warning = memory.remember(address.port());
-        let token = memory.token().to_owned();
+        let token = memory.token.clone();
         let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
         tokio::spawn(live::keep(Arc::clone(&live), (sender, hints)));
         let url = format!("http://{address}/#token={token}");

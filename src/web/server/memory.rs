@@ -22,8 +22,9 @@ const LONGEST: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Memory {
     place: Result<MemoryFile, String>,
-    port: Option<u16>,
-    token: String,
+    /// The port of last time.
+    pub(super) port: Option<u16>,
+    pub(super) token: String,
 }
 
 #[derive(Debug)]
@@ -46,18 +47,6 @@ impl Memory {
             Some(Remembered { port, token }) => Self { place, port: Some(port), token },
             None => Self { place, port: None, token: secret() },
         }
-    }
-
-    pub(super) fn forget_token(&mut self) {
-        self.token = secret();
-    }
-
-    pub(super) fn port(&self) -> Option<u16> {
-        self.port
-    }
-
-    pub(super) fn token(&self) -> &str {
-        &self.token
     }
 
     /// Remembers port and token. Returns why that failed, if it did.

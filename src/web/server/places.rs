@@ -1,7 +1,6 @@
 //! The pages that are not about runs: sessions, workflows and interviews, of all projects and of one; and the same for
 //! programs.
 
-
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -4,7 +4,7 @@ use crate::cli::args::DoctorArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
+use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, counted, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::model::counted;
 use crate::runs::Context;

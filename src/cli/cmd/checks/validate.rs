@@ -2,7 +2,7 @@
 
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{TextPage, place};
+use crate::cli::page::{TextPage, counted, place};
 use crate::doctor::{self, ValidateReport};
 use crate::runs::Context;
 
@@ -19,7 +19,7 @@ fn fill(report: &ValidateReport, page: &mut TextPage) {
             page.line(&format!("{}{place}: {}", file.path.display(), violation.message));
         }
     }
-    let files = if report.checked == 1 { "1 file".to_owned() } else { format!("{} files", report.checked) };
+    let files = counted(report.checked, "file");
     match report.files.len() {
         0 => page.line(&format!("{files} checked, all valid")),
         n => page.line(&format!("{files} checked, {n} not valid")),

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
+use crate::cli::cmd::run_rows::unreadable;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
@@ -56,11 +57,7 @@ fn fill(report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
         heading(page, first.group, cards.len());
         page.table(2, cards.iter().map(|card| row(card, now)));
     }
-    if !report.unreadable.is_empty() {
-        page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
-        let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
-        page.table(2, rows);
-    }
+    unreadable(&report.unreadable, page);
     worktrees::show(&report.worktrees, page);
 }
 

@@ -1,8 +1,9 @@
 //! `evidence`.
 
 use crate::cli::args::EvidenceArgs;
+use crate::cli::cmd::run_rows::unreadable;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{CARE, TextPage};
+use crate::cli::page::TextPage;
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Ended {
@@ -24,11 +25,7 @@ fn fill(report: &EvidenceReport, page: &mut TextPage) {
         page.line(first.run_id.as_str());
         page.table(2, items.iter().map(row));
     }
-    if !report.unreadable.is_empty() {
-        page.head(CARE, "Unreadable", &report.unreadable.len().to_string());
-        let rows = report.unreadable.iter().map(|run| [run.run_id.as_str(), run.reason.as_str()]);
-        page.table(2, rows);
-    }
+    unreadable(&report.unreadable, page);
 }
 
 fn row(item: &EvidenceItem) -> [String; 4] {

@@ -4,31 +4,27 @@ use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::model::{Kind, Problem};
-use crate::runs::{Context, Result};
+use crate::runs::Context;
 use crate::watch::{self, Watching};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
     let WatchArgs { dir, run_id: run, once, search, workflow, poll, notify } = args;
     let watching = Watching { dir, run, search, workflow, poll, colour: out.colour(), notify };
-    Ok(show(cx, &watching, once, out)?)
-}
-
-fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<Exit> {
     match (out.is_json(), once) {
         (true, true) => {
-            let snapshot = watch::snapshot(cx, watching)?;
+            let snapshot = watch::snapshot(cx, &watching)?;
             Ok(out.json(&snapshot))
         }
         (true, false) => {
             let mut exit = Exit::Done;
-            watch::follow(cx, watching, |message| {
+            watch::follow(cx, &watching, |message| {
                 exit = out.json(message);
                 exit == Exit::Done
             })?;
             Ok(exit)
         }
         (false, true) => {
-            let page = watch::once(cx, watching)?;
+            let page = watch::once(cx, &watching)?;
             Ok(out.plain(&page))
         }
         (false, false) if !out.is_terminal() => {
@@ -37,6 +33,9 @@ fn show(cx: &Context, watching: &Watching, once: bool, out: &mut Out) -> Result<
                 .help("`--once` prints the runs as they are, `--json` a line for each change")
                 .into())
         }
-        (false, false) => watch::screen(cx, watching).map(|()| Exit::Done),
+        (false, false) => {
+            watch::screen(cx, &watching)?;
+            Ok(Exit::Done)
+        }
     }
 }

@@ -1,0 +1,164 @@
+//! Arguments of the commands that show runs.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::shared::RunArg;
+use crate::cli::args::values::{port, seconds, text, whole};
+use crate::cli::complete;
+use crate::model::{Doing, RunStatus, SessionId};
+use crate::runs::ListStatus;
+
+impl ValueEnum for ListStatus {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Run(RunStatus::Active) => "Active",
+            Self::Run(RunStatus::Blocked) => "Blocked: waits for a person",
+            Self::Doing(Doing::Asking) => "Has an open question",
+            Self::Doing(Doing::Waiting) => "The run's current step is waiting",
+            Self::Doing(Doing::Conflict) => "A merge joined two histories of the run",
+            Self::Doing(Doing::Failing) => "A step or an activity of the run failed",
+            Self::Run(RunStatus::Failed) => "The run failed",
+            Self::Run(RunStatus::Completed) => "Completed: its work is done",
+            Self::Run(RunStatus::Cancelled) => "Cancelled",
+        };
+        Some(PossibleValue::new(self.as_str()).help(help))
+    }
+}
+
+// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// The state as it was after this event
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    pub(crate) at: Option<u64>,
+}
+
+// Arguments of `evidence`.
+#[derive(Debug, Args)]
+pub(crate) struct EvidenceArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// What all runs name, also those that are over
+    #[arg(long, conflicts_with_all = ["run", "run_id"])]
+    pub(crate) all: bool,
+    /// What all runs about this feature name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "run_id"])]
+    pub(crate) feature: Option<String>,
+    /// The session that asks [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<SessionId>,
+}
+
+// Arguments of `log`.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// Keep printing events as they happen, until the run is over; with --json one object a line
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+    /// Only events after this one
+    #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
+    pub(crate) after: u64,
+    /// At most this many events; `next` in the answer with --json says where to go on
+    #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "follow")]
+    pub(crate) limit: Option<u64>,
+}
+
+// Arguments of `wait`.
+#[derive(Debug, Args)]
+pub(crate) struct WaitArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// Give up after so many seconds [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// mermaid: the workflow with the run's position; gantt: the steps over time, for Mermaid; svg: the same as a picture;
+    /// html: a page in one file; chrome-trace: for Perfetto; cloudevents: all events; otlp-json: for OpenTelemetry
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) format: FormatArg,
+    /// The run as it was after this event
+    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    pub(crate) at: Option<u64>,
+    /// Write to this file, outside of .flow; a text that is there is replaced in one step [default: standard output]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+value_enum!(
+    /// A format of an export.
+    FormatArg { Mermaid, Gantt, Svg, Html, ChromeTrace, Cloudevents, OtlpJson } -> crate::runs::ExportFormat
+);
+
+// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Directories of projects to show together [default: the project of the working directory]
+    #[arg(value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The port to listen on [default: the one of last time, otherwise one that is free]
+    #[arg(long, value_name = "PORT", value_parser = port)]
+    pub(crate) port: Option<u16>,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub(crate) listen: IpAddr,
+    /// Listen on an address that other machines reach; what they see is protected by the token alone
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// Another host and port under which browsers reach this server, such as localhost:8080 for a forwarded port
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) allow_host: Vec<String>,
+    /// Make a new token, so that links that were given out before are refused
+    #[arg(long)]
+    pub(crate) new_token: bool,
+    /// Let pages cancel and unblock runs and answer their questions; otherwise they only show
+    #[arg(long)]
+    pub(crate) allow_actions: bool,
+    /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
+    #[arg(long)]
+    pub(crate) poll: bool,
+}
+
+// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// A directory of the project [default: the working directory]
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Only this run: its id, a unique prefix of its id, or @latest
+    #[arg(long, value_name = "RUN", add = complete::runs())]
+    pub(crate) run_id: Option<String>,
+    /// Print the runs as they are, and end; with --json, the first line alone
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue (#42)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
+    pub(crate) search: Option<String>,
+    /// Only runs of this workflow
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workflow: Option<String>,
+    /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
+    #[arg(long)]
+    pub(crate) poll: bool,
+    /// Ring the terminal's bell and send a notification (OSC 9) when a run begins to need a person
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) notify: bool,
+}
