@@ -102,7 +102,7 @@ impl Catalog {
         let mut absent = None;
         for dir in self.definition_dirs(&config) {
             let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
-            for suffix in dir.naming.suffixes() {
+            for suffix in dir.suffixes {
                 let file = format!("{id}{suffix}");
                 let Some(text) = folder.read(&file)? else { continue };
                 match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
@@ -136,7 +136,7 @@ impl Catalog {
         for dir in self.definition_dirs(&config).iter().rev() {
             let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
             for id in ids(&folder, dir)? {
-                for suffix in dir.naming.suffixes().iter().rev() {
+                for suffix in dir.suffixes.iter().rev() {
                     let file = format!("{id}{suffix}");
                     let origin = Origin::Project(folder.join(&file));
                     let one = match folder.read(&file) {
@@ -186,7 +186,7 @@ fn ids(folder: &Folder, dir: &DefinitionDir) -> Result<BTreeSet<String>, Catalog
 
 /// What stands before the suffix of a definition's name; `None` for another name.
 fn without_suffix<'n>(name: &'n str, dir: &DefinitionDir) -> Option<&'n str> {
-    for suffix in dir.naming.suffixes() {
+    for suffix in dir.suffixes {
         // A skill is a directory, so its suffix goes on below the name.
         let end = suffix.split('/').next().unwrap_or(suffix);
         if let Some(id) = name.strip_suffix(end) {

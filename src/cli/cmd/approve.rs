@@ -44,15 +44,11 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     out.aside(&TextPage::of(|page| shown(&gate, page)));
     request.seen = args.seen.map_or(gate.last_seq, Seq);
     request.run = Some(gate.run_id.to_string());
-    if args.seen.is_none() && !confirmed(&gate, approves, out)? {
+    let verb = if approves { "Approve" } else { "Reject" };
+    if args.seen.is_none() && !agrees(&format!("{verb} `{}` of {}", gate.phase, gate.run_id), out)? {
         return Ok(None);
     }
     runs::approve(cx, &request).map(Some)
-}
-
-fn confirmed(gate: &GateReport, approves: bool, out: &Out) -> Result<bool, Error> {
-    let verb = if approves { "Approve" } else { "Reject" };
-    agrees(&format!("{verb} `{}` of {}", gate.phase, gate.run_id), out)
 }
 
 fn shown(gate: &GateReport, page: &mut TextPage) {

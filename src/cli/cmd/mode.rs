@@ -15,7 +15,7 @@ use crate::modes::policy::ModeKind;
 use crate::modes::{
     self, DecidedBy, Error, ModeDecision, ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest,
     ModePromptReport, ModePromptRequest, ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest,
-    ModeWriteReport, ModeWriteRequest, OutcomeReport, PolicyReport,
+    ModeWriteRequest, OutcomeReport, PolicyReport,
 };
 use crate::runs::{self, Context, Source};
 
@@ -24,61 +24,48 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
         ModeCommand::Request { mode, scope, review, run_id } => {
             let review_clean = review.map(ReviewArg::is_clean);
             let request = ModeRequest { mode, scope: whose(scope), review_clean, run: run_id };
-            answered(out, modes::request(cx, &request), requested)
+            Ok(requested(&modes::request(cx, &request)?, out))
         }
         ModeCommand::List { scope, all } => {
-            let request = ModeListRequest { scope: whose(scope), all };
-            answered(out, modes::list(cx, &request), |report, out| {
-                out.warnings(&report.warnings);
-                out.answer(report, |page| list(report, all, page))
-            })
+            let report = modes::list(cx, &ModeListRequest { scope: whose(scope), all })?;
+            out.warnings(&report.warnings);
+            Ok(out.answer(&report, |page| list(&report, all, page)))
         }
         ModeCommand::Show { mode, scope } => {
-            let request = ModeShowRequest { mode, scope: whose(scope) };
-            answered(out, modes::show(cx, &request), |report, out| {
-                let exit = out.answer(report, |page| shown(report, page));
-                if report.exists { exit } else { Exit::NotFound }
-            })
+            let report = modes::show(cx, &ModeShowRequest { mode, scope: whose(scope) })?;
+            let exit = out.answer(&report, |page| shown(&report, page));
+            Ok(if report.exists { exit } else { Exit::NotFound })
         }
         command @ ModeCommand::Write { .. } => write(cx, command, out),
         ModeCommand::Clear { mode, scope, all } => {
             let request = ModeEndRequest { mode, scope: whose(scope), all };
-            answered(out, modes::clear(cx, &request), |report, out| ended(report, "cleared", out))
+            Ok(ended(&modes::clear(cx, &request)?, "cleared", out))
         }
         ModeCommand::Cancel { mode, scope, all } => {
             let request = ModeEndRequest { mode, scope: whose(scope), all };
-            answered(out, modes::cancel(cx, &request), |report, out| ended(report, "cancelled", out))
+            Ok(ended(&modes::cancel(cx, &request)?, "cancelled", out))
         }
         ModeCommand::Outcome { file } => {
-            answered(out, outcome_of(cx, &file), |report, out| out.answer(report, |page| outcome(report, page)))
+            let read = source(cx, Path::new(&file)).map_err(Error::Run)?;
+            let report = modes::outcome(&read.origin, read.text.as_bytes())?;
+            Ok(out.answer(&report, |page| outcome(&report, page)))
         }
-        ModeCommand::Prompt { text, scope } => answered(out, prompted(cx, text, whose(scope)), prompt),
+        ModeCommand::Prompt { text, scope } => {
+            let text = match text {
+                Some(text) if text != "-" => text,
+                _ => prompt_of_hook().map_err(Error::Run)?,
+            };
+            Ok(prompt(&modes::prompt(cx, &ModePromptRequest::read(&text, whose(scope))?)?, out))
+        }
         ModeCommand::Policy { table } => {
-            answered(out, modes::table(cx), |report, out| out.answer(report, |page| policy(report, table, page)))
+            let report = modes::table(cx)?;
+            Ok(out.answer(&report, |page| policy(&report, table, page)))
         }
     }
 }
 
 fn whose(scope: ScopeArgs) -> ModeScope {
     ModeScope { session: scope.session, root: scope.root }
-}
-
-fn answered<T>(out: &mut Out, result: Result<T, Error>, tell: impl FnOnce(&T, &mut Out) -> Exit) -> Ended {
-    let report = result?;
-    Ok(tell(&report, out))
-}
-
-fn outcome_of(cx: &Context, file: &str) -> Result<OutcomeReport, Error> {
-    let read = source(cx, Path::new(file)).map_err(Error::Run)?;
-    modes::outcome(&read.origin, read.text.as_bytes())
-}
-
-fn prompted(cx: &Context, text: Option<String>, scope: ModeScope) -> Result<ModePromptReport, Error> {
-    let text = match text {
-        Some(text) if text != "-" => text,
-        _ => prompt_of_hook().map_err(Error::Run)?,
-    };
-    modes::prompt(cx, &ModePromptRequest::read(&text, scope)?)
 }
 
 fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
@@ -171,20 +158,18 @@ fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
         }
     }
     let review_clean = review.map(ReviewArg::is_clean);
-    let written = modes::write(cx, &ModeWriteRequest { mode, scope: whose(scope), fields, review_clean });
-    answered(out, written, |report: &ModeWriteReport, out| {
-        if report.changed {
-            out.committed(format!("{} is written", report.path.display()));
+    let report = modes::write(cx, &ModeWriteRequest { mode, scope: whose(scope), fields, review_clean })?;
+    if report.changed {
+        out.committed(format!("{} is written", report.path.display()));
+    }
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, |page| {
+        let what = if report.changed { "is written" } else { "says so already" };
+        page.line(&format!("{} {what}", report.path.display()));
+        if !report.completed.is_empty() {
+            page.field("completed", &names(&report.completed));
         }
-        out.warnings(&report.warnings);
-        out.answer(report, |page| {
-            let what = if report.changed { "is written" } else { "says so already" };
-            page.line(&format!("{} {what}", report.path.display()));
-            if !report.completed.is_empty() {
-                page.field("completed", &names(&report.completed));
-            }
-        })
-    })
+    }))
 }
 
 /// The fields that the caller gave as JSON.

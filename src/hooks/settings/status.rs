@@ -174,13 +174,8 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
         (None, Some(Script::Current), _) => Installed::Yes,
         (None, Some(Script::Other), _) => Installed::Partly,
         (None, None, None) => Installed::No,
-        (None, None, Some(_)) => {
-            if is_whole {
-                Installed::Yes
-            } else {
-                Installed::Partly
-            }
-        }
+        (None, None, Some(_)) if is_whole => Installed::Yes,
+        (None, None, Some(_)) => Installed::Partly,
     };
     // Where nothing is installed, no event counts as missing.
     if installed != Installed::Partly {

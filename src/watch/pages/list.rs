@@ -7,11 +7,14 @@ use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
 const BEFORE: &str = "  ";
-/// The widest cells of a row, and the least room for a reason.
-const TAG: usize = 14;
-const ID: usize = 40;
-const WORKFLOW: usize = 16;
-const PHASE: usize = 20;
+/// The widest cells of a row: state, id, workflow, phase and age.
+const WIDEST: [usize; CELLS] = [14, 40, 16, 20, 14];
+const CELLS: usize = 5;
+/// Cells that make room.
+const ID: usize = 1;
+const WORKFLOW: usize = 2;
+const PHASE: usize = 3;
+/// The least room for a reason.
 const REASON: usize = 16;
 /// The columns between cells.
 const GAP: usize = 2;
@@ -77,66 +80,52 @@ fn left_out(group: &CardsOfGroup) -> Option<PageLine> {
 /// A run as cells.
 struct ListRow {
     look: Look,
-    tag: String,
-    id: String,
-    workflow: String,
-    phase: String,
-    age: String,
+    /// Its state, its id, its workflow, its phase and its age.
+    cells: [String; CELLS],
     about: String,
 }
 
 impl ListRow {
     fn of(card: &Card, now: Timestamp) -> Self {
-        let run = &card.run;
+        let head = &card.run.head;
         let (symbol, class, word) = look_of(card);
         // A run that is over is told by what it was for.
-        let about = match &run.goal {
+        let about = match &card.run.goal {
             Some(goal) if !card.group.is_open() => goal.clone(),
             _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
         };
-        Self {
-            look: Look::of_class(class),
-            tag: format!("{symbol} {word}"),
-            id: run.head.run_id.to_string(),
-            workflow: run.head.workflow.to_string(),
-            phase: run.head.phase.as_ref().map(ToString::to_string).unwrap_or_default(),
-            age: age(run.head.updated_at, now),
-            about,
-        }
+        let phase = head.phase.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (id, workflow) = (head.run_id.to_string(), head.workflow.to_string());
+        let cells = [format!("{symbol} {word}"), id, workflow, phase, age(head.updated_at, now)];
+        Self { look: Look::of_class(class), cells, about }
     }
 }
 
 /// The widths of the cells of all rows; 0 for what has no room.
 struct Table {
-    tag: usize,
-    id: usize,
-    workflow: usize,
-    phase: usize,
-    age: usize,
+    cells: [usize; CELLS],
     about: usize,
 }
 
 impl Table {
     fn of(rows: &[ListRow], width: usize) -> Self {
-        let mut table = Self { tag: 0, id: 0, workflow: 0, phase: 0, age: 0, about: 0 };
+        let mut table = Self { cells: [0; CELLS], about: 0 };
         for row in rows {
-            table.tag = table.tag.max(columns(&row.tag).min(TAG));
-            table.id = table.id.max(columns(&row.id).min(ID));
-            table.workflow = table.workflow.max(columns(&row.workflow).min(WORKFLOW));
-            table.phase = table.phase.max(columns(&row.phase).min(PHASE));
-            table.age = table.age.max(columns(&row.age).min(TAG));
+            for (at, text) in row.cells.iter().enumerate() {
+                table.cells[at] = table.cells[at].max(columns(text).min(WIDEST[at]));
+            }
         }
         // What is left out first can be seen on the page of the run.
         if table.taken() + REASON > width {
-            table.workflow = 0;
+            table.cells[WORKFLOW] = 0;
         }
         // The last cell needs no gap.
         if table.taken() > width + GAP {
-            table.phase = 0;
+            table.cells[PHASE] = 0;
         }
         if table.taken() > width + GAP {
             // The id is cut, but stays: without it the run cannot be named.
-            table.id = table.id.saturating_sub(table.taken() - width - GAP).max(8);
+            table.cells[ID] = table.cells[ID].saturating_sub(table.taken() - width - GAP).max(8);
         }
         table.about = width.saturating_sub(table.taken());
         if table.about < REASON {
@@ -147,23 +136,17 @@ impl Table {
 
     /// How many columns all but the reason take, each with a gap.
     fn taken(&self) -> usize {
-        let cells = [self.tag, self.id, self.workflow, self.phase, self.age];
-        let shown = cells.iter().filter(|cell| **cell > 0).count();
-        BEFORE.len() + cells.iter().sum::<usize>() + shown * GAP
+        let shown = self.cells.iter().filter(|cell| **cell > 0).count();
+        BEFORE.len() + self.cells.iter().sum::<usize>() + shown * GAP
     }
 
     fn line(&self, row: &ListRow) -> PageLine {
-        let cells = [
-            (row.look, &row.tag, self.tag),
-            (Look::Strong, &row.id, self.id),
-            (Look::Plain, &row.workflow, self.workflow),
-            (Look::Plain, &row.phase, self.phase),
-            (Look::Dim, &row.age, self.age),
-            (Look::Plain, &row.about, self.about),
-        ];
+        let looks = [row.look, Look::Strong, Look::Plain, Look::Plain, Look::Dim, Look::Plain];
+        let texts = row.cells.iter().chain([&row.about]);
+        let widths = self.cells.into_iter().chain([self.about]);
         let mut line = PageLine::new();
         // Before the first cell, the mark of the chosen run has as much room as a gap.
-        for (look, text, width) in cells {
+        for ((look, text), width) in looks.into_iter().zip(texts).zip(widths) {
             if width > 0 {
                 line = line.plain(BEFORE).with(look, cell(text, width));
             }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep;
 
 use crate::host::{Clock, secret};
-use crate::model::{Explain as _, Problem, RunId, Timestamp, slug};
+use crate::model::{Explain as _, Problem, RunId, slug};
 use crate::picture::page::ProjectCards;
 use crate::runs::{CardFilter, Context, Error, Keeper, Result};
 use crate::web::Serving;
@@ -59,8 +59,8 @@ pub(super) struct Live {
     /// Whether pages may act.
     pub(super) actions: bool,
     ring: Mutex<VecDeque<Notice>>,
-    notices: broadcast::Sender<Notice>,
-    clock: Clock,
+    pub(super) notices: broadcast::Sender<Notice>,
+    pub(super) clock: Clock,
     reading: Arc<Semaphore>,
     acting: Arc<Semaphore>,
     /// What clients are not told.
@@ -115,16 +115,8 @@ impl Live {
         self.projects.iter().map(|project| project.root.clone()).collect()
     }
 
-    pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
     pub(super) fn find(&self, name: &str) -> Option<&Served> {
         self.projects.iter().find(|project| project.name == name)
-    }
-
-    pub(super) fn subscribe(&self) -> broadcast::Receiver<Notice> {
-        self.notices.subscribe()
     }
 
     fn ring(&self) -> MutexGuard<'_, VecDeque<Notice>> {

@@ -111,7 +111,7 @@ fn given(field: Option<String>) -> Option<String> {
 async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, Query(search): Query<Search>) -> Response {
     let filter = CardFilter::from(search);
     page_of(live, visitor, "This list", move |live| {
-        let now = live.now();
+        let now = live.clock.now();
         Ok(runs_page(&cards(live, &filter), &filter, now))
     })
     .await
@@ -157,7 +157,7 @@ async fn run_shown(
                 log: &log,
                 machine: run.machine(),
                 address: Some(address),
-                now: live.now(),
+                now: live.clock.now(),
                 actions: live.actions,
             };
             Ok(run_page(&view))

@@ -57,7 +57,7 @@ pub(super) async fn sessions(State(live): Shared) -> Response {
 }
 
 pub(super) async fn sessions_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
-    page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.now()))).await
+    page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.clock.now()))).await
 }
 
 fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
@@ -119,7 +119,7 @@ pub(super) async fn workflow_shown(
             machine: machine.as_ref(),
             runs: &used,
             cards: &cards,
-            now: live.now(),
+            now: live.clock.now(),
         };
         Ok(workflow_page(&view))
     })
@@ -143,7 +143,7 @@ pub(super) async fn interviews(State(live): Shared) -> Response {
 
 pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| {
-        Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.now()))
+        Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.clock.now()))
     })
     .await
 }

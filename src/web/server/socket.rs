@@ -81,7 +81,7 @@ pub(super) async fn open(State(live): Shared, upgrade: WebSocketUpgrade) -> Resp
 }
 
 async fn talk(socket: WebSocket, live: Arc<Live>, place: OwnedSemaphorePermit) {
-    let notices = live.subscribe();
+    let notices = live.notices.subscribe();
     let talk = Talk { socket, live, list: None, runs: BTreeMap::new() };
     // A client that is gone or too slow ends its own connection.
     let _ = talk.run(notices).await;
@@ -136,14 +136,14 @@ impl Talk {
                     }
                     Err(RecvError::Lagged(_)) => {
                         // Before the snapshot, so that no change falls between the two.
-                        notices = self.live.subscribe();
+                        notices = self.live.notices.subscribe();
                         self.snapshot().await?;
                         self.all_events().await?;
                     }
                     Err(RecvError::Closed) => return Err(SocketEnd),
                 },
                 _ = beat.tick() => {
-                    let message = json!({ "type": "beat", "n": self.live.last(), "at": self.live.now() });
+                    let message = json!({ "type": "beat", "n": self.live.last(), "at": self.live.clock.now() });
                     self.send(message).await?;
                 }
             }
