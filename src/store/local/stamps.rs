@@ -1,5 +1,6 @@
 //! Stamps of runs: texts made from the metadata of their files, which differ after a change of these files.
 
+use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::disk::{Dir, FileType, Stat};
@@ -58,15 +59,10 @@ pub(super) fn stamp(stat: &Stat) -> String {
     let mut text = String::with_capacity(64);
     let Stat { device, inode, len, links, changed: (seconds, nanos), .. } = *stat;
     for number in [device, inode, len, links, seconds.cast_unsigned(), nanos.cast_unsigned()] {
-        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
-        // The same as `{:x}`, in a tenth of the time.
-        text.extend((0..digits).rev().map(|digit| char::from(HEX[(number >> (4 * digit)) as usize & 0xf])));
-        text.push('.');
+        let _ = write!(text, "{number:x}.");
     }
     text
 }
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 impl LookedAt {
     pub(super) fn of_run(runs: &Dir, id: &RunId) -> Self {
