@@ -6,7 +6,6 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, counted, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
-use crate::model::counted;
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
