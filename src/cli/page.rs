@@ -182,11 +182,6 @@ pub(super) fn unquoted(value: &Value) -> String {
     }
 }
 
-/// How many there are of something: `1 file`, `2 files`.
-pub(super) fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
-
 /// The place behind the path of a file: `:3:14`, as far as it is known.
 pub(super) fn place(line: Option<usize>, column: Option<usize>) -> String {
     match (line, column) {

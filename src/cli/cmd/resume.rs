@@ -4,9 +4,9 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{self, TextPage, counted, or_dash, or_empty};
+use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::Verdict;
-use crate::model::{SessionId, StateName, Timestamp};
+use crate::model::{SessionId, StateName, Timestamp, counted};
 use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 

@@ -4,8 +4,9 @@ use crate::cli::args::DoctorArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, counted, place};
+use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
+use crate::model::counted;
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {

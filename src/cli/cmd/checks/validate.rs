@@ -2,8 +2,9 @@
 
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{TextPage, counted, place};
+use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
+use crate::model::counted;
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, target: Option<&str>, out: &mut Out) -> Ended {
