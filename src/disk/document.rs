@@ -122,16 +122,14 @@ fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
         match component {
             Component::Normal(part) => parts.push(part),
             Component::CurDir => {}
-            Component::ParentDir => return Err(outside(relative, "leads upwards")),
-            Component::RootDir | Component::Prefix(_) => return Err(outside(relative, "is not relative")),
+            Component::ParentDir => return Err(DocumentFault::refused(relative, "leads upwards")),
+            Component::RootDir | Component::Prefix(_) => {
+                return Err(DocumentFault::refused(relative, "is not relative"));
+            }
         }
     }
-    let name = parts.pop().ok_or_else(|| outside(relative, "names no file"))?;
+    let name = parts.pop().ok_or_else(|| DocumentFault::refused(relative, "names no file"))?;
     Ok((parts, name))
-}
-
-fn outside(relative: &Path, why: &'static str) -> DocumentFault {
-    DocumentFault::Unsafe { path: relative.to_owned(), why }
 }
 
 /// Whether the new text replaced the old one.

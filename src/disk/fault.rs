@@ -84,7 +84,13 @@ pub enum DocumentFault {
 }
 
 impl DocumentFault {
-    pub(super) fn io(doing: Operation, path: &Path, source: impl Into<io::Error>) -> Self {
+    /// The fault of a path that leads, or could lead, elsewhere.
+    pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
+        Self::Unsafe { path: path.to_owned(), why }
+    }
+
+    /// The fault of a system call.
+    pub(crate) fn io(doing: Operation, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { doing, path: path.to_owned(), source: source.into() }
     }
 }

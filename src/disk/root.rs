@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::error::Operation;
+use crate::disk::fault::DocumentFault;
 use crate::disk::file_system::{Disk, Errno, FileType, Links};
 
 /// Why a path has no root for [`DocumentPlace`](crate::disk::DocumentPlace).
@@ -13,6 +15,17 @@ pub(crate) enum NoRoot<'p> {
     BelowFile,
     /// This directory cannot be looked at.
     Unseen(&'p Path, Errno),
+}
+
+impl NoRoot<'_> {
+    /// The same as the fault of the document that the caller `named`.
+    pub(crate) fn fault(self, named: &Path) -> DocumentFault {
+        match self {
+            Self::NoFile => DocumentFault::refused(named, "names no file"),
+            Self::BelowFile => DocumentFault::refused(named, "is below something that is not a directory"),
+            Self::Unseen(path, errno) => DocumentFault::io(Operation::Inspect, path, errno),
+        }
+    }
 }
 
 /// The root and the relative path of the document at `path`: the deepest directory on the way that exists, without links,

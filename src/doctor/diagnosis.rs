@@ -8,11 +8,11 @@ use crate::doctor::{activities, document, log, tree};
 use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Explain as _, Number, Seq, Timestamp};
-use crate::runs::Context;
+use crate::runs::OpenedProject;
 use crate::runs::open::checkout::places_of_log;
 use crate::runs::open::pinned::catalog_machine;
+use crate::store::StoredRun as _;
 use crate::store::local::RunDir;
-use crate::store::{Project, StoredRun as _};
 
 /// The findings of a run, and the log that a repair would put in place of its log.
 pub(super) struct Diagnosis {
@@ -23,27 +23,26 @@ pub(super) struct Diagnosis {
 /// Examines a run. `noted` are the counters in its lock, if the caller holds it; `named` is true if the request names
 /// the run.
 pub(super) fn diagnose(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &RunDir,
     noted: Option<(Seq, Number)>,
     named: bool,
     now: Timestamp,
 ) -> Diagnosis {
     let mut findings = Findings::of_run(run.id());
-    if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
+    if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         // What git has is not lost, and nothing may take its place.
         let help = left_out.problem().help.unwrap_or_default();
         findings.add("left_out", run.path(), format!("{left_out}; {help}"));
         return Diagnosis { findings, rewrite: None };
     }
-    let facts = RunFacts::gather(&cx.disk, run);
+    let facts = RunFacts::gather(&project.cx.disk, run);
     tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
     let shown = document::check(&facts, &reconciled, read, &mut findings);
-    let rewrite = rewrite(cx, project, &facts, shown.as_ref(), noted, now);
+    let rewrite = rewrite(project, &facts, shown.as_ref(), noted, now);
     let is_away = match (&facts.log, &shown) {
-        (FileState::Missing, Some(text)) => !places_of_log(cx, project, run, text.document().state.last_seq).is_empty(),
+        (FileState::Missing, Some(text)) => !places_of_log(project, run, text.document().state.last_seq).is_empty(),
         _ => false,
     };
     log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
@@ -69,8 +68,7 @@ pub(super) fn diagnose(
 }
 
 fn rewrite(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     facts: &RunFacts,
     shown: Option<&RunText>,
     noted: Option<(Seq, Number)>,
@@ -82,7 +80,7 @@ fn rewrite(
     }
     let pinned = pinned(facts.scan.events(), &mut Vec::new());
     let machine = match (pinned, shown) {
-        (None, Some(text)) => catalog_machine(cx, project, text.document(), &mut Vec::new()),
+        (None, Some(text)) => catalog_machine(project, text.document(), &mut Vec::new()),
         _ => None,
     };
     let by_note = facts.note.as_ref().map(|note| (note.seq, Number(note.number)));

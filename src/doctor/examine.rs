@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::disk::DiskError;
 use crate::doctor::finding::{Finding, Findings, ReportView};
-use crate::doctor::repair::{Mending, mend};
+use crate::doctor::repair::Mending;
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::doctor::survey::{DoctorRequest, Survey, survey, whole_survey};
 use crate::model::{Explain as _, Help, Suggestion};
@@ -46,16 +46,16 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
         Ok(project) => project,
         Err(error) => return no_project(error, request),
     };
-    let place = place_of_caller(cx, &project);
+    let place = place_of_caller(&project);
     let by = ReportView { root: project.root(), place: place.as_deref() };
-    let mut mending = Mending::default();
+    let mut mending = Mending::new(&project, request);
     if request.repair && !request.dry_run {
-        let before = whole_survey(cx, &project, request)?;
-        mend(cx, &project, request, &before, &mut mending)?;
-        let after = whole_survey(cx, &project, request)?;
+        let before = whole_survey(&project, request)?;
+        mending.mend(&before)?;
+        let after = whole_survey(&project, request)?;
         return Ok(report_repair(&by, request, &before, after, mending));
     }
-    let mut before = survey(cx, &project, request)?;
+    let mut before = survey(&project, request)?;
     if request.dry_run {
         for findings in &before.parts {
             mending.note(findings);
@@ -99,7 +99,7 @@ fn report_repair(
     request: &DoctorRequest,
     before: &Survey,
     after: Survey,
-    mending: Mending,
+    mending: Mending<'_>,
 ) -> DoctorReport {
     let mut findings = Vec::new();
     let mut left: Vec<&Finding> = after.findings().collect();
@@ -133,7 +133,7 @@ fn report_repair(
     DoctorReport { repaired: true, ..report(request, before.runs, findings, mending) }
 }
 
-fn report(request: &DoctorRequest, runs: usize, findings: Vec<FindingReport>, mending: Mending) -> DoctorReport {
+fn report(request: &DoctorRequest, runs: usize, findings: Vec<FindingReport>, mending: Mending<'_>) -> DoctorReport {
     let mut ok = true;
     for one in &findings {
         let is_bad = match one.severity {

@@ -16,9 +16,7 @@ use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
-use crate::runs::Context;
-use crate::runs::SCHEMAS;
-use crate::store::Project;
+use crate::runs::{OpenedProject, SCHEMAS};
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
@@ -48,9 +46,9 @@ const KNOWN: [&str; 16] = [
 const DEPTH: usize = 16;
 
 /// Checks everything except the runs.
-pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
-    let (shared, trust) = (&cx.disk, project.trust());
-    let left_out = &cx.git.left_out(project.root(), ".flow/schemas/*");
+pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
+    let (shared, trust) = (&project.cx.disk, project.trust());
+    let left_out = &project.cx.git.left_out(project.root(), ".flow/schemas/*");
     let (root, disk) = (project.path(), &**shared);
     let all = match entries(disk, root) {
         Ok(all) => all,
@@ -95,7 +93,7 @@ pub(super) fn check(cx: &Context, project: &Project, found: &mut Findings) {
     if is_written {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
-    if has_gitignore && cx.git.tracks(project.root(), ".flow/.gitignore") {
+    if has_gitignore && project.cx.git.tracks(project.root(), ".flow/.gitignore") {
         let message = "git has this file, so a checkout of a branch without it deletes it; \
                        `git rm --cached .flow/.gitignore` leaves it to this checkout";
         found.add("gitignore_tracked", &root.join(".gitignore"), message);

@@ -13,22 +13,29 @@ use crate::doctor::survey::{DoctorRequest, Survey};
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::write::transaction::transact;
-use crate::runs::{Context, Result};
+use crate::runs::{OpenedProject, Result};
 use crate::store::local::layout::RUN_FILE;
 use crate::store::local::{RunDir, Shelf};
-use crate::store::{ActivityFile, Project, StoredRun as _};
+use crate::store::{ActivityFile, StoredRun as _};
 
 /// The highest number of rounds; each finds only what the round before could not see.
 const ROUNDS: usize = 4;
 
-/// The steps that were carried out, and the ones that failed.
-#[derive(Debug, Default)]
-pub(super) struct Mending {
+/// The repair of a project: the steps that were carried out, and the ones that failed.
+#[derive(Debug)]
+pub(super) struct Mending<'a> {
+    project: &'a OpenedProject,
+    /// Whether the request names the run that is repaired.
+    named: bool,
     pub(super) plan: Vec<PlanStep>,
     failed: Vec<(Option<RunId>, String)>,
 }
 
-impl Mending {
+impl<'a> Mending<'a> {
+    pub(super) fn new(project: &'a OpenedProject, request: &DoctorRequest) -> Self {
+        Self { project, named: request.run.is_some(), plan: Vec::new(), failed: Vec::new() }
+    }
+
     /// Notes the steps that would repair `findings`, without carrying them out.
     pub(super) fn note(&mut self, findings: &Findings) {
         for action in findings.actions() {
@@ -62,156 +69,142 @@ impl Mending {
         let reasons: Vec<&str> = own.map(|(_, why)| why.as_str()).collect();
         if reasons.is_empty() { None } else { Some(reasons.join("; ")) }
     }
-}
 
-/// Repairs what was found. A failure is noted, and the rest is still repaired.
-pub(super) fn mend(
-    cx: &Context,
-    project: &Project,
-    request: &DoctorRequest,
-    found: &Survey,
-    mending: &mut Mending,
-) -> Result<()> {
-    for part in &found.parts {
-        let actions = part.actions();
-        if actions.is_empty() {
-            continue;
-        }
-        match part.run() {
-            Some(id) => {
-                let run = project.run(id)?;
-                mend_run(cx, project, &run, request.run.is_some(), mending);
+    /// Repairs what was found. A failure is noted, and the rest is still repaired.
+    pub(super) fn mend(&mut self, found: &Survey) -> Result<()> {
+        for part in &found.parts {
+            let actions = part.actions();
+            if actions.is_empty() {
+                continue;
             }
-            None if request.run.is_none() => mend_project(cx, project, actions, mending),
-            // The request names a run, so nothing else is touched.
-            None => {}
-        }
-    }
-    Ok(())
-}
-
-fn mend_project(cx: &Context, project: &Project, first: Vec<RepairStep>, mending: &mut Mending) {
-    let mut tried: Vec<Vec<RepairStep>> = Vec::new();
-    let mut actions = first;
-    // The same steps again would fail again.
-    while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
-        let now = cx.clock.now();
-        for action in &actions {
-            match take_step(cx, project, action, now) {
-                Ok(()) => mending.step(None, action),
-                Err(error) => mending.failed(None, error.one_line()),
+            match part.run() {
+                Some(id) => {
+                    let run = self.project.run(id)?;
+                    self.mend_run(&run);
+                }
+                None if !self.named => self.mend_project(actions),
+                // The request names a run, so nothing else is touched.
+                None => {}
             }
         }
-        let mut found = Findings::default();
-        project::check(cx, project, &mut found);
-        tried.push(std::mem::replace(&mut actions, found.actions()));
+        Ok(())
     }
-}
 
-/// Takes one step in `.flow`. It takes the lock by itself, because completing `.flow` takes it too.
-fn take_step(cx: &Context, project: &Project, action: &RepairStep, now: Timestamp) -> Result<()> {
-    let request = cx.write_request(now, cx.lock_wait()?);
-    match action {
-        RepairStep::Complete => {
-            cx.init_project()?;
+    fn mend_project(&mut self, first: Vec<RepairStep>) {
+        let mut tried: Vec<Vec<RepairStep>> = Vec::new();
+        let mut actions = first;
+        // The same steps again would fail again.
+        while tried.len() < ROUNDS && !actions.is_empty() && !tried.contains(&actions) {
+            self.take_steps(&actions);
+            let mut found = Findings::default();
+            project::check(self.project, &mut found);
+            tried.push(std::mem::replace(&mut actions, found.actions()));
         }
-        RepairStep::AddLines(name, lines) => project.lock_for_repair(&request)?.add_lines(name, lines)?,
-        RepairStep::ShelveInFlow(shelf, name) => {
-            let set_aside = project.lock_for_repair(&request)?.set_aside(*shelf, name, now);
-            match set_aside {
-                Ok(_) => {}
-                // The name is gone: its creator was alive after all, or another repair was faster.
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(error.into()),
+    }
+
+    fn take_steps(&mut self, actions: &[RepairStep]) {
+        let now = self.project.cx.clock.now();
+        for action in actions {
+            match self.take_step(action, now) {
+                Ok(()) => self.step(None, action),
+                Err(error) => self.failed(None, error.one_line()),
             }
         }
-        _ => {}
     }
-    Ok(())
-}
 
-fn mend_run(cx: &Context, project: &Project, run: &RunDir, named: bool, mending: &mut Mending) {
-    let mut tried: Vec<Vec<RepairStep>> = Vec::new();
-    for _ in 0..ROUNDS {
-        let now = cx.clock.now();
-        let actions = match mend_files(cx, project, run, named, now, mending) {
-            Ok(actions) => actions,
-            Err(error) => {
-                mending.failed(Some(run.id()), error.one_line());
-                return;
-            }
-        };
-        if actions.is_empty() || tried.contains(&actions) {
-            return;
-        }
-        if let Err(error) = recover(cx, project, run, &actions, now, mending) {
-            mending.failed(Some(run.id()), error.one_line());
-        }
-        tried.push(actions);
-    }
-}
-
-/// Examines a run again under its lock, and carries out the steps that make its files usable. Gives all steps that are
-/// due.
-fn mend_files(
-    cx: &Context,
-    project: &Project,
-    run: &RunDir,
-    named: bool,
-    now: Timestamp,
-    mending: &mut Mending,
-) -> Result<Vec<RepairStep>> {
-    let mut locked = run.lock_for_repair(&cx.write_request(now, cx.lock_wait()?))?;
-    let Diagnosis { findings, rewrite } = diagnose(cx, project, run, Some(locked.high_water()), named, now);
-    if !findings.unread.is_empty() {
-        // Nothing is repaired on half a look, and a look without findings must not count as a repair.
-        mending.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
-    }
-    let actions = findings.actions();
-    for action in actions.iter().filter(|action| action.is_mending()) {
+    /// Takes one step in `.flow`. It takes the lock by itself, because completing `.flow` takes it too.
+    fn take_step(&self, action: &RepairStep, now: Timestamp) -> Result<()> {
+        let project = self.project;
+        let request = project.cx.write_request(now, project.cx.lock_wait()?);
         match action {
-            RepairStep::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
-            RepairStep::Rebuild => drop(locked.set_aside(Shelf::Top, RUN_FILE, now)?),
-            RepairStep::OwnLog => locked.own_log()?,
-            RepairStep::RewriteLog => {
-                if let Some(rewrite) = &rewrite {
-                    let id = cx.ids.next(now);
-                    locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
+            RepairStep::Complete => {
+                project.cx.init_project()?;
+            }
+            RepairStep::AddLines(name, lines) => project.lock_for_repair(&request)?.add_lines(name, lines)?,
+            RepairStep::ShelveInFlow(shelf, name) => {
+                let set_aside = project.lock_for_repair(&request)?.set_aside(*shelf, name, now);
+                match set_aside {
+                    Ok(_) => {}
+                    // The name is gone: its creator was alive after all, or another repair was faster.
+                    Err(error) if error.is_not_found() => {}
+                    Err(error) => return Err(error.into()),
                 }
             }
             _ => {}
         }
-        mending.step(Some(run.id()), action);
+        Ok(())
     }
-    Ok(actions)
-}
 
-/// Does the recovery of the next writer, and then the steps that only a repair does.
-fn recover(
-    cx: &Context,
-    project: &Project,
-    run: &RunDir,
-    actions: &[RepairStep],
-    now: Timestamp,
-    mending: &mut Mending,
-) -> Result<()> {
-    transact(cx, project, run, Caller::default(), now, |tx| {
-        for action in actions {
-            if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action
-                && let Some(chores) = tx.writer.chores()
-            {
-                chores.set_aside(name, now)?;
+    fn mend_run(&mut self, run: &RunDir) {
+        let mut tried: Vec<Vec<RepairStep>> = Vec::new();
+        for _ in 0..ROUNDS {
+            let now = self.project.cx.clock.now();
+            let actions = match self.mend_files(run, now) {
+                Ok(actions) => actions,
+                Err(error) => {
+                    self.failed(Some(run.id()), error.one_line());
+                    return;
+                }
+            };
+            if actions.is_empty() || tried.contains(&actions) {
+                return;
             }
+            if let Err(error) = self.recover(run, &actions, now) {
+                self.failed(Some(run.id()), error.one_line());
+            }
+            tried.push(actions);
         }
-        // All recorded activities, because a replaced log or a removed link can leave any of them without its file.
-        let files = ActivityFile::of_all(tx.writer.log()?.events());
-        if let Some(chores) = tx.writer.chores() {
-            chores.restore(&files)?;
+    }
+
+    /// Examines a run again under its lock, and carries out the steps that make its files usable. Gives all steps that are
+    /// due.
+    fn mend_files(&mut self, run: &RunDir, now: Timestamp) -> Result<Vec<RepairStep>> {
+        let project = self.project;
+        let mut locked = run.lock_for_repair(&project.cx.write_request(now, project.cx.lock_wait()?))?;
+        let Diagnosis { findings, rewrite } = diagnose(project, run, Some(locked.high_water()), self.named, now);
+        if !findings.unread.is_empty() {
+            // Nothing is repaired on half a look, and a look without findings must not count as a repair.
+            self.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
+        }
+        let actions = findings.actions();
+        for action in actions.iter().filter(|action| action.is_mending()) {
+            match action {
+                RepairStep::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
+                RepairStep::Rebuild => drop(locked.set_aside(Shelf::Top, RUN_FILE, now)?),
+                RepairStep::OwnLog => locked.own_log()?,
+                RepairStep::RewriteLog => {
+                    if let Some(rewrite) = &rewrite {
+                        let id = project.cx.ids.next(now);
+                        locked.replace_log(|kept| rewrite.bytes(&id, now, kept), rewrite.last(), now)?;
+                    }
+                }
+                _ => {}
+            }
+            self.step(Some(run.id()), action);
+        }
+        Ok(actions)
+    }
+
+    /// Does the recovery of the next writer, and then the steps that only a repair does.
+    fn recover(&mut self, run: &RunDir, actions: &[RepairStep], now: Timestamp) -> Result<()> {
+        transact(self.project, run, Caller::default(), now, |tx| {
+            for action in actions {
+                if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action
+                    && let Some(chores) = tx.writer.chores()
+                {
+                    chores.set_aside(name, now)?;
+                }
+            }
+            // All recorded activities, because a replaced log or a removed link can leave any of them without its file.
+            let files = ActivityFile::of_all(tx.writer.log()?.events());
+            if let Some(chores) = tx.writer.chores() {
+                chores.restore(&files)?;
+            }
+            Ok(())
+        })?;
+        for action in actions.iter().filter(|action| !action.is_mending()) {
+            self.step(Some(run.id()), action);
         }
         Ok(())
-    })?;
-    for action in actions.iter().filter(|action| !action.is_mending()) {
-        mending.step(Some(run.id()), action);
     }
-    Ok(())
 }

@@ -12,9 +12,9 @@ use crate::doctor::project;
 use crate::doctor::report::Severity;
 use crate::model::Explain as _;
 use crate::runs::open::name::{Purpose, open_run};
-use crate::runs::{Context, Result};
+use crate::runs::{OpenedProject, Result};
 use crate::store::local::layout::RUNS;
-use crate::store::{Project, StoreError, StoredRun as _};
+use crate::store::{StoreError, StoredRun as _};
 
 /// How often a repair looks at what cannot be read.
 const LOOKS: usize = 3;
@@ -55,29 +55,29 @@ impl Survey {
 }
 
 /// Examines again what could not be read: the fault may pass.
-pub(super) fn whole_survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
-    let mut found = survey(cx, project, request)?;
+pub(super) fn whole_survey(project: &OpenedProject, request: &DoctorRequest) -> Result<Survey> {
+    let mut found = survey(project, request)?;
     for _ in 1..LOOKS {
         if found.parts.iter().all(|part| part.unread.is_empty()) {
             break;
         }
-        found = survey(cx, project, request)?;
+        found = survey(project, request)?;
     }
     Ok(found)
 }
 
 /// Examines the run that the request names, or the project and all of its runs.
-pub(super) fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -> Result<Survey> {
+pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result<Survey> {
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
-    let now = cx.clock.now();
+    let now = project.cx.clock.now();
     if let Some(id) = &request.run {
-        let run = project.run(open_run(cx, project, id, Purpose::Read)?.id())?;
+        let run = project.run(open_run(project, id, Purpose::Read)?.id())?;
         survey.runs = 1;
-        survey.parts.push(diagnose(cx, project, &run, None, true, now).findings);
+        survey.parts.push(diagnose(project, &run, None, true, now).findings);
         return Ok(survey);
     }
     let mut found = Findings::default();
-    project::check(cx, project, &mut found);
+    project::check(project, &mut found);
     let mut runs = Vec::new();
     let listed = project.each_run(|id, run| {
         survey.runs += 1;
@@ -101,7 +101,7 @@ pub(super) fn survey(cx: &Context, project: &Project, request: &DoctorRequest) -
     survey.parts.push(found);
     runs.sort_by(|a, b| a.id().cmp(b.id()));
     for run in &runs {
-        survey.parts.push(diagnose(cx, project, run, None, false, now).findings);
+        survey.parts.push(diagnose(project, run, None, false, now).findings);
     }
     Ok(survey)
 }

@@ -17,9 +17,9 @@ use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::workflow::id_of_file;
-use crate::runs::{Context, Error, Result};
+use crate::runs::{Context, Error, OpenedProject, Result};
+use crate::store::LogScan;
 use crate::store::local::layout;
-use crate::store::{LogScan, Project};
 
 /// The report of `validate`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -84,7 +84,12 @@ pub fn validate(cx: &Context, target: Option<&str>) -> Result<ValidateReport> {
     Ok(report)
 }
 
-fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker: &mut Checker) -> Result<PathBuf> {
+fn validate_target(
+    cx: &Context,
+    target: &str,
+    project: Result<OpenedProject>,
+    checker: &mut Checker,
+) -> Result<PathBuf> {
     let cwd = cx.env.cwd.clone().unwrap_or_default();
     let path = cwd.join(target);
     match cx.disk.look(&path, Links::Refuse) {
@@ -96,7 +101,7 @@ fn validate_target(cx: &Context, target: &str, project: Result<Project>, checker
         }
         Err(_) => {
             let project = project?;
-            let run = open_run(cx, &project, target, Purpose::Read)?;
+            let run = open_run(&project, target, Purpose::Read)?;
             checker.tree(project.run(run.id())?.path())?;
             return Ok(project.root().to_owned());
         }

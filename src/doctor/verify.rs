@@ -88,11 +88,10 @@ pub struct VerifyRequest {
 /// and the process that writes the run does not finish in time. What differs, or cannot be read, is in the report.
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let run = project.run(run.id())?;
     if run.presence() == Presence::Away {
-        return Err(elsewhere(cx, &project, &run));
+        return Err(elsewhere(&project, &run));
     }
     let begun = Instant::now();
     let wait = cx.lock_wait()?;
@@ -123,7 +122,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     if differences.is_empty()
         && let Some(noted) = noted_before(&found)
     {
-        let resume = Suggestion::flow("resume").value(&facts.id).in_project(place_of_caller(cx, &project).as_deref());
+        let resume = Suggestion::flow("resume").value(&facts.id).in_project(place_of_caller(&project).as_deref());
         notes.push(format!(
             "an older version of the run was put back: event {noted} was written here; `{resume}` says where it is"
         ));

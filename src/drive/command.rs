@@ -8,8 +8,7 @@ use crate::drive::report::{Choose, DriveRequest, Endpoint};
 use crate::model::{RunId, quoted};
 use crate::runs::driver::{DRIVES, UNKNOWN_DRIVER, is_driver};
 use crate::runs::workflow::is_file;
-use crate::runs::{Context, Thing, named_in};
-use crate::store::Project;
+use crate::runs::{OpenedProject, Thing, named_in};
 
 /// The default time limit for a command, the same as on the command line.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -25,9 +24,9 @@ pub(super) struct DriverCommands<'a> {
 impl DriverCommands<'_> {
     /// The command line that continues to drive `run`, as the run stores it: the path of a graph is as seen from the
     /// project.
-    pub(super) fn line(&self, cx: &Context, project: &Project, run: &RunId) -> String {
-        let graph = if is_file(cx, &self.request.graph) {
-            named_in(cx, project, &self.request.graph)
+    pub(super) fn line(&self, project: &OpenedProject, run: &RunId) -> String {
+        let graph = if is_file(&project.cx, &self.request.graph) {
+            named_in(project, &self.request.graph)
         } else {
             Some(self.request.graph.clone())
         };

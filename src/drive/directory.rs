@@ -30,10 +30,7 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
         return Ok(CommandDir { path: cwd, name: None, is_elsewhere: false });
     }
     let here = cx.disk.canonical(&cwd).ok();
-    let root = match cx.project() {
-        Ok(project) => project.root().to_owned(),
-        Err(_) => cx.root_to_be()?,
-    };
+    let root = cx.root_of(cx.project().ok().as_ref())?;
     let root = cx.disk.canonical(&root).unwrap_or(root);
     let wanted = match (&request.dir, stored) {
         (Some(given), _) => cwd.join(given),
@@ -65,7 +62,7 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
 
 /// Whether this machine has run these commands in the stored directory before.
 fn was_accepted(cx: &Context, request: &DriveRequest, stored: Option<&str>) -> bool {
-    matches!(cx.project(), Ok(project) if is_accepted(cx, &project, &things(request, stored)))
+    matches!(cx.project(), Ok(project) if is_accepted(&project, &things(request, stored)))
 }
 
 fn name_of(root: &Path, path: &Path) -> String {

@@ -103,14 +103,14 @@ fn go_through<'p>(
     audience: &Audience<'p>,
 ) -> Result<DriveReport> {
     let (machine, drive) = (notebook.machine().clone(), notebook.drive.clone());
-    let dir = command_dir(cx, request, notebook.stored_dir.as_deref())?;
+    let dir = command_dir(cx, request, notebook.known.stored_dir.as_deref())?;
     if dir.is_elsewhere {
         let path = dir.path.display();
-        notebook.warnings.push(format!("the commands run in {path}, where the run was first driven"));
+        notebook.known.warnings.push(format!("the commands run in {path}, where the run was first driven"));
     }
     let (path, timeout, audience) = (dir.path.clone(), request.timeout, Rc::clone(audience));
     let runner = CommandRunner { drive: drive.clone(), dir: path, timeout, audience };
-    notebook.warnings.extend(unused(&machine, request));
+    notebook.known.warnings.extend(unused(&machine, request));
     let registry = registry(&machine, request, &runner)?;
     unhandled(&machine, &registry)?;
     notebook.driven_by(DriverCommands { request, dir: dir.name });
@@ -124,7 +124,7 @@ fn go_through<'p>(
     .map_err(missing)?;
     let stopped = agent.run(request.max_iter);
     let ran = agent.notebook.ran;
-    let warnings = std::mem::take(&mut agent.notebook.warnings);
+    let warnings = std::mem::take(&mut agent.notebook.known.warnings);
     let stopped = match (stopped, agent.notebook.unrecorded.take()) {
         // The run ended or moved meanwhile: what the state answered is shown, or it would be lost.
         (Err(AgentError::Notebook(Error::Refused { refusal, by_older: false, .. })), Some(done)) => {
@@ -168,7 +168,7 @@ fn go_through<'p>(
 /// recorded.
 fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
     let project = cx.project()?;
-    let view = for_reading(cx, &project, &*open_run_exactly(&project, drive.run.as_str())?)?;
+    let view = for_reading(&project, &*open_run_exactly(&project, drive.run.as_str())?)?;
     let state = view.history.state();
     let meanwhile = match state.status() {
         RunStatus::Active => refusal.to_string(),

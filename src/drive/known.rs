@@ -15,18 +15,12 @@ use crate::model::{
 use crate::runs::advice::{Alternative, adopt};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
-use crate::runs::open::reading::Runs;
+use crate::runs::open::reading::{Runs, reasons};
 use crate::runs::open::view::for_reading;
-use crate::runs::{ClaimRequest, Context, Error, Result, claim, place_of_caller, presence};
-use crate::store::Project;
+use crate::runs::{ClaimRequest, Error, OpenedProject, Result, claim, place_of_caller, presence};
 
 /// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
-pub(super) fn run_to_drive(
-    cx: &Context,
-    project: &Project,
-    workflow: &str,
-    named: Option<&str>,
-) -> Result<Option<RunId>> {
+pub(super) fn run_to_drive(project: &OpenedProject, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
     if let Some(id) = named {
         return match open_run_exactly(project, id) {
             Ok(run) => Ok(Some(run.id().clone())),
@@ -34,16 +28,13 @@ pub(super) fn run_to_drive(
             Err(error) => Err(error),
         };
     }
-    let runs = Runs::read_open(cx, project)?;
+    let runs = Runs::read_open(project)?;
     let of_it = runs.open().filter(|run| run.head.workflow.as_str() == workflow);
     let of_it: Vec<_> = of_it.map(|run| run.head.run_id.clone()).collect();
     match of_it.as_slice() {
         [] if runs.unreadable.is_empty() => Ok(None),
         // An unreadable run may be the one, and a new run would repeat all of its work.
-        [] => {
-            let lines = runs.unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason));
-            Err(Error::no_active_run(lines.collect()))
-        }
+        [] => Err(Error::no_active_run(reasons(&runs.unreadable))),
         [only] => Ok(Some(only.clone())),
         several => Err(Error::several_runs(several)),
     }
@@ -62,18 +53,17 @@ fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known
 
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &RunId,
     drive: &mut Drive,
     known: &mut Known,
 ) -> Result<Option<DriveReport>> {
     let run = project.runs().open(run)?;
-    let view = for_reading(cx, project, &*run)?;
+    let view = for_reading(project, &*run)?;
     let state = view.history.state();
     let follows = &state.document().workflow;
     if follows.as_str() != drive.workflow {
-        let place = place_of_caller(cx, project);
+        let place = place_of_caller(project);
         return Err(follows_another(run.id(), follows, &drive.workflow, known, place.as_deref()));
     }
     // A run that cannot go on is not claimed: its holder keeps it.
@@ -118,7 +108,7 @@ pub(super) fn take_up(
     // A claim names the driver, which is then alive. Without a claim, a command that a dead driver left may still be
     // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-    let held = presence(cx, project, view.history.hold(), &caller)? == Presence::HeldByOther;
+    let held = presence(project, view.history.hold(), &caller)? == Presence::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
     if !held
         && let Some(here) = begun
@@ -130,7 +120,7 @@ pub(super) fn take_up(
             .help(format!("wait until it is done, or end it: kill {pid}"))
             .into());
     }
-    drive.epoch = claim(cx, project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+    drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;
     known.read(&view.history);

@@ -14,7 +14,8 @@ use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::{
-    self, Context, EmitRequest, Error, ReportRequest, Reporter, Result, accept, change_context, emit_by, end_in,
+    self, Context, EmitRequest, Error, OpenedProject, ReportRequest, Reporter, Result, accept, change_context, emit_by,
+    end_in,
 };
 use crate::store::Project;
 
@@ -59,23 +60,18 @@ pub struct RunNotebook<'p> {
     cx: Context,
     pub(super) drive: Drive,
     machine: Machine,
+    /// What else was known of the run when it was opened.
+    pub(super) known: Known,
     goal: Option<String>,
-    standing: Position,
-    context: agent::Context,
     audience: Audience<'p>,
     /// The types of states that a person does.
     pub(super) done_by_a_person: Vec<String>,
-    /// The directory in which the run was first driven, as it stores it.
-    pub(super) stored_dir: Option<String>,
     /// The commands of the driver, until the run stores them.
     commands: Option<DriverCommands<'p>>,
     /// How many states are done.
     pub(super) ran: usize,
-    pub(super) warnings: Vec<String>,
     /// The output of a state that the run refused to record.
     pub(super) unrecorded: Option<Done>,
-    /// The state that asked a person.
-    asks: Option<StateName>,
 }
 
 impl RunNotebook<'static> {
@@ -103,13 +99,9 @@ impl<'p> RunNotebook<'p> {
         let mut cx = cx.clone();
         cx.options.holder_pid.get_or_insert_with(std::process::id);
         let Opening { definition, workflow, file, request: NotebookRequest { run, goal, session } } = opening;
-        let project = match cx.project() {
-            Ok(project) => Some(project),
-            Err(Error::NoProject { .. }) => None,
-            Err(error) => return Err(error),
-        };
+        let project = cx.project_if_any()?;
         let found = match &project {
-            Some(project) => run_to_drive(&cx, project, &workflow, run.as_deref())?,
+            Some(project) => run_to_drive(project, &workflow, run.as_deref())?,
             None => None,
         };
         let (definition, unusable) = match (definition, &found) {
@@ -131,36 +123,32 @@ impl<'p> RunNotebook<'p> {
         known.file = file;
         known.context.about = json!({ "goal": goal });
         if let (Some(project), Some(run)) = (&project, &found)
-            && let Some(report) = take_up(&cx, project, run, &mut drive, &mut known)?
+            && let Some(report) = take_up(project, run, &mut drive, &mut known)?
         {
             return Ok(Opened::Stopped(report));
         }
-        let Known { machine, standing, mut context, asks, mut warnings, stored_dir, .. } = known;
+        let machine = known.machine.take();
         if let (Some(_), Some(error)) = (&machine, &unusable) {
-            warnings.push(format!("the run goes on with the graph that it began with: {}", error.one_line()));
+            known.warnings.push(format!("the run goes on with the graph that it began with: {}", error.one_line()));
         }
         let machine = match (machine, unusable) {
             (Some(machine), _) => machine,
             (None, Some(error)) => return Err(error),
             (None, None) => unreachable!("a driver without a graph"),
         };
-        context.about["run_id"] = json!(drive.run);
-        context.about["workflow"] = json!(drive.workflow);
+        known.context.about["run_id"] = json!(drive.run);
+        known.context.about["workflow"] = json!(drive.workflow);
         Ok(Opened::Ready(Box::new(Self {
             cx,
             drive,
             machine,
+            known,
             goal,
-            standing,
-            context,
             audience,
             done_by_a_person: vec!["user".to_owned()],
-            stored_dir,
             commands: None,
             ran: 0,
-            warnings,
             unrecorded: None,
-            asks,
         })))
     }
 
@@ -179,7 +167,7 @@ impl<'p> RunNotebook<'p> {
     /// Problems that did not stop the driver.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.known.warnings
     }
 
     /// The agent that drives the run from where it is, with the states that `registry` makes for its graph.
@@ -192,8 +180,8 @@ impl<'p> RunNotebook<'p> {
         chooser: impl Chooser + 'm,
     ) -> std::result::Result<Agent<'m, Self>, RegistryError> {
         let handler = StateHandler::new(self.machine.clone(), registry)?;
-        let standing = std::mem::replace(&mut self.standing, Position::New);
-        let context = std::mem::take(&mut self.context);
+        let standing = std::mem::replace(&mut self.known.standing, Position::New);
+        let context = std::mem::take(&mut self.known.context);
         if standing != Position::New {
             // The run exists, and may stop before another state begins.
             self.remember();
@@ -212,7 +200,7 @@ impl<'p> RunNotebook<'p> {
         let Some(commands) = self.commands.take() else { return };
         // A failure here does not stop the work.
         if let Err(error) = self.store_command(&commands) {
-            self.warnings.push(format!("cannot store in the run which command drives it: {}", error.one_line()));
+            self.known.warnings.push(format!("cannot store in the run which command drives it: {}", error.one_line()));
         }
     }
 
@@ -220,8 +208,8 @@ impl<'p> RunNotebook<'p> {
         let Drive { run, session, epoch, .. } = &self.drive;
         let project = self.cx.project()?;
         // Accepted on this machine, since a run may come from a clone with commands of someone else.
-        accept(&self.cx, &project, &things(commands.request, commands.dir.as_deref()));
-        let line = commands.line(&self.cx, &project, run);
+        accept(&project, &things(commands.request, commands.dir.as_deref()));
+        let line = commands.line(&project, run);
         change_context(&self.cx, run, session, *epoch, |context: &mut Map<String, Value>| {
             context.insert(DRIVER.to_owned(), line.as_str().into());
             if let Some(dir) = &commands.dir {
@@ -242,7 +230,7 @@ impl<'p> RunNotebook<'p> {
             epoch: Some(self.drive.epoch),
         };
         let answer = emit_by(&self.cx, &request, &Reporter { definition: Some(&self.machine), ..Reporter::default() })?;
-        self.warnings.extend(answer.data.warnings);
+        self.known.warnings.extend(answer.data.warnings);
         Ok(())
     }
 
@@ -253,7 +241,7 @@ impl<'p> RunNotebook<'p> {
     fn history(&self) -> Result<History> {
         let project = self.cx.project()?;
         let run = open_run_exactly(&project, self.drive.run.as_str())?;
-        Ok(for_reading(&self.cx, &project, &*run)?.history)
+        Ok(for_reading(&project, &*run)?.history)
     }
 
     /// Whether the run has an open question of a state.
@@ -277,7 +265,7 @@ impl Drop for RunNotebook<'_> {
         if let Ok(project) = self.cx.project() {
             let caller = Caller { session: Some(self.drive.session.clone()), ..Caller::default() };
             // If this fails, the run is free once this process has ended.
-            let _ = end_in(&self.cx, &project, &self.drive.run, caller, Some("the driver stopped"), self.cx.now());
+            let _ = end_in(&project, &self.drive.run, caller, Some("the driver stopped"), self.cx.now());
         }
     }
 }
@@ -291,7 +279,7 @@ impl std::fmt::Debug for RunNotebook<'_> {
 /// The driver of a run: its session is the caller's, or a new one.
 fn driver_of(
     cx: &Context,
-    project: Option<&Project>,
+    project: Option<&OpenedProject>,
     run: RunId,
     workflow: String,
     session: Option<SessionId>,
@@ -324,7 +312,7 @@ impl Notebook for RunNotebook<'_> {
     fn finish(&mut self, done: &Done, named: Option<&str>, _: bool) -> Result<()> {
         let more = [("output", done.output.as_deref()), ("next_state", named)];
         let mut reports = vec![status_report(&done.state, StepStatus::Completed, &more)];
-        if self.asks.take_if(|asks| *asks == done.state).is_some() && self.is_asking(&done.state, |_| true)? {
+        if self.known.asks.take_if(|asks| *asks == done.state).is_some() && self.is_asking(&done.state, |_| true)? {
             // What the person typed, or what the state found out without an answer.
             let answer = done.output.as_deref().unwrap_or_default();
             reports.insert(0, report(ReportType::UserAnswered, &done.state, [("answer", Some(answer))]));
@@ -348,7 +336,7 @@ impl Notebook for RunNotebook<'_> {
     }
 
     fn ask(&mut self, state: &StateName, prompt: &str) -> Result<()> {
-        self.asks = Some(state.clone());
+        self.known.asks = Some(state.clone());
         // The state asks the same again after a repeated command; do not record that twice.
         if self.is_asking(state, |question| question.asks(prompt))? {
             return Ok(());

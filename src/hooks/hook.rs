@@ -127,7 +127,7 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
     let mut work = OpenWork::find(cx)?;
     if let Some(work) = &mut work {
         // Runs change hands before the brief says who holds them.
-        for warning in logged(cx, runs::give_runs(cx, work, host, session)).unwrap_or_default() {
+        for warning in logged(cx, runs::give_runs(work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
@@ -174,7 +174,7 @@ fn prompt(
     }
     // What the modes did is told even when the runs cannot be read.
     if has_project && let Some(mut work) = logged(cx, OpenWork::read(cx)) {
-        for warning in logged(cx, runs::prompt_session(cx, &mut work, host, session)).unwrap_or_default() {
+        for warning in logged(cx, runs::prompt_session(&mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
         if let Some(Told { text: Some(text), gist }) = logged(cx, brief(cx, Some(&work), Some(session)))

@@ -83,7 +83,7 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     // would be the next.
     let seen = file.text()?;
     let seen = file.document(&seen);
-    let script = script_of(cx, &file, &seen)?;
+    let script = script_of(&file, &seen)?;
     let meant = question_meant(&file, request, &InterviewState::of(&file, &seen, &script)?)?;
     let normal = request.answer.clone().normal();
     let (mut now, mut number, mut repeated) = (String::new(), 0, false);
@@ -121,7 +121,7 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
     let (topic, status, next) = (entry.topic, entry.status, next_of(&file, &standing));
     let mut warnings = faults(standing.pad);
-    warnings.extend(update_run(cx, &file, &document, None));
+    warnings.extend(update_run(&file, &document, None));
     let document = file.named.clone();
     Ok(InterviewAnswerReport { question: number, topic, status, repeated, next, document, warnings })
 }

@@ -73,14 +73,14 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
     let before = file.document(&seen);
     if before.settled().is_ok() && before.is_without_pad() {
         // An earlier command may have ended before it updated the run.
-        let late = end_in_waiting_runs(cx, &file, &InterviewEnd::Finished);
+        let late = end_in_waiting_runs(&file, &InterviewEnd::Finished);
         if late.was_open {
             let (document, sections, warnings) = (file.named, Vec::new(), late.warnings());
             let (answered, skipped, already) = (0, 0, true);
             return Ok(InterviewFinishReport { document, answered, skipped, sections, already, warnings });
         }
     }
-    let script = script_of(cx, &file, &before)?;
+    let script = script_of(&file, &before)?;
     let mut sections = Vec::new();
     let mut last = String::new();
     file.update(&mut |old| {
@@ -115,7 +115,7 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
         }
     }
     // The run comes last: if this command ends before it, the question that is open there shows what is missing.
-    let warnings = update_run(cx, &file, &document, Some(&InterviewEnd::Finished));
+    let warnings = update_run(&file, &document, Some(&InterviewEnd::Finished));
     Ok(InterviewFinishReport { document: file.named, answered, skipped, sections, already: false, warnings })
 }
 
@@ -128,7 +128,7 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
     let file = DocumentFile::at(cx, document)?;
     for _ in 0..TRIES {
         let Some(text) = file.read()? else {
-            let late = end_in_waiting_runs(cx, &file, &InterviewEnd::Gone);
+            let late = end_in_waiting_runs(&file, &InterviewEnd::Gone);
             let warnings = late.warnings();
             if late.was_open {
                 return Ok(InterviewAbandonReport { document: file.named, copy: None, warnings });
@@ -140,9 +140,9 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
         };
         let before = file.document(&text);
         before.only_pad().map_err(|error| file.fault(error.into()))?;
-        let copy = copy(cx, &file, &text)?;
+        let copy = copy(&file, &text)?;
         // Update the run first: once the pad is gone, the document can no longer tell how the interview ended.
-        let warnings = update_run(cx, &file, &before, Some(&InterviewEnd::Abandoned { copy: copy.clone() }));
+        let warnings = update_run(&file, &before, Some(&InterviewEnd::Abandoned { copy: copy.clone() }));
         let removed = file.update(&mut |now| {
             // The copy does not have what was saved since, so try again with a new one.
             if now != Some(text.as_str()) {
@@ -162,10 +162,10 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
 }
 
 /// Copies the document to a file beside it, with the time in its name.
-fn copy(cx: &Context, file: &DocumentFile, text: &str) -> Result<PathBuf> {
+fn copy(file: &DocumentFile, text: &str) -> Result<PathBuf> {
     let stem = file.named.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = file.named.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-    let now = cx.now().compact();
+    let now = file.cx.now().compact();
     let mut nth = 1;
     loop {
         let more = if nth > 1 { format!("-{nth}") } else { String::new() };

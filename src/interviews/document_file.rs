@@ -2,21 +2,17 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codec::digest;
-use crate::disk::{
-    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, Guard, NoRoot, Operation, read_document, root_of,
-    update_document,
-};
+use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, read_document, root_of, update_document};
 use crate::interviews::definition;
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::pad::{InterviewDocument, Mode, Pad, PadHead, Script};
 use crate::model::{RunId, Suggestion, limits};
 use crate::runs::context::Context;
-use crate::runs::{self, path_argument};
+use crate::runs::path_argument;
 use crate::store::Project;
 
 /// The script of a document that does not name one.
@@ -25,8 +21,9 @@ pub(super) const CHARTER: &str = "charter";
 /// The file of a document.
 #[derive(Debug, Clone)]
 pub(super) struct DocumentFile {
-    /// Where it is.
-    pub(super) disk: Arc<dyn Disk>,
+    /// In the project of the document: the one that the caller names, otherwise the one that contains the document, otherwise
+    /// the caller's.
+    pub(super) cx: Context,
     /// The path as the caller gave it.
     pub(super) named: PathBuf,
     /// The deepest directory on its path that exists.
@@ -46,29 +43,29 @@ impl DocumentFile {
         let path = cx.absolute(named)?;
         let text = named.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || text.ends_with(b"/.") {
-            return Err(unsafe_document(named, "names a directory, not a document"));
+            return Err(DocumentFault::refused(named, "names a directory, not a document").into());
         }
         // Links in the directory are resolved, so that one document has one path: runs refer to it by that.
-        let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
-            NoRoot::NoFile => unsafe_document(named, "names no file"),
-            NoRoot::BelowFile => unsafe_document(named, "is below something that is not a directory"),
-            NoRoot::Unseen(path, errno) => unseen(path, errno).into(),
-        })?;
+        let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| why.fault(named))?;
         let (wait, known) = (cx.lock_wait()?, Vec::new());
-        let disk = Arc::clone(&cx.disk);
-        let mut file = Self { disk, named: named.to_owned(), root, relative, wait, copy_of: None, known };
+        let cx = beside(cx, &root);
+        let mut file = Self { cx, named: named.to_owned(), root, relative, wait, copy_of: None, known };
         let path = file.path();
         if Project::is_inside(&path) || path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
-            return Err(unsafe_document(named, "is inside .git or .flow, where no document of an interview can be"));
+            return Err(DocumentFault::refused(
+                named,
+                "is inside .git or .flow, where no document of an interview can be",
+            )
+            .into());
         }
-        // Last, because the project of the scripts is found from the path of the document.
-        file.known = scripts_of(cx, &file);
+        // Invalid scripts are reported when they are used.
+        file.known = definition::scripts(&file.cx.catalog(file.cx.project().ok().as_ref()));
         Ok(file)
     }
 
     fn place(&self) -> DocumentPlace<'_> {
         DocumentPlace {
-            disk: &*self.disk,
+            disk: &*self.cx.disk,
             root: &self.root,
             relative: &self.relative,
             limit: limits::INTERVIEW_BYTES,
@@ -144,55 +141,36 @@ impl DocumentFile {
     }
 }
 
-pub(super) fn unsafe_document(named: &Path, why: &'static str) -> Error {
-    DocumentFault::Unsafe { path: named.to_owned(), why }.into()
-}
-
-pub(super) fn unseen(path: &Path, errno: Errno) -> DocumentFault {
-    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }
-}
-
-/// `cx` for the project of a document: the project that the caller names, otherwise the one that contains the document,
-/// otherwise the caller's.
-pub(super) fn beside(cx: &Context, file: &DocumentFile) -> Context {
+/// `cx` for the project of a document in `dir`.
+fn beside(cx: &Context, dir: &Path) -> Context {
     // What the caller names wins.
     if cx.options.project.is_some() || cx.env.flow_dir.is_some() {
         return cx.clone();
     }
-    match Project::find(&*cx.disk, &file.root, || cx.git.top(&file.root)) {
+    match Project::find(&*cx.disk, dir, || cx.git.top(dir)) {
         Ok(Some(root)) => cx.in_project(&root),
         Ok(None) => cx.clone(),
         // Opening the project there reports what is wrong.
-        Err(_) => cx.in_project(&file.root),
+        Err(_) => cx.in_project(dir),
     }
 }
 
-/// The valid scripts in the project of a document. Invalid ones are reported when they are used.
-fn scripts_of(cx: &Context, file: &DocumentFile) -> Vec<Script> {
-    definition::scripts(&cx.catalog(beside(cx, file).project().ok().as_ref()))
-}
-
 /// The script called `name`.
-pub(super) fn script(cx: &Context, file: &DocumentFile, name: &str) -> Result<Script> {
-    let project = match beside(cx, file).project() {
-        Ok(project) => Some(project),
-        Err(runs::Error::NoProject { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    definition::script(&cx.catalog(project.as_ref()), name)
+pub(super) fn script(file: &DocumentFile, name: &str) -> Result<Script> {
+    definition::script(&file.cx.catalog(file.cx.project_if_any()?.as_ref()), name)
 }
 
 /// The script of the interview in `document`.
-pub(super) fn script_of(cx: &Context, file: &DocumentFile, document: &InterviewDocument<'_>) -> Result<Script> {
+pub(super) fn script_of(file: &DocumentFile, document: &InterviewDocument<'_>) -> Result<Script> {
     let pad = pad(document).map_err(|fault| file.fault(fault))?;
-    script(cx, file, pad.head.script.as_deref().unwrap_or(CHARTER))
+    script(file, pad.head.script.as_deref().unwrap_or(CHARTER))
 }
 
 /// The head of a pad for an interview that begins now.
-pub(super) fn head_of(cx: &Context, mode: Mode, script: &Script, run: Option<&RunId>) -> PadHead {
+pub(super) fn head_of(file: &DocumentFile, mode: Mode, script: &Script, run: Option<&RunId>) -> PadHead {
     PadHead {
         mode: Some(mode),
-        started: Some(cx.now().in_seconds()),
+        started: Some(file.cx.now().in_seconds()),
         script: if script.id() == CHARTER { None } else { Some(script.id().to_owned()) },
         run: run.map(RunId::to_string),
     }

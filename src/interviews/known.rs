@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::disk::Links;
-use crate::interviews::document_file::{DocumentFile, beside};
+use crate::interviews::document_file::DocumentFile;
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::Explain as _;
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::store::Project;
 
 /// An interview that no open run waits for.
@@ -28,8 +28,8 @@ pub struct KnownInterview {
 
 /// Notes that there is an interview in the document, if that is in a project. Whether that works does not matter to the
 /// caller: the document has everything.
-pub(super) fn note(cx: &Context, file: &DocumentFile) {
-    let cx = &beside(cx, file);
+pub(super) fn note(file: &DocumentFile) {
+    let cx = &file.cx;
     let Ok(project) = cx.project() else { return };
     let Some(document) = path_in(file, &project) else { return };
     // Every answer would otherwise take the project's lock.
@@ -44,8 +44,7 @@ pub(super) fn note(cx: &Context, file: &DocumentFile) {
 /// The interviews in noted documents that are still there and have a scratch pad, except in `listed` ones. `named` makes
 /// the path for the caller.
 pub(super) fn known(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     listed: &[&Path],
     named: &dyn Fn(&Path) -> PathBuf,
 ) -> Vec<KnownInterview> {
@@ -57,13 +56,13 @@ pub(super) fn known(
         if !is_plain || listed.contains(&&*document) {
             continue;
         }
-        let Ok(file) = DocumentFile::at(cx, &named(&document)) else { continue };
+        let Ok(file) = DocumentFile::at(&project.cx, &named(&document)) else { continue };
         let Ok(Some(text)) = file.read() else { continue };
         // A link could lead out of it as well.
         if path_in(&file, project) != Some(noted) || file.document(&text).is_without_pad() {
             continue;
         }
-        found.push(match status(cx, &file.named) {
+        found.push(match status(&project.cx, &file.named) {
             Ok(status) => KnownInterview {
                 run_id: status.run_id,
                 next: Some(InterviewNext { document: document.clone(), ..status.next }),
@@ -78,7 +77,7 @@ pub(super) fn known(
 
 /// The path of the document in the project; `None` if it is not in it.
 fn path_in(file: &DocumentFile, project: &Project) -> Option<String> {
-    let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+    let root = file.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let path = file.path();
     Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
 }

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::codec::digest;
 use crate::engine::History;
-use crate::interviews::document_file::{DocumentFile, beside, script_of};
+use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
 use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::{View, for_reading};
@@ -43,7 +43,9 @@ pub(super) enum InterviewEnd {
 }
 
 /// An interview, as the run's log has it.
-struct Link {
+struct Link<'p> {
+    /// That of the project.
+    cx: &'p Context,
     run: RunId,
     workflow: String,
     /// The step that waits for the answers.
@@ -66,7 +68,6 @@ struct Link {
 /// before that, notes the interview in the project. The document still has its scratch pad. Gives failures of the first
 /// as warnings.
 pub(super) fn update_run(
-    cx: &Context,
     file: &DocumentFile,
     document: &InterviewDocument<'_>,
     ending: Option<&InterviewEnd>,
@@ -75,47 +76,44 @@ pub(super) fn update_run(
     let mut warnings = Vec::new();
     // The document has everything, so a run that cannot be updated does not stop the command.
     if let Some(run) = &pad.head.run
-        && let Err(error) = report_to_run(cx, file, document, run, ending)
+        && let Err(error) = report_to_run(file, document, run, ending)
     {
         warnings.push(not_updated(run, &error));
     }
     if ending.is_none() {
-        note(cx, file);
+        note(file);
     }
     warnings
 }
 
 fn report_to_run(
-    cx: &Context,
     file: &DocumentFile,
     document: &InterviewDocument<'_>,
     run: &str,
     ending: Option<&InterviewEnd>,
 ) -> Result<()> {
-    let cx = &beside(cx, file);
-    let project = cx.project()?;
+    let project = file.cx.project()?;
     let known = known_as(file, &project)?;
-    let mut link = link_of(cx, &project, &*open_run_exactly(&project, run)?, known)?;
-    let script = script_of(cx, file, document)?;
+    let mut link = link_of(&project, &*open_run_exactly(&project, run)?, known)?;
+    let script = script_of(file, document)?;
     let standing = InterviewState::of(file, document, &script)?;
-    link.begin(cx)?;
-    link.report_answers(cx, &standing, ending.is_some())?;
+    link.begin()?;
+    link.report_answers(&standing, ending.is_some())?;
     match ending {
-        Some(ending) => link.end(cx, ending),
+        Some(ending) => link.end(ending),
         None => Ok(()),
     }
 }
 
 /// Ends the interview in runs that still wait for it although the document no longer has it: the interview was finished
 /// and the command ended before it updated the run, or the document is gone.
-pub(super) fn end_in_waiting_runs(cx: &Context, file: &DocumentFile, ending: &InterviewEnd) -> LateEnd {
-    let cx = &beside(cx, file);
+pub(super) fn end_in_waiting_runs(file: &DocumentFile, ending: &InterviewEnd) -> LateEnd {
     let mut late = LateEnd::default();
-    let Ok(project) = cx.project() else { return late };
-    let Ok(runs) = Runs::read_open(cx, &project) else { return late };
+    let Ok(project) = file.cx.project() else { return late };
+    let Ok(runs) = Runs::read_open(&project) else { return late };
     for run in runs.open() {
         let id = &run.head.run_id;
-        match end_in_run(cx, file, &project, id, ending) {
+        match end_in_run(file, &project, id, ending) {
             Ok(waited) => late.was_open |= waited,
             Err(error) => late.not_updated.push((id.to_string(), error)),
         }
@@ -123,7 +121,7 @@ pub(super) fn end_in_waiting_runs(cx: &Context, file: &DocumentFile, ending: &In
     late
 }
 
-fn end_in_run(cx: &Context, file: &DocumentFile, project: &Project, run: &RunId, end: &InterviewEnd) -> Result<bool> {
+fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, end: &InterviewEnd) -> Result<bool> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
@@ -131,16 +129,16 @@ fn end_in_run(cx: &Context, file: &DocumentFile, project: &Project, run: &RunId,
     if !text.contains(unit.as_str()) && !text.contains(&activity_name(&document)) {
         return Ok(false);
     }
-    let mut link = link_of(cx, project, &*run, (document, unit))?;
+    let mut link = link_of(project, &*run, (document, unit))?;
     let waits = link.open.is_some() || link.recorded.is_some();
     if waits {
-        link.end(cx, end)?;
+        link.end(end)?;
     }
     Ok(waits)
 }
 
-fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit): (String, Unit)) -> Result<Link> {
-    let View { history, log, .. } = for_reading(cx, project, run)?;
+fn link_of<'p>(project: &'p OpenedProject, run: &dyn StoredRun, (document, unit): (String, Unit)) -> Result<Link<'p>> {
+    let View { history, log, .. } = for_reading(project, run)?;
     let state = &history.state().document().state;
     let open = state.questions.iter().find(|question| question.unit.as_ref() == Some(&unit));
     let step = match (open, &state.current_phase) {
@@ -153,7 +151,7 @@ fn link_of(cx: &Context, project: &Project, run: &dyn StoredRun, (document, unit
     let key = format!("interview-{}", digest(format!("{document} {id}").as_bytes()));
     let known = log.events().map(|event| event.id.clone()).collect();
     let (run, activity, open) = (run.id().clone(), ActivityId::new(id)?, open.map(|question| question.prompt.clone()));
-    Ok(Link { run, workflow, step, unit, document, activity, key, known, open, recorded })
+    Ok(Link { cx: &project.cx, run, workflow, step, unit, document, activity, key, known, open, recorded })
 }
 
 /// The id of the activity for the interview about a document, and its status if it is recorded.
@@ -240,7 +238,7 @@ pub(super) fn awaited(history: &History) -> Vec<Awaited> {
 /// The document's path in the project, and its unit in runs.
 fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
     let path = file.path();
-    let root = file.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+    let root = file.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
     let unit = unit_of(&document)?;
     Ok((document, unit))
@@ -261,17 +259,17 @@ fn unit_of(document: &str) -> Result<Unit> {
     Ok(Unit::new(unit)?)
 }
 
-impl Link {
+impl Link<'_> {
     /// Records the activity as running.
-    fn begin(&mut self, cx: &Context) -> Result<()> {
+    fn begin(&mut self) -> Result<()> {
         // A command that ended early may have recorded it.
         if self.recorded.is_none() {
-            self.record(cx, ActivityStatus::Running, begun_about(&self.document))?;
+            self.record(ActivityStatus::Running, begun_about(&self.document))?;
         }
         Ok(())
     }
 
-    fn record(&mut self, cx: &Context, status: ActivityStatus, summary: String) -> Result<()> {
+    fn record(&mut self, status: ActivityStatus, summary: String) -> Result<()> {
         let document = json!({
             "apiVersion": "flow.synapti.ai/v1",
             "kind": "FlowActivity",
@@ -281,14 +279,17 @@ impl Link {
         });
         // Not with an idempotency key: the beginning and the end of the activity are two records.
         let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
-        record_activity(cx, &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() })?;
+        record_activity(
+            self.cx,
+            &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() },
+        )?;
         self.recorded = Some(status);
         Ok(())
     }
 
     /// Reports each answer that the log does not have yet. The last report also says which question is open now,
     /// because both are visible in the document at the same time.
-    fn report_answers(&mut self, cx: &Context, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
+    fn report_answers(&mut self, standing: &InterviewState<'_>, is_over: bool) -> Result<()> {
         let (next, prompt) = match &standing.outlook.step {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 (Some(*number), self.prompt(*number, standing, &question.asked))
@@ -323,7 +324,7 @@ impl Link {
                 reports.push(self.waits(next, &prompt));
                 self.open = Some(prompt.clone());
             }
-            self.emit(cx, id, reports)?;
+            self.emit(id, reports)?;
         }
         // The run may have cut a long prompt.
         let is_known = match &self.open {
@@ -337,7 +338,7 @@ impl Link {
         let nth = self.known.iter().filter(|id| id.as_str().starts_with(&self.key)).count();
         let id = EventId::new(format!("{}-asked-{nth}-{}", self.key, digest(prompt.as_bytes())))?;
         let reports = vec![self.waits(next, &prompt)];
-        self.emit(cx, id, reports)
+        self.emit(id, reports)
     }
 
     fn prompt(&self, number: u32, standing: &InterviewState<'_>, asked: &str) -> String {
@@ -358,7 +359,7 @@ impl Link {
         ReportRequest { kind: Some(kind.to_owned()), step, unit, data: Some(data) }
     }
 
-    fn emit(&mut self, cx: &Context, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
+    fn emit(&mut self, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
         let request = EmitRequest {
             workflow: self.workflow.clone(),
             run: self.run.to_string(),
@@ -366,13 +367,13 @@ impl Link {
             id: Some(id.clone()),
             ..EmitRequest::default()
         };
-        emit_by(cx, &request, &Reporter { answers_documents: true, ..Reporter::default() })?;
+        emit_by(self.cx, &request, &Reporter { answers_documents: true, ..Reporter::default() })?;
         self.known.insert(id);
         Ok(())
     }
 
     /// Closes the open question, and records the outcome of the activity.
-    fn end(&mut self, cx: &Context, ending: &InterviewEnd) -> Result<()> {
+    fn end(&mut self, ending: &InterviewEnd) -> Result<()> {
         let (document, mut status) = (&self.document, ActivityStatus::Failed);
         let summary = match ending {
             InterviewEnd::Finished => {
@@ -388,8 +389,8 @@ impl Link {
         if self.open.is_some() {
             let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;
             let reports = vec![self.report("user_answered", json!({ "answer": summary }))];
-            self.emit(cx, id, reports)?;
+            self.emit(id, reports)?;
         }
-        self.record(cx, status, summary)
+        self.record(status, summary)
     }
 }

@@ -74,7 +74,7 @@ pub struct OpenQuestion {
 /// When the runs cannot be read; a single unreadable run or document is in the report.
 pub fn list(cx: &Context) -> Result<InterviewListReport> {
     let project = cx.project()?;
-    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
+    let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let (found, unreadable) = read_runs(&project, &open, |run| {
         // Most runs ask nothing, and searching their text is faster than reading their log.
         if let Some(text) = run.text()?
@@ -83,7 +83,7 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
         {
             return Ok(None);
         }
-        let history = for_reading(cx, &project, run)?.history;
+        let history = for_reading(&project, run)?.history;
         Ok(if history.state().status().is_terminal() { None } else { Some(history) })
     })?;
     // So that its commands name documents as they are named in the working directory.
@@ -117,6 +117,6 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     report.interviews.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.document.clone()));
     report.questions.sort_by_cached_key(|one| (Reverse((one.updated_at, one.run_id.clone())), one.step.clone()));
     let listed: Vec<&Path> = report.interviews.iter().map(|one| &*one.document).collect();
-    report.documents = known(cx, &project, &listed, &named);
+    report.documents = known(&project, &listed, &named);
     Ok(report)
 }

@@ -119,7 +119,7 @@ pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
     let file = DocumentFile::at(cx, document)?;
     let text = file.text()?;
     let document = file.document(&text);
-    let script = script_of(cx, &file, &document)?;
+    let script = script_of(&file, &document)?;
     Ok(next_of(&file, &InterviewState::of(&file, &document, &script)?))
 }
 

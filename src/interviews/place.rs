@@ -3,17 +3,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
-#[cfg(feature = "mcp")]
-use crate::interviews::document_file::unsafe_document;
-use crate::interviews::document_file::{DocumentFile, beside, unseen};
+use crate::disk::{DocumentFault, Operation};
+use crate::interviews::document_file::DocumentFile;
 use crate::interviews::error::Result;
-use crate::runs::{self, Context};
+use crate::runs::Context;
 
 /// Why no interview begins in a document, for a caller who does not insist; `None` if one may. Agents' hosts and git keep
 /// files of their own in directories that begin with a dot.
-pub(super) fn why_not_in(cx: &Context, file: &DocumentFile) -> Result<Option<&'static str>> {
-    let root = root_of_project(&beside(cx, file))?;
-    let root = cx.disk.canonical(&root).map_err(|errno| unseen(&root, errno))?;
+pub(super) fn why_not_in(file: &DocumentFile) -> Result<Option<&'static str>> {
+    let root = root_of_project(&file.cx)?;
+    let root = file.cx.disk.canonical(&root).map_err(|errno| DocumentFault::io(Operation::Inspect, &root, errno))?;
     Ok(match file.path().strip_prefix(root) {
         Ok(path) => why_not(path),
         Err(_) => Some("is outside of the project"),
@@ -22,11 +21,7 @@ pub(super) fn why_not_in(cx: &Context, file: &DocumentFile) -> Result<Option<&'s
 
 /// The directory of the project, which may not have a `.flow` yet.
 fn root_of_project(cx: &Context) -> Result<PathBuf> {
-    match cx.project() {
-        Ok(project) => Ok(project.root().to_owned()),
-        Err(runs::Error::NoProject { .. }) => Ok(cx.root_to_be()?),
-        Err(error) => Err(error.into()),
-    }
+    Ok(cx.root_of(cx.project_if_any()?.as_ref())?)
 }
 
 /// The same for a path from the directory of the project.
@@ -53,11 +48,11 @@ fn why_not(path: &Path) -> Option<&'static str> {
 pub(crate) fn document_in_project(cx: &Context, named: &Path) -> Result<PathBuf> {
     // The path as it is named, and as links lead it.
     if let Some(why) = why_not(named) {
-        return Err(unsafe_document(named, why));
+        return Err(DocumentFault::refused(named, why).into());
     }
     let file = DocumentFile::at(cx, &root_of_project(cx)?.join(named))?;
-    match why_not_in(cx, &file)? {
-        Some(why) => Err(unsafe_document(named, why)),
+    match why_not_in(&file)? {
+        Some(why) => Err(DocumentFault::refused(named, why).into()),
         None => Ok(file.named),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::interviews::document_file::{CHARTER, DocumentFile, beside, head_of, pad, script, script_of};
+use crate::interviews::document_file::{CHARTER, DocumentFile, head_of, pad, script, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::link::{InterviewEnd, LateEnd, end_in_waiting_runs, update_run};
@@ -59,24 +59,24 @@ pub struct InterviewStartReport {
 /// [`Error::Run`](crate::interviews::Error::Run) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document cannot be used. Then nothing is written.
 pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
     let file = DocumentFile::at(cx, &request.document)?;
-    let run = request.run.as_ref().map(|run| run_beside(cx, &file, run)).transpose()?;
+    let run = request.run.as_ref().map(|run| run_beside(&file, run)).transpose()?;
     let named = request.script.as_deref();
     if let Some(named) = named {
-        script(cx, &file, named)?;
+        script(&file, named)?;
     }
     let there = whole(&file, &file.read()?.unwrap_or_default(), named).map_err(|fault| file.fault(fault))?;
     let before = file.document(&there);
     let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
-    let script = script(cx, &file, named.or(noted).unwrap_or(CHARTER))?;
+    let script = script(&file, named.or(noted).unwrap_or(CHARTER))?;
     before.settled().map_err(|error| file.fault(error.into()))?;
     let is_plain = before.is_without_pad() && !there.trim().is_empty();
     // A `finish` may have ended before it updated the run; then there is no interview to begin.
-    let late = if is_plain { end_in_waiting_runs(cx, &file, &InterviewEnd::Finished) } else { LateEnd::default() };
+    let late = if is_plain { end_in_waiting_runs(&file, &InterviewEnd::Finished) } else { LateEnd::default() };
     let mut warnings = late.warnings();
     if late.was_open {
         return Ok(finished_before(file, &script, warnings));
     }
-    refuse_elsewhere(cx, &file, &before, request.force)?;
+    refuse_elsewhere(&file, &before, request.force)?;
     let mut found = Mode::Create;
     let mut now = String::new();
     // Set if there is nothing to ask, so that no interview begins.
@@ -96,11 +96,11 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
             }
             _ if text.trim().is_empty() => {
                 found = Mode::Create;
-                file.document(&script.skeleton()).begin(&head_of(cx, Mode::Create, &script, run.as_ref()))?
+                file.document(&script.skeleton()).begin(&head_of(&file, Mode::Create, &script, run.as_ref()))?
             }
             document => {
                 found = Mode::Update;
-                let begun = document.begin(&head_of(cx, Mode::Update, &script, run.as_ref()))?;
+                let begun = document.begin(&head_of(&file, Mode::Update, &script, run.as_ref()))?;
                 let fresh = file.document(&begun);
                 let outlook = script.outlook(&fresh, fresh.only_pad()?);
                 if outlook.step == Step::Nothing {
@@ -122,7 +122,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     let (next, script, run_id) = match unasked {
         Some(outlook) => (nothing(&file, why_nothing(&outlook), outlook.metadata), script.id().to_owned(), run),
         None => {
-            let script = script_of(cx, &file, &document)?;
+            let script = script_of(&file, &document)?;
             let standing = InterviewState::of(&file, &document, &script)?;
             warnings.extend(faults(standing.pad));
             // A person can write anything there; what names no run is warned of below.
@@ -130,7 +130,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
             (next_of(&file, &standing), script.id().to_owned(), linked)
         }
     };
-    warnings.extend(update_run(cx, &file, &document, None));
+    warnings.extend(update_run(&file, &document, None));
     Ok(InterviewStartReport { document: file.named, mode: found, script, run_id, begun, next, warnings })
 }
 
@@ -142,12 +142,12 @@ fn finished_before(file: DocumentFile, script: &Script, warnings: Vec<String>) -
 }
 
 /// Refuses a document in which no interview begins, unless the caller insists.
-fn refuse_elsewhere(cx: &Context, file: &DocumentFile, before: &InterviewDocument<'_>, force: bool) -> Result<()> {
+fn refuse_elsewhere(file: &DocumentFile, before: &InterviewDocument<'_>, force: bool) -> Result<()> {
     // What was begun goes on wherever it is: refusing it would strand the answers.
     if force || before.pad().is_some() {
         return Ok(());
     }
-    let Some(why) = why_not_in(cx, file)? else { return Ok(()) };
+    let Some(why) = why_not_in(file)? else { return Ok(()) };
     let message = format!("no interview begins in {}: it {why}", file.named.display());
     Err(Problem::new(Kind::Refused, "not_a_document", message)
         .help("--force begins one there all the same; nothing was written")
@@ -155,9 +155,8 @@ fn refuse_elsewhere(cx: &Context, file: &DocumentFile, before: &InterviewDocumen
 }
 
 /// The id of the run called `run` in the project of a document.
-fn run_beside(cx: &Context, file: &DocumentFile, run: &str) -> Result<RunId> {
-    let cx = &beside(cx, file);
-    Ok(open_run(cx, &cx.project()?, run, Purpose::Write)?.id().clone())
+fn run_beside(file: &DocumentFile, run: &str) -> Result<RunId> {
+    Ok(open_run(&file.cx.project()?, run, Purpose::Write)?.id().clone())
 }
 
 /// Repairs a document whose scratch pad lost its heading: restores the heading, and adds the name of the script if the

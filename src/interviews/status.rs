@@ -57,7 +57,7 @@ pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
     let file = DocumentFile::at(cx, document)?;
     let text = file.text()?;
     let document = file.document(&text);
-    let script = script_of(cx, &file, &document)?;
+    let script = script_of(&file, &document)?;
     let standing = InterviewState::of(&file, &document, &script)?;
     let PadHead { started, run: run_id, .. } = standing.pad.head.clone();
     let mut sections = Vec::new();

@@ -102,7 +102,7 @@ pub fn run(cx: &Context, request: &TalkRequest, person: Person<'_>) -> Result<In
         person.tell(&format!("warning: {warning}"));
     }
     let file = DocumentFile::at(cx, &request.interview.document)?;
-    let script = script(cx, &file, &started.script)?;
+    let script = script(&file, &started.script)?;
     if !has_agent && started.next.kind == InterviewStep::Skip && !started.begun {
         return Ok(over(&file, InterviewStop::Nothing, started.next.message.unwrap_or_default()));
     }
@@ -213,7 +213,7 @@ impl Talk<'_> {
 
     /// Ends an interview in which nothing was asked, and restores the document.
     fn leave(&self, document: &InterviewDocument<'_>, message: String) -> Result<Round> {
-        let Self { cx, file, .. } = self;
+        let file = &self.file;
         let mut report = over(file, InterviewStop::Nothing, message);
         if document.pad().is_some() {
             // The reply is about the document that the agent saw; an answer that came since would go with the pad.
@@ -225,7 +225,7 @@ impl Talk<'_> {
                 Err(error) if is_about_change(&error) => return Ok(Round::Again),
                 removed => removed?,
             }
-            report.warnings = update_run(cx, file, document, Some(&InterviewEnd::Finished));
+            report.warnings = update_run(file, document, Some(&InterviewEnd::Finished));
         }
         Ok(Round::Over(report))
     }
@@ -233,8 +233,8 @@ impl Talk<'_> {
     /// Writes an agent's question into the document before the person sees it: after a kill, the agent cannot ask
     /// another question under that number.
     fn write_question(&self, question: &InterviewQuestion, seen: &str) -> Result<()> {
-        let Self { cx, file, script, run, .. } = self;
-        let head = head_of(cx, Mode::Update, script, run.as_ref());
+        let Self { file, script, run, .. } = self;
+        let head = head_of(file, Mode::Update, script, run.as_ref());
         let mut now = String::new();
         file.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;
@@ -251,7 +251,7 @@ impl Talk<'_> {
             Ok(now.clone())
         })?;
         // A failure is told with the answer, which updates the run again.
-        let _ = update_run(cx, file, &file.document(&now), None);
+        let _ = update_run(file, &file.document(&now), None);
         Ok(())
     }
 

@@ -194,7 +194,7 @@ pub fn answer_in(data: &Map<String, Value>) -> String {
 }
 
 /// The reports of one `flow emit`, with their consequences.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Emitted {
     /// The reports, in order. A step that was completed because another one began comes before that one.
     pub reports: Vec<StepReport>,

@@ -15,10 +15,10 @@ use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outc
 use crate::modes::state::{Board, Ended, ModeDraft, ModeRefusal, RequestDetails, why_over};
 use crate::modes::state_dir::LockedState;
 use crate::modes::{definition, late, say};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{self, Source, place_of_caller};
-use crate::store::{Project, StoreError};
+use crate::store::StoreError;
 
 /// A request for a mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -177,13 +177,13 @@ pub struct ModeWriteReport {
 /// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
     let project = cx.project_or_init()?;
-    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let (policy, _) = definition::policy_of(&project.catalog())?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
-    let run = run_meant(cx, &project, request.run.as_deref())?;
+    let run = run_meant(&project, request.run.as_deref())?;
     let details = RequestDetails { review_clean: request.review_clean, run };
     let called = say::named(&mode.name, &request.mode);
-    let done = change_modes(cx, &project, &policy, &scope, Cause::Request, |draft| {
+    let done = change_modes(&project, &policy, &scope, Cause::Request, |draft| {
         match draft.request(&scope, mode, &details) {
             Ok(answer) => Ok(Ok(answer)),
             // A denial is an answer, and writes nothing: not even that the session is at work.
@@ -226,15 +226,15 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
 /// `mode_denied` and others when a rule forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
     let project = cx.project_or_init()?;
-    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let (policy, _) = definition::policy_of(&project.catalog())?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let mut fields = request.fields.clone();
-    if let Some(run) = run_meant(cx, &project, text_of(&fields, "run_id"))? {
+    if let Some(run) = run_meant(&project, text_of(&fields, "run_id"))? {
         fields.insert("run_id".to_owned(), run.as_str().into());
     }
     let details = RequestDetails { review_clean: request.review_clean, run: None };
-    let done = change_modes(cx, &project, &policy, &scope, Cause::Write, |draft| {
+    let done = change_modes(&project, &policy, &scope, Cause::Write, |draft| {
         let is_new = draft.board().file(&scope, &mode.name).is_none();
         let admission = draft.write(&scope, mode, &fields, &details)?;
         let state = draft.board().fields(&scope, &mode.name).cloned().unwrap_or_default();
@@ -260,16 +260,15 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
 
 /// Runs `act` under the lock of the modes, and commits its changes.
 pub(super) fn change_modes<T>(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     policy: &Policy,
     scope: &Scope,
     cause: Cause,
     act: impl FnOnce(&mut ModeDraft<'_>) -> Result<T, ModeRefusal>,
 ) -> Result<Done<T>> {
-    let now = cx.clock.now();
-    let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { cx.lock_wait()? };
-    let request = cx.write_request(now, wait);
+    let now = project.cx.clock.now();
+    let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { project.cx.lock_wait()? };
+    let request = project.cx.write_request(now, wait);
     project.keep_out_of_git(&request)?;
     let state = project.make_state()?;
     if let Some(session) = scope.session().filter(|_| cause != Cause::SessionEnd) {
@@ -278,29 +277,29 @@ pub(super) fn change_modes<T>(
     }
     let mut locked = state.lock(&request)?;
     if cause != Cause::SessionEnd {
-        write_late_ends(cx, project, policy, &mut locked, now);
+        write_late_ends(project, policy, &mut locked, now);
     }
     let ends = matches!(cause, Cause::End | Cause::SessionEnd);
     let files = concerned(&locked, scope, &names(policy), ends)?;
     let mut draft = ModeDraft::new(policy, board(policy, &files), now, cause.source()).knowing(&is_dead);
     if !ends {
-        draft = draft.asked_by(scope, cx.sure_holder(project, scope.session())?);
+        draft = draft.asked_by(scope, project.sure_holder(scope.session())?);
     }
     let answer = act(&mut draft).map_err(|refusal| refused(&state, draft.board(), &refusal))?;
-    let place = place_of_caller(cx, project);
+    let place = place_of_caller(project);
     let in_place = draft.warnings().iter().map(|warning| warning.clone().in_project(place.as_deref()).to_string());
     let mut warnings: Vec<String> = in_place.collect();
-    warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(cx, project, ended)));
+    warnings.extend(draft.ended().iter().filter_map(|ended| run_goes_on(project, ended)));
     let changed = !draft.is_empty();
     if changed {
         let summary = summary(&draft);
-        warnings.extend(commit(&mut locked, draft, &files, summary, now, &cx.ids)?);
+        warnings.extend(commit(&mut locked, draft, &files, summary, now, &project.cx.ids)?);
     }
     Ok(Done { answer, changed, warnings })
 }
 
 /// Writes the ends of sessions that their modes do not say yet. What cannot be written stays noted.
-fn write_late_ends(cx: &Context, project: &Project, policy: &Policy, locked: &mut LockedState<'_>, now: Timestamp) {
+fn write_late_ends(project: &OpenedProject, policy: &Policy, locked: &mut LockedState<'_>, now: Timestamp) {
     for late in late::all(project) {
         let scope = Scope::Session(late.session.clone());
         let Ok(files) = concerned(locked, &scope, &names(policy), true) else { continue };
@@ -308,7 +307,7 @@ fn write_late_ends(cx: &Context, project: &Project, policy: &Policy, locked: &mu
         draft.end_session(&scope, late.at);
         if !draft.is_empty() {
             let summary = summary(&draft);
-            if commit(locked, draft, &files, summary, now, &cx.ids).is_err() {
+            if commit(locked, draft, &files, summary, now, &project.cx.ids).is_err() {
                 continue;
             }
         }
@@ -318,17 +317,17 @@ fn write_late_ends(cx: &Context, project: &Project, policy: &Policy, locked: &mu
 
 /// Marks the active modes of a session as belonging to a session that has ended; does nothing if there are none. Another
 /// writer may have the modes for longer than a host waits: then the end is noted, and written later.
-pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &SessionId) -> Result<()> {
+pub(super) fn end_session_of_modes(project: &OpenedProject, session: &SessionId) -> Result<()> {
     let scope = Scope::Session(session.clone());
     let Some(state) = project.state()? else { return Ok(()) };
-    let (policy, _) = definition::policy_of(&cx.catalog(Some(project)))?;
+    let (policy, _) = definition::policy_of(&project.catalog())?;
     let seen = board(&policy, &state.read(Some(std::slice::from_ref(&scope)), &names(&policy))?);
     if seen.own_active(&policy, &scope).is_empty() {
         return Ok(());
     }
-    let at = cx.now();
+    let at = project.cx.now();
     let noted = late::note(project, session, at);
-    let done = change_modes(cx, project, &policy, &scope, Cause::SessionEnd, |draft| {
+    let done = change_modes(project, &policy, &scope, Cause::SessionEnd, |draft| {
         draft.end_session(&scope, at);
         Ok(())
     });
@@ -342,31 +341,31 @@ pub(super) fn end_session_of_modes(cx: &Context, project: &Project, session: &Se
 }
 
 /// Removes that mark if the session is active again.
-pub(super) fn wake_modes(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
+pub(super) fn wake_modes(project: &OpenedProject, policy: &Policy, scope: &Scope, board: &Board) -> Result<()> {
     if let Some(session) = scope.session() {
         late::forget(project, session);
     }
     let own = board.own_active(policy, scope);
     // Without a mark there is nothing to remove, and a prompt must not wait for the lock.
     if *scope != Scope::Root && own.iter().any(|(_, fields)| why_over(fields, &is_dead).is_some()) {
-        change_modes(cx, project, policy, scope, Cause::Prompt, |_| Ok(()))?;
+        change_modes(project, policy, scope, Cause::Prompt, |_| Ok(()))?;
     }
     Ok(())
 }
 
 /// Finds the run that a mode is to work on; it must exist.
-fn run_meant(cx: &Context, project: &Project, run: Option<&str>) -> Result<Option<RunId>> {
+fn run_meant(project: &OpenedProject, run: Option<&str>) -> Result<Option<RunId>> {
     let Some(run) = run else { return Ok(None) };
-    Ok(Some(open_run(cx, project, run, Purpose::Write)?.id().clone()))
+    Ok(Some(open_run(project, run, Purpose::Write)?.id().clone()))
 }
 
 /// A warning about the run of a mode that ended, because the run does not end with it.
-fn run_goes_on(cx: &Context, project: &Project, ended: &Ended) -> Option<String> {
+fn run_goes_on(project: &OpenedProject, ended: &Ended) -> Option<String> {
     // The field may hold any text; what is not an id names no run.
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
     let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there (any more)")) };
-    let place = place_of_caller(cx, project);
+    let place = place_of_caller(project);
     if let Ok(Some(text)) = run.text()
         && let Ok(run) = RunText::parse(&text)
     {

@@ -11,8 +11,8 @@ use crate::modes::policy::{Policy, text_of};
 use crate::modes::state::{ModeDraft, ModeState};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, say};
-use crate::runs::{self, Context, Observer};
-use crate::store::{Project, StoreError};
+use crate::runs::{self, Context, Observer, OpenedProject};
+use crate::store::StoreError;
 
 /// The report of `mode clear` and `mode cancel`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -75,7 +75,7 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     if all {
         report.warnings.extend(say::closed(&state.sessions()?));
     }
-    let (policy, warning) = policy_to_end(cx, &project, &state, &scopes, word)?;
+    let (policy, warning) = policy_to_end(&project, &state, &scopes, word)?;
     report.warnings.extend(warning);
     let modes: Vec<&ModeName> = match word {
         Some(word) => vec![&mode(&policy, word)?.name],
@@ -83,7 +83,7 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     };
     // A session without a directory has nothing to end; do not create one for it.
     if all || state.has(&scope)? {
-        end_each(cx, &project, &policy, &scopes, &ModesToEnd { modes, end, all }, &mut report)?;
+        end_each(&project, &policy, &scopes, &ModesToEnd { modes, end, all }, &mut report)?;
     }
     let seen = state.read(Some(&[Scope::Root, scope.clone()]), &names(&policy))?;
     let (active, unknown) = board(&policy, &seen).known_active(&policy, &scope);
@@ -95,15 +95,14 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
 
 /// Ends modes in `scopes`, in one commit if its line in the log is not too long.
 fn end_each(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     policy: &Policy,
     scopes: &[Scope],
     ending: &ModesToEnd<'_>,
     report: &mut ModeEndReport,
 ) -> Result<()> {
     let concerned = if let [one] = scopes { one.clone() } else { Scope::Root };
-    let done = change_modes(cx, project, policy, &concerned, Cause::End, |draft| {
+    let done = change_modes(project, policy, &concerned, Cause::End, |draft| {
         let mut ended = Vec::new();
         for scope in scopes {
             for &mode in &ending.modes {
@@ -119,8 +118,8 @@ fn end_each(
         // Half of the scopes may fit into a line, and one that may not be written must not keep the others.
         Err(Error::Run(runs::Error::Store(why))) if scopes.len() > 1 && is_of_one(&why) => {
             let (some, others) = scopes.split_at(scopes.len() / 2);
-            end_each(cx, project, policy, some, ending, report)?;
-            end_each(cx, project, policy, others, ending, report)
+            end_each(project, policy, some, ending, report)?;
+            end_each(project, policy, others, ending, report)
         }
         Err(Error::Run(runs::Error::Store(why))) if ending.all && scopes[0] != Scope::Root && is_of_one(&why) => {
             report.warnings.push(format!("the modes of {} stay as they are: {}", scopes[0], why.one_line()));
@@ -139,14 +138,13 @@ fn end_each(
 /// The policy, extended by the mode `word` if only a file in `scopes` has that name. If the policy is invalid, the
 /// modes are those that have files, and there is a warning.
 pub(super) fn policy_to_end(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     state: &StateDir,
     scopes: &[Scope],
     word: Option<&str>,
 ) -> Result<(Policy, Option<String>)> {
     let named = word.and_then(|word| ModeName::new(word).ok());
-    match definition::policy_of(&cx.catalog(Some(project))) {
+    match definition::policy_of(&project.catalog()) {
         Ok((policy, _)) => {
             let files = state.names(scopes, MODE_FILE)?;
             // An earlier policy may have had the mode; what it left can still be ended.
@@ -169,9 +167,9 @@ pub(super) fn policy_to_end(
 }
 
 /// The active modes that work on `run`, each with the command that ends it.
-fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Result<Vec<String>> {
+fn modes_on(project: &OpenedProject, run: &RunId) -> Result<Vec<String>> {
     let Some(state) = project.state()? else { return Ok(Vec::new()) };
-    let (policy, _) = policy_to_end(cx, project, &state, &[], None)?;
+    let (policy, _) = policy_to_end(project, &state, &[], None)?;
     let board = board(&policy, &state.read(None, &names(&policy))?);
     let mut found = Vec::new();
     for scope in &board.scopes() {
@@ -190,16 +188,16 @@ fn modes_on(cx: &Context, project: &Project, run: &RunId) -> Result<Vec<String>>
 pub struct ModesObserver;
 
 impl Observer for ModesObserver {
-    fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String> {
-        match modes_on(cx, project, run) {
+    fn run_ended(&self, project: &OpenedProject, run: &RunId) -> Vec<String> {
+        match modes_on(project, run) {
             Ok(warnings) => warnings,
             // A run ends even if its modes cannot be read.
             Err(why) => vec![format!("cannot tell whether a mode is still active for this run: {why}")],
         }
     }
 
-    fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String> {
-        match end_session_of_modes(cx, project, session) {
+    fn session_ended(&self, project: &OpenedProject, session: &SessionId) -> Vec<String> {
+        match end_session_of_modes(project, session) {
             Ok(()) => Vec::new(),
             Err(error) => {
                 vec![format!("could not note at the modes of session {session} that it is over: {}", error.one_line())]

@@ -14,7 +14,7 @@ use crate::modes::policy::{Plan, Policy, Skill, Skills, Why, find_skills, names_
 use crate::modes::state::{ModeDraft, ModeRefusal, RequestDetails};
 use crate::modes::{definition, say};
 use crate::runs;
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::store::Project;
 
 /// A prompt.
@@ -147,7 +147,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
             if names_skills(&request.text, &prose) && !cancels {
                 return Err(why);
             }
-            (unruled(cx, project.as_ref().ok(), &scope)?, Some(why.to_string()))
+            (unruled(project.as_ref().ok(), &scope)?, Some(why.to_string()))
         }
     };
     let Skills { asked: skills, typed, told, unknown } = find_skills(&policy, &request.text, &prose);
@@ -164,7 +164,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
     if plan.modes.is_empty() && !plan.cancel {
         if let Ok(project) = &project {
-            active_in(cx, project, &policy, &scope, &mut report)?;
+            active_in(project, &policy, &scope, &mut report)?;
         }
         if !report.skills.is_empty() {
             report.messages.push(detected(&report));
@@ -179,7 +179,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
         }
         _ => cx.project_or_init()?,
     };
-    let done = change_modes(cx, &project, &policy, &scope, Cause::Prompt, |draft| {
+    let done = change_modes(&project, &policy, &scope, Cause::Prompt, |draft| {
         let before = names_of(draft, &policy, &scope);
         match follow(draft, &policy, &scope, &plan) {
             Ok(followed) => {
@@ -246,18 +246,18 @@ fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptRepor
 }
 
 /// A policy without rules, with the modes that have files.
-fn unruled(cx: &Context, project: Option<&Project>, scope: &Scope) -> Result<Policy> {
+fn unruled(project: Option<&OpenedProject>, scope: &Scope) -> Result<Policy> {
     let Some(project) = project else { return Ok(Policy::default()) };
     let Some(state) = project.state()? else { return Ok(Policy::default()) };
-    Ok(policy_to_end(cx, project, &state, std::slice::from_ref(scope), None)?.0)
+    Ok(policy_to_end(project, &state, std::slice::from_ref(scope), None)?.0)
 }
 
 /// Reports the active modes for a prompt that changes none.
-fn active_in(cx: &Context, project: &Project, policy: &Policy, scope: &Scope, to: &mut ModePromptReport) -> Result<()> {
+fn active_in(project: &OpenedProject, policy: &Policy, scope: &Scope, to: &mut ModePromptReport) -> Result<()> {
     let Some(state) = project.state()? else { return Ok(()) };
     let scopes = [Scope::Root, scope.clone()];
     let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
-    wake_modes(cx, project, policy, scope, &board)?;
+    wake_modes(project, policy, scope, &board)?;
     let (active, unknown) = board.known_active(policy, scope);
     to.active = active.into_iter().map(|active| active.mode).collect();
     to.warnings.extend(say::unknown(&unknown));

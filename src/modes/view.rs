@@ -134,7 +134,7 @@ pub struct OutcomeReport {
 /// When the files cannot be read. A file whose content is invalid is listed with the reason.
 pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let project = cx.project()?;
-    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let (policy, _) = definition::policy_of(&project.catalog())?;
     let scope = if request.all { Scope::Root } else { scope_of(cx, &request.scope)? };
     let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
     let seen_by = ScopeReport(scope.session().cloned());
@@ -189,7 +189,7 @@ pub struct ModeShowRequest {
 pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let scope = &request.scope;
     let project = cx.project()?;
-    let (policy, _) = definition::policy_of(&cx.catalog(Some(&project)))?;
+    let (policy, _) = definition::policy_of(&project.catalog())?;
     let mode = mode(&policy, &request.mode)?;
     let view = scope_of(cx, scope)?;
     let (name, of, notes) = (mode.name.clone(), ScopeReport(view.session().cloned()), Vec::new());

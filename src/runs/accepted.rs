@@ -12,9 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
 use crate::model::{Timestamp, hex, named};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::user_state::{make_user_state, user_state};
-use crate::store::Project;
 
 /// The version of the file's format.
 const VERSION: u64 = 1;
@@ -103,11 +102,11 @@ struct AcceptedEntry {
 
 impl Accepted {
     /// What was accepted in `project`; nothing if that cannot be read.
-    fn read(cx: &Context, project: &Project) -> Self {
+    fn read(project: &OpenedProject) -> Self {
         // The directory is the same by whatever links it is named.
-        let root = cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+        let root = project.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
         let root = root.to_string_lossy().into_owned();
-        let bytes = user_state(cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
+        let bytes = user_state(&project.cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
         let found = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         found.unwrap_or(Self { v: VERSION, project: root, entries: Vec::new() })
     }
@@ -120,36 +119,36 @@ impl Accepted {
 }
 
 /// Whether all `things` were accepted in `project`.
-pub(crate) fn is_accepted(cx: &Context, project: &Project, things: &[Thing]) -> bool {
+pub(crate) fn is_accepted(project: &OpenedProject, things: &[Thing]) -> bool {
     if things.is_empty() {
         return true;
     }
-    let known = Accepted::read(cx, project);
+    let known = Accepted::read(project);
     things.iter().all(|thing| known.holds(thing))
 }
 
 /// Notes that `things` were accepted in `project`. Whether that works does not matter to the caller.
-pub(crate) fn accept(cx: &Context, project: &Project, things: &[Thing]) {
-    if is_accepted(cx, project, things) {
+pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) {
+    if is_accepted(project, things) {
         return;
     }
-    if let Ok(dir) = make_user_state(cx) {
+    if let Ok(dir) = make_user_state(&project.cx) {
         // Losing it is no error, so neither is failing to write it.
-        let _ = add(cx, &dir, project, things);
+        let _ = add(project, &dir, things);
     }
 }
 
-fn add(cx: &Context, dir: &Dir, project: &Project, things: &[Thing]) -> Result<(), DiskError> {
+fn add(project: &OpenedProject, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {
     let Taken::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
     // Read again: another process may have written since.
-    let mut known = Accepted::read(cx, project);
+    let mut known = Accepted::read(project);
     // Another version of flow wrote the file, in a form that this one does not know: leave it alone.
     if known.v != VERSION {
         return Ok(());
     }
     for thing in things {
         if !known.holds(thing) {
-            known.entries.push(thing.entry(cx.now()));
+            known.entries.push(thing.entry(project.cx.now()));
         }
     }
     // The oldest entries stand first.

@@ -1,5 +1,6 @@
 //! The context of every verb: the project, the caller, the time.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,11 +45,11 @@ pub struct Options {
 /// A part of flow above the runs that has to act when a run or a session ends.
 pub trait Observer: std::fmt::Debug + Send + Sync {
     /// Called when a run has ended. Gives warnings.
-    fn run_ended(&self, cx: &Context, project: &Project, run: &RunId) -> Vec<String>;
+    fn run_ended(&self, project: &OpenedProject, run: &RunId) -> Vec<String>;
 
     /// Called when a session ends, before its runs are marked. Gives warnings. A host's hook waits for this, so it must not wait
     /// longer than 0.1 s for another writer.
-    fn session_ended(&self, cx: &Context, project: &Project, session: &SessionId) -> Vec<String>;
+    fn session_ended(&self, project: &OpenedProject, session: &SessionId) -> Vec<String>;
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
@@ -83,12 +84,13 @@ impl Context {
         Self { runs: Some(store), ..self }
     }
 
-    /// The project, with this context's store of runs.
-    fn own(&self, project: Project) -> Project {
-        match &self.runs {
+    /// The project that was opened, with this context's store of runs.
+    fn own(&self, project: Project) -> OpenedProject {
+        let project = match &self.runs {
             Some(store) => project.with_runs_in(Arc::clone(store)),
             None => project,
-        }
+        };
+        OpenedProject { cx: self.clone(), project }
     }
 
     /// This context with an `observer` of the ends of runs and sessions.
@@ -253,15 +255,27 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::NoProject`] if there is no `.flow`, [`Error::Store`] if it cannot be used.
-    pub fn project(&self) -> Result<Project> {
+    pub fn project(&self) -> Result<OpenedProject> {
         if let Some(named) = self.named()? {
             return self.open_named(&named);
         }
-        self.project_above(&self.search_from()?)
+        let start = self.search_from()?;
+        match Project::find(&*self.disk, &start, || self.git.top(&start))? {
+            Some(parent) => Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?)),
+            None => Err(self.no_project(start)),
+        }
+    }
+
+    /// The error that no `.flow` is in `start` or above.
+    fn no_project(&self, start: PathBuf) -> Error {
+        let around = self.project_around(&start);
+        let mut others = self.git.other_worktrees(&start).into_iter();
+        let worktree = others.find(|top| self.disk.is_dir(&Project::path_in(top)));
+        Error::NoProject { start, around, worktree }
     }
 
     /// As [`Self::project`]; `None` if there is no `.flow`.
-    pub(crate) fn project_if_any(&self) -> Result<Option<Project>> {
+    pub(crate) fn project_if_any(&self) -> Result<Option<OpenedProject>> {
         match self.project() {
             Ok(project) => Ok(Some(project)),
             Err(Error::NoProject { .. }) => Ok(None),
@@ -270,7 +284,7 @@ impl Context {
     }
 
     /// The directory of `project`, or of the project that would be created.
-    pub(crate) fn root_of(&self, project: Option<&Project>) -> Result<PathBuf> {
+    pub(crate) fn root_of(&self, project: Option<&OpenedProject>) -> Result<PathBuf> {
         match project {
             Some(project) => Ok(project.root().to_owned()),
             None => self.root_to_be(),
@@ -279,7 +293,7 @@ impl Context {
 
     /// Opens the `.flow` that the environment names. Only `init` creates it: if other commands did, a typing error
     /// would go unnoticed.
-    fn open_named(&self, named: &Path) -> Result<Project> {
+    fn open_named(&self, named: &Path) -> Result<OpenedProject> {
         match Project::open_named(&*self.disk, named, self.trust()?) {
             Ok(project) => Ok(self.own(project)),
             Err(StoreError::Disk(DiskError::NotFound { .. })) => Err(Error::Usage(format!(
@@ -288,21 +302,6 @@ impl Context {
             ))),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Opens the project whose `.flow` is in `start` or above.
-    pub(crate) fn project_above(&self, start: &Path) -> Result<Project> {
-        let Some(parent) = Project::find(&*self.disk, start, || self.git.top(start))? else {
-            let around = self.project_around(start);
-            return Err(Error::NoProject { start: start.to_owned(), around, worktree: self.worktree_with_flow(start) });
-        };
-        Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?))
-    }
-
-    /// The first other worktree of the repository of `start` that has a `.flow`.
-    fn worktree_with_flow(&self, start: &Path) -> Option<PathBuf> {
-        let others = self.git.other_worktrees(start);
-        others.into_iter().find(|top| self.disk.is_dir(&Project::path_in(top)))
     }
 
     /// Whether there is no `.flow` in the working directory or above.
@@ -324,7 +323,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Usage`] when the environment names a directory that does not exist, and as [`Self::init_project`].
-    pub(crate) fn project_or_init(&self) -> Result<Project> {
+    pub(crate) fn project_or_init(&self) -> Result<OpenedProject> {
         if let Some(named) = self.named()? {
             // Opened only to see that it is there: what follows would create it.
             drop(self.open_named(&named)?);
@@ -337,28 +336,30 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::Store`] when it cannot be created or used.
-    pub fn init_project(&self) -> Result<(Project, Initialised)> {
+    pub fn init_project(&self) -> Result<(OpenedProject, Initialised)> {
         let schemas = self.schemas_here();
         let request = self.write_request(self.clock.now(), self.lock_wait()?);
-        if let Some(named) = self.named()? {
-            let (project, made) = Project::init_named(&*self.disk, &named, self.trust()?, &schemas, &request)?;
-            return Ok((self.own(project), made));
-        }
+        let flow = match self.named()? {
+            Some(named) => named,
+            None => self.place_for_flow()?,
+        };
+        let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &request)?;
+        Ok((self.own(project), made))
+    }
+
+    /// The `.flow` that is found from here, or that is to be created.
+    fn place_for_flow(&self) -> Result<PathBuf> {
         let start = self.search_from()?;
         // A second `.flow` in a subdirectory would hide the runs of the first one.
         let top = self.git.find_top(&start).map_err(|source| {
             StoreError::from(DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source })
         })?;
-        let parent = match Project::find(&*self.disk, &start, || top.clone())? {
-            Some(found) => found,
-            None => {
-                let root = top.unwrap_or(start);
-                self.refuse_left_out(&root, ".flow")?;
-                root
-            }
-        };
-        let (project, made) = Project::init(&*self.disk, &parent, self.trust()?, &schemas, &request)?;
-        Ok((self.own(project), made))
+        if let Some(found) = Project::find(&*self.disk, &start, || top.clone())? {
+            return Ok(Project::path_in(&found));
+        }
+        let root = top.unwrap_or(start);
+        self.refuse_left_out(&root, ".flow")?;
+        Ok(Project::path_in(&root))
     }
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.
@@ -395,22 +396,13 @@ impl Context {
     }
 
     /// The available definitions: those of `project`, or of the project that would be created.
-    pub(crate) fn catalog(&self, project: Option<&Project>) -> Catalog {
-        let flow_dir = match project {
-            Some(project) => Some(project.path().to_owned()),
-            None => self.named().ok().flatten().or_else(|| Some(Project::path_in(&self.root_to_be().ok()?))),
-        };
+    pub(crate) fn catalog(&self, project: Option<&OpenedProject>) -> Catalog {
+        if let Some(project) = project {
+            return project.catalog();
+        }
+        let named = self.named().ok().flatten();
+        let flow_dir = named.or_else(|| Some(Project::path_in(&self.root_to_be().ok()?)));
         Catalog::new(Arc::clone(&self.disk), flow_dir)
-    }
-
-    /// The state of the files that git writes, and the boot of the machine: if they are unchanged, neither git nor a power
-    /// cut has changed any run. `None` if they cannot be determined.
-    pub(crate) fn outside(&self, project: &Project) -> Option<String> {
-        let of_git = match self.git.top(project.root()) {
-            Some(top) => git_stamp(&*self.disk, &self.git.index(&top)?)?,
-            None => "no repository".to_owned(),
-        };
-        Some(format!("{of_git}|{}", self.boot()))
     }
 
     fn boot(&self) -> String {
@@ -516,28 +508,61 @@ impl Context {
         let is_given = self.options.holder_pid.is_some() || self.env.names_holder();
         if is_given { self.holder_pid() } else { Ok(None) }
     }
+}
 
-    /// As [`Self::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has
+/// A project that was opened, and the context in which it was.
+#[derive(Debug)]
+pub struct OpenedProject {
+    pub(crate) cx: Context,
+    project: Project,
+}
+
+impl Deref for OpenedProject {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.project
+    }
+}
+
+impl OpenedProject {
+    /// The available definitions.
+    pub(crate) fn catalog(&self) -> Catalog {
+        Catalog::new(Arc::clone(&self.cx.disk), Some(self.path().to_owned()))
+    }
+
+    /// The state of the files that git writes, and the boot of the machine: if they are unchanged, neither git nor a power
+    /// cut has changed any run. `None` if they cannot be determined.
+    pub(crate) fn outside(&self) -> Option<String> {
+        let Context { git, disk, .. } = &self.cx;
+        let of_git = match git.top(self.root()) {
+            Some(top) => git_stamp(&**disk, &git.index(&top)?)?,
+            None => "no repository".to_owned(),
+        };
+        Some(format!("{of_git}|{}", self.cx.boot()))
+    }
+
+    /// As [`Context::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has
     /// bound it, unless the caller names another one.
-    pub(crate) fn holder_for(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<String>> {
-        match self.sure_holder(project, session)? {
+    pub(crate) fn holder_for(&self, session: Option<&SessionId>) -> Result<Option<String>> {
+        match self.sure_holder(session)? {
             Some(holder) => Ok(Some(holder)),
-            None => Ok(self.holder()?.map(|holder| holder.to_string())),
+            None => Ok(self.cx.holder()?.map(|holder| holder.to_string())),
         }
     }
 
     /// As [`Self::holder_for`], if that process is named by the caller, a hook or the agent. Otherwise it is only the
     /// nearest ancestor, which may be a hook that ends at once.
-    pub(crate) fn sure_holder(&self, project: &Project, session: Option<&SessionId>) -> Result<Option<String>> {
+    pub(crate) fn sure_holder(&self, session: Option<&SessionId>) -> Result<Option<String>> {
         // What the caller says comes before what a hook noted, and both before the agent's own variable.
-        let sure = if let Some(pid) = self.holder_given_to_flow()? {
+        let sure = if let Some(pid) = self.cx.holder_given_to_flow()? {
             Holder::current(Some(pid))
-        } else if let Some(bound) = session.and_then(|session| bound_process(project, session)) {
+        } else if let Some(bound) = session.and_then(|session| bound_process(self, session)) {
             Some(bound)
-        } else if let Some(pid) = self.env.holder()? {
+        } else if let Some(pid) = self.cx.env.holder()? {
             Holder::current(Some(pid))
         } else {
-            self.unnamed_agent().map(|(_, process)| process)
+            self.cx.unnamed_agent().map(|(_, process)| process)
         };
         Ok(sure.map(|holder| holder.to_string()))
     }

@@ -2,44 +2,44 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::path::path_argument;
 use crate::runs::workflow::names_a_file;
 use crate::store::Project;
 
 /// A file of the project as the caller can name it: relative to the working directory if it is below, otherwise by its
 /// absolute path.
-pub(super) fn named_here(cx: &Context, project: &Project, file: &Path) -> String {
+pub(super) fn named_here(project: &OpenedProject, file: &Path) -> String {
     let whole: PathBuf = project.root().join(file).components().collect();
-    let below = cx.env.cwd.as_ref().and_then(|cwd| whole.strip_prefix(cwd).ok());
+    let below = project.cx.env.cwd.as_ref().and_then(|cwd| whole.strip_prefix(cwd).ok());
     path_argument(below.unwrap_or(&whole))
 }
 
 /// How a command that runs in `start` has to name the project; none if the search for a project from there finds it.
-pub(super) fn place_from(cx: &Context, project: &Project, start: &Path) -> Option<String> {
-    let found = Project::find(&*cx.disk, start, || cx.git.top(start)).ok().flatten();
+pub(super) fn place_from(project: &OpenedProject, start: &Path) -> Option<String> {
+    let found = Project::find(&*project.cx.disk, start, || project.cx.git.top(start)).ok().flatten();
     // `FLOW_DIR` names the project wherever the command runs.
-    let is_found = cx.env.flow_dir.is_some() || found.as_deref() == Some(project.root());
+    let is_found = project.cx.env.flow_dir.is_some() || found.as_deref() == Some(project.root());
     if is_found { None } else { Some(path_argument(project.root())) }
 }
 
 /// How the caller has to name the project in a command; none if the search from the working directory finds it.
-pub(crate) fn place_of_caller(cx: &Context, project: &Project) -> Option<String> {
-    place_from(cx, project, cx.env.cwd.as_ref()?)
+pub(crate) fn place_of_caller(project: &OpenedProject) -> Option<String> {
+    place_from(project, project.cx.env.cwd.as_ref()?)
 }
 
 /// As [`place_of_caller`], for a caller whose project is not open yet.
 pub(crate) fn place_of_project(cx: &Context) -> Option<String> {
-    place_of_caller(cx, &cx.project().ok()?)
+    place_of_caller(&cx.project().ok()?)
 }
 
 /// A file that the caller named, relative to the project's directory; its absolute path if it is outside. None if the
 /// name is not UTF-8.
-pub(crate) fn named_in(cx: &Context, project: &Project, file: &str) -> Option<String> {
-    let named = cx.env.cwd.clone().unwrap_or_default().join(file);
+pub(crate) fn named_in(project: &OpenedProject, file: &str) -> Option<String> {
+    let named = project.cx.env.cwd.clone().unwrap_or_default().join(file);
     // Resolve links in the directory only: the name of the file itself, even of a link, is the name of the workflow.
-    let whole = cx.disk.canonical(named.parent()?).ok()?.join(named.file_name()?);
-    let root = cx.disk.canonical(project.root()).ok()?;
+    let whole = project.cx.disk.canonical(named.parent()?).ok()?.join(named.file_name()?);
+    let root = project.cx.disk.canonical(project.root()).ok()?;
     let named = whole.strip_prefix(root).unwrap_or(&whole).to_str()?;
     // Without a slash it would be taken for the name of a workflow.
     Some(if names_a_file(named) { named.to_owned() } else { format!("./{named}") })

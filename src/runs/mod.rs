@@ -30,7 +30,7 @@ pub use crate::host::AgentHost;
 pub(crate) use accepted::{Thing, accept, is_accepted};
 pub use advice::{Alternative, Who};
 pub use budget::Budget;
-pub use context::{Context, Observer, Options};
+pub use context::{Context, Observer, OpenedProject, Options};
 pub use driver::CommandSource;
 pub use error::{Error, Result};
 #[cfg(feature = "mcp")]

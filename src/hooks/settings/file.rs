@@ -56,26 +56,26 @@ impl UserFile {
     }
 
     /// The deepest directory on the way to the file that exists, without links, and the rest of the path.
-    fn followed(&self) -> Result<(PathBuf, PathBuf)> {
+    fn followed(&self) -> std::result::Result<(PathBuf, PathBuf), DocumentFault> {
         let Self { disk, path, .. } = self;
         let target = match disk.look(path, Links::Refuse) {
             // Tools that manage such files use links.
             Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(path).map_err(|errno| match errno {
-                Errno::NOENT => refused(path, "is a symlink to a file that does not exist"),
-                errno => failed(path, errno),
+                Errno::NOENT => DocumentFault::refused(path, "is a symlink to a file that does not exist"),
+                errno => DocumentFault::io(Operation::Inspect, path, errno),
             })?,
             _ => path.clone(),
         };
         let (root, relative) = root_of(&**disk, &target).map_err(|why| match why {
-            NoRoot::NoFile => refused(&target, "names no file"),
-            NoRoot::BelowFile => refused(&target, "is below a file"),
-            NoRoot::Unseen(path, errno) => failed(path, errno),
+            NoRoot::BelowFile => DocumentFault::refused(&target, "is below a file"),
+            why => why.fault(&target),
         })?;
         // A link in a project may come from a clone.
         if let Some(within) = &self.within {
-            let within = disk.canonical(within).map_err(|errno| failed(within, errno))?;
+            let within =
+                disk.canonical(within).map_err(|errno| DocumentFault::io(Operation::Inspect, within, errno))?;
             if !root.starts_with(&within) {
-                return Err(refused(path, LEADS_OUT));
+                return Err(DocumentFault::refused(path, LEADS_OUT));
             }
         }
         Ok((root, relative))
@@ -83,13 +83,13 @@ impl UserFile {
 
     /// The text; `None` if the file is missing.
     pub(super) fn read(&self) -> Result<Option<String>> {
-        let (root, relative) = self.followed()?;
+        let (root, relative) = self.followed().map_err(unusable)?;
         read_document(&self.place(&root, &relative)).map_err(unusable)
     }
 
     /// Replaces the text by the result of `edit`, or removes the file if that is `None`.
     pub(super) fn edit(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<Option<String>>) -> Result<()> {
-        let (root, relative) = self.followed()?;
+        let (root, relative) = self.followed().map_err(unusable)?;
         edit_document(&self.place(&root, &relative), edit).map_err(|error| match error {
             DocumentError::Edit { source, .. } => source,
             DocumentError::Fault(fault) => unusable(fault),
@@ -140,14 +140,6 @@ fn unusable(fault: DocumentFault) -> Error {
         _ => return fault.into(),
     };
     fault.problem().help(help).into()
-}
-
-fn refused(path: &Path, why: &'static str) -> Error {
-    unusable(DocumentFault::Unsafe { path: path.to_owned(), why })
-}
-
-fn failed(path: &Path, errno: Errno) -> Error {
-    DocumentFault::Io { doing: Operation::Inspect, path: path.to_owned(), source: errno.into() }.into()
 }
 
 impl SettingsFile {

@@ -153,8 +153,5 @@ impl AgentHost {
 
 /// The directory of the project: the one with `.flow`, or the one in which `flow init` would create it.
 pub(super) fn project_root(cx: &Context) -> Result<PathBuf> {
-    match cx.project() {
-        Ok(project) => Ok(project.root().to_owned()),
-        Err(_) => cx.root_to_be(),
-    }
+    cx.root_of(cx.project().ok().as_ref())
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
-use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, NoRoot, Operation, root_of, update_document};
+use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, root_of, update_document};
 use crate::model::{RunId, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -58,19 +58,13 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     // The parts of a path do not show what it ends with.
     let bytes = named.as_os_str().as_encoded_bytes();
     if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
-        return Err(refused(named, "names a directory, not a file"));
+        return Err(Error::Document(DocumentFault::refused(named, "names a directory, not a file")));
     }
-    let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| match why {
-        NoRoot::NoFile => refused(named, "names no file"),
-        NoRoot::BelowFile => refused(named, "is below something that is not a directory"),
-        NoRoot::Unseen(path, errno) => {
-            let (path, source) = (path.to_owned(), errno.into());
-            Error::Document(DocumentFault::Io { doing: Operation::Inspect, path, source })
-        }
-    })?;
+    let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| Error::Document(why.fault(named)))?;
     let path = root.join(&relative);
     if is_kept_by_programs(cx, &path) {
-        return Err(refused(named, "is inside .git or .flow, which hold nothing but what git and flow write"));
+        let why = "is inside .git or .flow, which hold nothing but what git and flow write";
+        return Err(Error::Document(DocumentFault::refused(named, why)));
     }
     let place = DocumentPlace {
         disk: &*cx.disk,
@@ -87,10 +81,6 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
         DocumentError::Edit { source, .. } => match source {},
     })?;
     Ok(path)
-}
-
-fn refused(named: &Path, why: &'static str) -> Error {
-    Error::Document(DocumentFault::Unsafe { path: named.to_owned(), why })
 }
 
 /// Whether a path is inside `.git`, a `.flow`, or the directory that is the project's under another name.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Links;
 use crate::engine::Hold;
 use crate::model::{Explain as _, RunId, RunSummary, Seq, StateName, WorkflowId};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::live::feed_run::FeedRun;
 use crate::runs::live::observe::Observed;
@@ -25,7 +25,7 @@ use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, r
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all_with};
-use crate::store::{Project, RunStamp, StoredRun};
+use crate::store::{RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
 /// that was looked at last is kept in any case.
@@ -42,8 +42,7 @@ const JUDGED_IN: usize = 12;
 /// The runs of a project as they change.
 #[derive(Debug)]
 pub struct Feed {
-    cx: Context,
-    project: Project,
+    project: OpenedProject,
     rows: HashMap<RunId, FeedRow>,
     unreadable: BTreeMap<RunId, Unreadable>,
     stamps: HashMap<RunId, u64>,
@@ -197,7 +196,6 @@ impl Feed {
     pub fn open(cx: &Context) -> Result<Self> {
         let project = cx.project()?;
         let mut feed = Self {
-            cx: cx.clone(),
             project,
             rows: HashMap::new(),
             unreadable: BTreeMap::new(),
@@ -226,7 +224,7 @@ impl Feed {
     /// [`Error::Store`] when the runs cannot be listed.
     pub fn look(&mut self) -> Result<Vec<RunId>> {
         // `.flow` may be another directory by now: git can remove it and put it back.
-        self.project = self.cx.project()?;
+        self.project = self.project.cx.project()?;
         let stamps = self.all_stamps()?;
         let changed = stamps.keys().filter(|id| self.stamps.get(*id) != stamps.get(*id));
         // A run without a stamp is gone, or has to be read to see what it is now.
@@ -287,7 +285,7 @@ impl Feed {
     /// When a run began or went last, if the system can tell.
     fn listed_at(&self) -> Option<(i64, i64)> {
         let place = self.project.runs().place(None)?;
-        Some(self.cx.disk.look(&place, Links::Follow).ok()?.changed)
+        Some(self.project.cx.disk.look(&place, Links::Follow).ok()?.changed)
     }
 
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
@@ -347,9 +345,9 @@ impl Feed {
     }
 
     fn read_all(&mut self) -> Result<()> {
-        let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
+        let (project, definitions) = (&self.project, &self.definitions);
         let (rows, unreadable) = read_all_with(project, FeedRow::of_over, |run| {
-            let (card, hold) = read_card(cx, project, run, definitions)?;
+            let (card, hold) = read_card(project, run, definitions)?;
             Ok(Some(FeedRow::new(card, hold)))
         })?;
         self.rows.extend(rows.into_iter().map(|row| (row.run().head.run_id.clone(), row)));
@@ -376,7 +374,7 @@ impl Feed {
     fn read(&mut self, id: &RunId) -> bool {
         let read = self.observe(id).map(|at| {
             let Observed { run, view, .. } = &self.observed[at].1;
-            let opened = OpenedRun { cx: &self.cx, project: &self.project, run: &**run, view };
+            let opened = OpenedRun { project: &self.project, run: &**run, view };
             (assess(opened, &self.definitions).card, view.history.hold().cloned())
         });
         self.put(id, read)
@@ -411,7 +409,7 @@ impl Feed {
             return self.read(id);
         }
         let run = self.open_run(id);
-        let read = run.and_then(|run| read_card(&self.cx, &self.project, &*run, &self.definitions));
+        let read = run.and_then(|run| read_card(&self.project, &*run, &self.definitions));
         self.put(id, read)
     }
 
@@ -424,11 +422,11 @@ impl Feed {
                 // Taken out, so that one that cannot be refreshed is not kept.
                 let (_, mut observed) = self.observed.remove(at);
                 if !observed.is_of(stamp) {
-                    observed.refresh(&self.cx, &self.project, self.open_run(id)?, stamp)?;
+                    observed.refresh(&self.project, self.open_run(id)?, stamp)?;
                 }
                 observed
             }
-            None => Observed::open(&self.cx, &self.project, self.open_run(id)?, stamp)?,
+            None => Observed::open(&self.project, self.open_run(id)?, stamp)?,
         };
         self.observed.push((id.clone(), observed));
         while self.observed.len() > 1 && (self.observed.len() > KEPT_RUNS || self.kept_events() > KEPT_EVENTS) {
@@ -530,7 +528,7 @@ impl Feed {
     /// As [`crate::runs::run_report`].
     pub fn run(&mut self, id: &RunId) -> Result<FeedRun<'_>> {
         let place = self.observe(id)?;
-        let (cx, project, definitions) = (&self.cx, &self.project, &self.definitions);
-        Ok(FeedRun { cx, project, definitions, observed: &self.observed[place].1 })
+        let (project, definitions) = (&self.project, &self.definitions);
+        Ok(FeedRun { project, definitions, observed: &self.observed[place].1 })
     }
 }

@@ -6,17 +6,15 @@ use std::str::FromStr;
 use crate::engine::{Attempt, Timekeeper};
 use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
 use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
-use crate::runs::look::show::artifacts;
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::View;
-use crate::store::Project;
 
 /// A run with everything that a page about it shows. Writes nothing.
 ///
@@ -37,17 +35,15 @@ pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
 
 fn with_run<T>(cx: &Context, request: &RunRequest, report: impl FnOnce(FeedRun<'_>) -> Result<T>) -> Result<T> {
     let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let observed = Observed::open(cx, &project, run, None)?;
-    report(FeedRun { cx, project: &project, definitions: &Definitions::default(), observed: &observed })
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let observed = Observed::open(&project, run, None)?;
+    report(FeedRun { project: &project, definitions: &Definitions::default(), observed: &observed })
 }
 
 /// A run that was read, of a feed or for one report, with what reports about it need. All that it says is of one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedRun<'f> {
-    pub(in crate::runs) cx: &'f Context,
-    pub(in crate::runs) project: &'f Project,
+    pub(in crate::runs) project: &'f OpenedProject,
     pub(in crate::runs) definitions: &'f Definitions,
     pub(in crate::runs) observed: &'f Observed,
 }
@@ -63,11 +59,11 @@ impl FeedRun<'_> {
         }
         let Observed { view, timekeeper, .. } = self.observed;
         let assessment = assess(self.opened(view), self.definitions);
-        Ok(self.observed.report_of(view, assessment, timekeeper, None, self.cx.clock.now()))
+        Ok(self.observed.report_of(view, assessment, timekeeper, None, self.project.cx.clock.now()))
     }
 
     fn opened<'a>(&'a self, view: &'a View) -> OpenedRun<'a> {
-        OpenedRun { cx: self.cx, project: self.project, run: &*self.observed.run, view }
+        OpenedRun { project: self.project, run: &*self.observed.run, view }
     }
 
     /// The run after the event `at`, and what was known of it then.
@@ -92,7 +88,7 @@ impl FeedRun<'_> {
             None => (self.report(None)?, page_of(log, Seq(0), None), history.attempts().to_vec(), machine.clone()),
         };
         let evidence = self.evidence(&run)?;
-        Ok(WholeRun { run, activities, evidence, log, machine, now: self.cx.clock.now() })
+        Ok(WholeRun { run, activities, evidence, log, machine, now: self.project.cx.clock.now() })
     }
 
     /// The id of the run.
@@ -128,7 +124,7 @@ impl FeedRun<'_> {
     pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
         let Observed { run, view, .. } = self.observed;
         let known = view.history.attempts().iter().filter(|attempt| is_known_at(attempt, report.at));
-        let mut found = evidence_of(self.cx, self.project, &**run, known, &report.artifacts)?;
+        let mut found = evidence_of(self.project, &**run, known, &report.artifacts)?;
         if report.at.is_some() {
             // When a file came that nothing refers to is not known.
             found.retain(|item| item.origin != EvidenceOrigin::Directory);
@@ -141,8 +137,7 @@ impl FeedRun<'_> {
     /// # Errors
     /// `file_not_found` if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
-        let Observed { run, view, .. } = self.observed;
-        content(self.cx, self.project, &**run, &artifacts(view), file, (offset, limit))
+        content(self.opened(&self.observed.view), file, offset, limit)
     }
 
     /// A part of its log: at most `limit` events after the position `after`.

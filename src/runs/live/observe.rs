@@ -10,7 +10,7 @@ use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Lives, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
 use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Assessment, Card, HolderLife};
 use crate::runs::look::evidence::EvidenceItem;
@@ -20,7 +20,7 @@ use crate::runs::look::show::{
     ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
 };
 use crate::runs::open::view::{View, for_reading};
-use crate::store::{LogScan, Project, StoredRun};
+use crate::store::{LogScan, StoredRun};
 
 /// Which run to look at, and as of when.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -155,8 +155,8 @@ impl Observed {
     ///
     /// # Errors
     /// Those of reading a run.
-    pub(super) fn open(cx: &Context, project: &Project, run: Box<dyn StoredRun>, stamp: Option<u64>) -> Result<Self> {
-        let view = for_reading(cx, project, &*run)?;
+    pub(super) fn open(project: &OpenedProject, run: Box<dyn StoredRun>, stamp: Option<u64>) -> Result<Self> {
+        let view = for_reading(project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
         Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
     }
@@ -169,8 +169,7 @@ impl Observed {
     /// Those of reading a run; after that it must not be used.
     pub(super) fn refresh(
         &mut self,
-        cx: &Context,
-        project: &Project,
+        project: &OpenedProject,
         run: Box<dyn StoredRun>,
         stamp: Option<u64>,
     ) -> Result<()> {
@@ -190,7 +189,7 @@ impl Observed {
             }
             self.is_on_trust = true;
         } else {
-            self.read_again(cx, project)?;
+            self.read_again(project)?;
         }
         self.stamp = stamp;
         Ok(())
@@ -201,10 +200,10 @@ impl Observed {
         stamp.is_some() && self.stamp == stamp
     }
 
-    fn read_again(&mut self, cx: &Context, project: &Project) -> Result<()> {
+    fn read_again(&mut self, project: &OpenedProject) -> Result<()> {
         // The largest part of a long run is its log, which must not be there twice.
         self.view.log = LogScan::default();
-        self.view = for_reading(cx, project, &*self.run)?;
+        self.view = for_reading(project, &*self.run)?;
         self.timekeeper = Timekeeper::of(self.view.log.events());
         self.is_on_trust = false;
         Ok(())

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::reading::{Unreadable, read_runs};
@@ -35,20 +35,16 @@ pub struct AttentionReport {
 /// `.flow` there are no runs.
 ///
 /// # Errors
-/// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
+/// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionReport> {
-    let project = match cx.project() {
-        Ok(project) => project,
-        Err(Error::NoProject { .. }) => {
-            let worktrees = other_worktrees(cx, RUNS_NAMED);
-            return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
-        }
-        Err(error) => return Err(error),
+    let Some(project) = cx.project_if_any()? else {
+        let worktrees = other_worktrees(cx, RUNS_NAMED);
+        return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
     };
-    let open = project.runs().maybe_open(cx.outside(&project).as_deref())?.all_ids();
+    let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open, |run| {
-        let (card, _) = read_card(cx, &project, run, &definitions)?;
+        let (card, _) = read_card(&project, run, &definitions)?;
         // After a checkout the store cannot say which runs are open: it names every run, and most are over.
         let is_wanted = if request.all { card.group.is_open() } else { card.group.needs_a_person() };
         Ok(is_wanted.then_some(card))

@@ -8,9 +8,8 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, holder_life};
-use crate::runs::look::resume::{FoundWork, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::look::resume::{ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
-use crate::runs::open::select::heeding_own_run_only;
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
@@ -101,11 +100,12 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
         return Ok(Overview { worktrees: other_worktrees(cx, RUNS_NAMED), ..Overview::default() });
     };
     // Its own project first: there may not be time for the other worktrees.
-    let found = resume_of_session(cx, work, session);
+    let found = resume_of_session(work, session);
     let worktrees = other_worktrees(cx, RUNS_NAMED);
-    let FoundWork { mut report, view, passed_over } = found?;
+    let (mut report, view) = found?;
+    let passed_over = work.runs.passed_over;
     let unreadable = std::mem::take(&mut report.unreadable);
-    Ok(Overview { run: brief_from(cx, report, view.as_ref())?, unreadable, worktrees, passed_over })
+    Ok(Overview { run: brief_from(work, report, view.as_ref()), unreadable, worktrees, passed_over })
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
@@ -114,27 +114,27 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
     let Some(work) = OpenWork::find(cx)? else { return Ok(None) };
-    Ok(brief_of(cx, &work, request.session.as_ref())?.map(|(report, _)| report))
+    let (report, view) = resume_of_session(&work, request.session.as_ref())?;
+    Ok(brief_from(&work, report, view.as_ref()))
 }
 
 /// As [`brief`] of this work, with the run as it was read, if it could be.
 pub(in crate::runs) fn brief_of(
-    cx: &Context,
     work: &OpenWork,
     session: Option<&SessionId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let FoundWork { report, view, .. } = resume_of_session(cx, work, session)?;
-    Ok(brief_from(cx, report, view.as_ref())?.map(|report| (report, view)))
+    let (report, view) = resume_of_session(work, session)?;
+    Ok(brief_from(work, report, view.as_ref()).map(|report| (report, view)))
 }
 
-fn resume_of_session(cx: &Context, work: &OpenWork, session: Option<&SessionId>) -> Result<FoundWork> {
+fn resume_of_session(work: &OpenWork, session: Option<&SessionId>) -> Result<(ResumeReport, Option<View>)> {
     let request = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
     // Without git's changes: a hook calls this with each prompt.
-    resume_here(&heeding_own_run_only(cx), work, &request, None)
+    resume_here(work, &request, None)
 }
 
-fn brief_from(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result<Option<BriefReport>> {
-    let Some(run_id) = report.run_id else { return Ok(None) };
+fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Option<BriefReport> {
+    let run_id = report.run_id?;
     // A run that cannot be read has a verdict as well, but neither phases nor a holder.
     let (machine, hold, updated_at) = match view {
         Some(View { machine, history, .. }) => {
@@ -158,14 +158,10 @@ fn brief_from(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result
         undone: report.left_undone.len(),
         updated_at,
     };
-    let holder_is_gone = match hold {
-        Some(hold) => holder_life(&cx.project()?, hold) == HolderLife::Dead,
-        None => false,
-    };
-    Ok(Some(BriefReport {
+    Some(BriefReport {
         position,
         session: hold.map(|hold| hold.session.clone()),
-        holder_is_gone,
+        holder_is_gone: matches!(hold, Some(hold) if holder_life(&work.project, hold) == HolderLife::Dead),
         reason: report.reason,
         next_phase: report.next.phase,
         next_description: report.next.description,
@@ -175,5 +171,5 @@ fn brief_from(cx: &Context, report: ResumeReport, view: Option<&View>) -> Result
         completed_activities: report.completed_activities,
         completed: report.completed,
         others: report.candidates.len(),
-    }))
+    })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
@@ -58,7 +58,7 @@ impl Card {
             verdict: Verdict::Done,
             reason: reason_of_over(&run),
             left_undone: Vec::new(),
-            next: NextReport::bare(Action::Nothing, None),
+            next: NextReport::default(),
             holder: None,
             begun_at: None,
             last_seq,
@@ -167,27 +167,26 @@ pub enum HolderLife {
 
 /// Reads the card of a run, and who holds it. Of a run that is over only the summary is read.
 pub(in crate::runs) fn read_card(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
-    let view = match from_recap(cx, project, run)? {
+    let view = match from_recap(project, run)? {
         Some(view) => view,
         None => {
             // Before the log, which may be long: most runs are over, and of those the summary is enough.
-            let summary = for_listing(cx, project, run)?.summary;
+            let summary = for_listing(project, run)?.summary;
             if summary.head.status.is_terminal() {
                 return Ok((Card::of_over(summary), None));
             }
-            from_log(cx, project, run)?
+            from_log(project, run)?
         }
     };
     let document = view.history.state().document();
     if document.state.status.is_terminal() {
         return Ok((Card::of_over(document.into()), None));
     }
-    let card = assess(OpenedRun { cx, project, run, view: &view }, definitions).card;
+    let card = assess(OpenedRun { project, run, view: &view }, definitions).card;
     Ok((card, view.history.hold().cloned()))
 }
 

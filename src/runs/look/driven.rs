@@ -4,15 +4,14 @@ use std::path::Path;
 
 use crate::model::{EventKind, RunDocument, Suggestion};
 use crate::runs::accepted::{Thing, is_accepted};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::driver::{CommandSource, DRIVER, DRIVER_DIR, DRIVES, Driver, is_driver};
 use crate::runs::here::named_here;
 use crate::runs::open::view::View;
 use crate::runs::workflow::names_a_file;
-use crate::store::Project;
 
 /// The command that drives a run. None if the run does not store it.
-pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &View) -> Option<Driver> {
+pub(in crate::runs) fn driver_from_here(project: &OpenedProject, view: &View) -> Option<Driver> {
     let run = view.history.state().document();
     let stored = run.context_text(DRIVER)?;
     if !is_driver(stored) {
@@ -20,7 +19,7 @@ pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &
     }
     let words = shlex::split(stored.strip_prefix(DRIVES)?)?;
     let (graph, options) = words.split_first()?;
-    let named = if names_a_file(graph) { named_here(cx, project, Path::new(graph)) } else { graph.clone() };
+    let named = if names_a_file(graph) { named_here(project, Path::new(graph)) } else { graph.clone() };
     let mut command = Suggestion::flow("drive").value(named);
     let mut words = options.iter();
     while let Some(word) = words.next() {
@@ -35,7 +34,7 @@ pub(in crate::runs) fn driver_from_here(cx: &Context, project: &Project, view: &
     let place = run.context_text(DRIVER_DIR).unwrap_or_default();
     // A cloned repository can bring commands: those that never ran on this machine are told apart, with their source.
     let never_run_here = match things_of(graph, options, place) {
-        Some(things) if is_accepted(cx, project, &things) => None,
+        Some(things) if is_accepted(project, &things) => None,
         _ => Some(source(view, run)),
     };
     Some(Driver { command, never_run_here })

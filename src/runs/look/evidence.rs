@@ -11,14 +11,15 @@ use serde_json::Value;
 use crate::disk::{Dir, DiskError, FilePart, Trust};
 use crate::engine::Attempt;
 use crate::model::{Kind, Number, Problem, RunId, SessionId, StateName, Suggestion, limits};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
+use crate::runs::look::outlook::OpenedRun;
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::for_reading;
-use crate::store::{Project, StoreError, StoredRun};
+use crate::store::{StoreError, StoredRun};
 
 /// How many bytes decide about the type of a content.
 const HEAD: usize = 8192;
@@ -125,19 +126,18 @@ pub enum EvidenceFile {
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
     if request.all || request.feature.is_some() {
-        return evidence_of_all(cx, &project, request.feature.as_deref());
+        return evidence_of_all(&project, request.feature.as_deref());
     }
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let view = for_reading(cx, &project, &*run)?;
-    let evidence = evidence_of(cx, &project, &*run, view.history.attempts(), &artifacts(&view))?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let view = for_reading(&project, &*run)?;
+    let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
     Ok(EvidenceReport { evidence, unreadable: Vec::new() })
 }
 
 /// What all runs refer to, or those about a feature; the run that was started last comes first.
-fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Result<EvidenceReport> {
+fn evidence_of_all(project: &OpenedProject, feature: Option<&str>) -> Result<EvidenceReport> {
     let (mut found, unreadable) = read_runs(project, &project.runs().ids()?, |run| {
-        let view = for_reading(cx, project, run)?;
+        let view = for_reading(project, run)?;
         let document = view.history.state().document();
         if let Some(feature) = feature
             && document.context_text("feature") != Some(feature)
@@ -145,7 +145,7 @@ fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Re
         {
             return Ok(None);
         }
-        let evidence = evidence_of(cx, project, run, view.history.attempts(), &artifacts(&view))?;
+        let evidence = evidence_of(project, run, view.history.attempts(), &artifacts(&view))?;
         Ok(Some((Reverse((document.created_at, document.id.clone())), evidence)))
     })?;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -154,8 +154,7 @@ fn evidence_of_all(cx: &Context, project: &Project, feature: Option<&str>) -> Re
 
 /// What a run with these activities and artifacts refers to.
 pub(in crate::runs) fn evidence_of<'a>(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     activities: impl IntoIterator<Item = &'a Attempt>,
     artifacts: &[ShownArtifact],
@@ -166,7 +165,7 @@ pub(in crate::runs) fn evidence_of<'a>(
     for attempt in activities {
         for reference in &attempt.evidence {
             let origin = EvidenceOrigin::Activity { number: attempt.number, id: attempt.id.clone() };
-            let item = item_of_activity(run.id(), origin, reference, named(cx, project, run, reference, &files));
+            let item = item_of_activity(run.id(), origin, reference, named(project, run, reference, &files));
             if let Some(EvidenceFile::Evidence(name)) = &item.file {
                 unnamed.remove(name);
             }
@@ -180,7 +179,7 @@ pub(in crate::runs) fn evidence_of<'a>(
         found.push(item);
     }
     for artifact in artifacts {
-        found.push(item_of_artifact(cx, project, run.id(), artifact));
+        found.push(item_of_artifact(project, run.id(), artifact));
     }
     Ok(found)
 }
@@ -201,7 +200,7 @@ fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named:
     item
 }
 
-fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {
+fn item_of_artifact(project: &OpenedProject, run: &RunId, artifact: &ShownArtifact) -> EvidenceItem {
     let is_link = artifact.kind == ArtifactKind::Link;
     let reference = artifact.data.get(if is_link { "url" } else { "path" }).and_then(Value::as_str).unwrap_or_default();
     let origin = EvidenceOrigin::Artifact { step: artifact.step.clone() };
@@ -214,7 +213,7 @@ fn item_of_artifact(cx: &Context, project: &Project, run: &RunId, artifact: &Sho
     }
     let path = project.relative(Path::new(reference));
     if names(&path).is_some() {
-        let length = part_of(cx, project, &path, 0, 0).ok().flatten().map(|part| part.len);
+        let length = part_of(project, &path, 0, 0).ok().flatten().map(|part| part.len);
         item.file = Some(EvidenceFile::Artifact(path.to_string_lossy().into_owned()));
         item.exists = Some(length.is_some());
         item.bytes = length;
@@ -241,11 +240,11 @@ fn names(path: &Path) -> Option<Vec<&str>> {
 type ReadPart = std::result::Result<Option<FilePart>, StoreError>;
 
 /// A part of a file of the project. An error if a directory is missing, or if a link or anything but a file is in the way.
-fn part_of(cx: &Context, project: &Project, path: &Path, offset: u64, limit: usize) -> ReadPart {
+fn part_of(project: &OpenedProject, path: &Path, offset: u64, limit: usize) -> ReadPart {
     let Some(mut names) = names(path) else { return Ok(None) };
     let last = names.pop().unwrap_or_default();
     // Files of any owner: they are only shown.
-    let mut dir = Dir::open_path(&*cx.disk, project.root(), Trust::AnyOwner)?;
+    let mut dir = Dir::open_path(&*project.cx.disk, project.root(), Trust::AnyOwner)?;
     // Name by name, so that no link is followed out of the project.
     for name in names {
         dir = dir.open_dir(name)?;
@@ -285,55 +284,42 @@ impl FileContent {
 /// # Errors
 /// `file_not_found` if the run does not refer to this file, or if it is not there.
 pub(in crate::runs) fn content(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    artifacts: &[ShownArtifact],
+    opened: OpenedRun<'_>,
     file: &EvidenceFile,
-    (offset, limit): (u64, usize),
+    offset: u64,
+    limit: usize,
 ) -> Result<FileContent> {
-    let missing = || {
-        Problem::new(Kind::NotFound, "file_not_found", format!("run {} has no such file", run.id()))
-            .help(Suggestion::flow("evidence").value(run.id()) + " lists what it refers to")
-    };
-    let Some(found) = part_of_named(cx, project, run, artifacts, file, (offset, limit))? else {
-        return Err(missing().into());
-    };
+    let FilePart { bytes, len } = part_of_named(opened, file, offset, limit)?;
     // The first bytes tell the type, whichever part is asked for.
-    let image = if offset == 0 {
-        image_type(&found.bytes)
-    } else {
-        let Some(head) = part_of_named(cx, project, run, artifacts, file, (0, 16))? else {
-            return Err(missing().into());
-        };
-        image_type(&head.bytes)
+    let image = match offset {
+        0 => image_type(&bytes),
+        _ => image_type(&part_of_named(opened, file, 0, 16)?.bytes),
     };
-    Ok(FileContent { image, bytes: found.bytes, len: found.len })
+    Ok(FileContent { bytes, len, image })
 }
 
 /// A part of a file, but only if the run refers to it: a page could name any file of the project.
-fn part_of_named(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    artifacts: &[ShownArtifact],
-    file: &EvidenceFile,
-    (offset, limit): (u64, usize),
-) -> Result<Option<FilePart>> {
+fn part_of_named(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FilePart> {
+    let OpenedRun { project, run, view } = opened;
     let read = match file {
         EvidenceFile::Evidence(name) => run.read_evidence(name, offset, limit),
         EvidenceFile::Artifact(path) => {
-            let is_registered = artifacts.iter().any(|artifact| {
+            let is_registered = artifacts(view).iter().any(|artifact| {
                 let registered = artifact.data.get("path").and_then(Value::as_str).unwrap_or_default();
                 artifact.kind == ArtifactKind::File && project.relative(Path::new(registered)) == Path::new(path)
             });
-            if is_registered { part_of(cx, project, Path::new(path), offset, limit) } else { Ok(None) }
+            if is_registered { part_of(project, Path::new(path), offset, limit) } else { Ok(None) }
         }
     };
     match read {
+        Ok(Some(part)) => Ok(part),
         // What cannot be opened safely counts as missing: the reference is other programs' text.
-        Err(StoreError::Disk(DiskError::NotFound { .. } | DiskError::Unsafe { .. })) => Ok(None),
-        read => Ok(read?),
+        Ok(None) | Err(StoreError::Disk(DiskError::NotFound { .. } | DiskError::Unsafe { .. })) => {
+            let message = format!("run {} has no such file", run.id());
+            let help = Suggestion::flow("evidence").value(run.id()) + " lists what it refers to";
+            Err(Problem::new(Kind::NotFound, "file_not_found", message).help(help).into())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{Doing, RunStatus, SessionId, Timestamp};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
@@ -153,21 +153,17 @@ pub struct ListReport {
 /// Lists runs, newest first. Without a `.flow` there are none.
 ///
 /// # Errors
-/// [`Error::Store`] when the project cannot be read; a single unreadable run is in the report.
+/// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
-    let project = match cx.project() {
-        Ok(project) => project,
-        Err(Error::NoProject { .. }) => {
-            let worktrees = other_worktrees(cx, named(filter.worktrees));
-            return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
-        }
-        Err(error) => return Err(error),
+    let Some(project) = cx.project_if_any()? else {
+        let worktrees = other_worktrees(cx, named(filter.worktrees));
+        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
     };
     let (mut runs, unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(cx, &AttentionRequest::default())?;
         (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)
     } else {
-        read_all(cx, &project, |summary| {
+        read_all(&project, |summary| {
             let run = ListedRun::from(summary);
             filter.takes(&run).then_some(run)
         })?

@@ -84,10 +84,9 @@ pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
 
 fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> {
     let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
-    if run.presence() == Presence::Away { Err(elsewhere(cx, &project, &*run)) } else { Ok(run) }
+    if run.presence() == Presence::Away { Err(elsewhere(&project, &*run)) } else { Ok(run) }
 }
 
 /// A part of a log: at most `limit` events after the position `after`.
@@ -136,7 +135,7 @@ impl Follow {
     pub fn is_over(&self) -> Result<bool> {
         let project = self.cx.project()?;
         let run = open_run_exactly(&project, self.run.id().as_str())?;
-        Ok(for_listing(&self.cx, &project, &*run)?.summary.head.status.is_terminal())
+        Ok(for_listing(&project, &*run)?.summary.head.status.is_terminal())
     }
 
     /// The events since the last call. A line without a line break is not complete yet.

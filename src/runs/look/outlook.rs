@@ -12,7 +12,7 @@ use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, 
 use crate::machine::{Difference, Machine};
 use crate::model::{LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
 use crate::runs::here::{named_here, place_from, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
@@ -20,7 +20,7 @@ use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_log, places_with, ways_back};
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
-use crate::store::{Project, StoredRun};
+use crate::store::StoredRun;
 
 /// The next action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -40,36 +40,28 @@ pub struct NextReport {
     pub alternatives: Vec<Alternative>,
 }
 
-impl NextReport {
-    /// An action about the run as a whole.
-    pub(super) fn bare(action: Action, command: Option<Suggestion>) -> Self {
-        Self { action, command, ..Self::default() }
-    }
-}
-
 /// A run that was opened and read, where it is, and for whom.
 #[derive(Clone, Copy)]
 pub(in crate::runs) struct OpenedRun<'a> {
-    pub(in crate::runs) cx: &'a Context,
-    pub(in crate::runs) project: &'a Project,
+    pub(in crate::runs) project: &'a OpenedProject,
     pub(in crate::runs) run: &'a dyn StoredRun,
     pub(in crate::runs) view: &'a View,
 }
 
 /// What has to be known about a run besides its history. `presence` says whether another session is in the way.
 pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions: &Definitions) -> Outlook<'a> {
-    let OpenedRun { cx, project, run, view } = opened;
+    let OpenedRun { project, run, view } = opened;
     let state = view.history.state();
     let drift = match &view.machine {
         // Of a run that is over it does not matter, and a definition takes time to read.
-        Some(pinned) if !state.status().is_terminal() => drift(cx, project, pinned, state, definitions),
+        Some(pinned) if !state.status().is_terminal() => drift(project, pinned, state, definitions),
         _ => Drift::None,
     };
     let machine = view.machine.as_ref();
     let shown = state.document().state.last_seq;
-    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(cx, project, run, shown).is_empty();
+    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(project, run, shown).is_empty();
     let damage = worst_damage(view, is_away);
-    Outlook { machine, drift, damage, presence, now: cx.clock.now(), lives: lives(&view.history) }
+    Outlook { machine, drift, damage, presence, now: project.cx.clock.now(), lives: lives(&view.history) }
 }
 
 /// What to do next in a run, and notes for people.
@@ -80,30 +72,30 @@ pub(in crate::runs) struct NextSteps {
 
 /// A plan in words and commands.
 pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
-    let OpenedRun { cx, project, run, view } = opened;
+    let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
-    let driver = driver_from_here(cx, project, view);
+    let driver = driver_from_here(project, view);
     let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver);
     if plan.verdict == Verdict::Drifted {
-        advice.alternatives = ways_after_drift(cx, project, view, outlook);
+        advice.alternatives = ways_after_drift(project, view, outlook);
     }
     if plan.verdict == Verdict::Rewound {
         let shown = document.state.last_seq.unwrap_or_default();
-        let places = places_with(cx, project, run, view.noted.max(shown));
-        advice.alternatives = bring_back(run.id(), ways_back(cx, project, run, &places)).alternatives;
+        let places = places_with(project, run, view.noted.max(shown));
+        advice.alternatives = bring_back(run.id(), ways_back(project, run, &places)).alternatives;
     }
-    if plan.verdict == Verdict::Done && has_second_run(cx, project, document) {
+    if plan.verdict == Verdict::Done && has_second_run(project, document) {
         let command = reopen(run.id(), true).example("reason", "why");
         let when = "there is more to do, although another open run is about the same";
         advice.alternatives = vec![Alternative::new(when, command)];
     }
-    let mut advice = advice.in_project(place_of_caller(cx, project).as_deref());
+    let mut advice = advice.in_project(place_of_caller(project).as_deref());
     let mut notes = plan.notes.clone();
     notes.extend(new_gates(run.id(), &outlook.drift));
     notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
     if let Some(document) = asked_in(&view.history, plan) {
         advice.alternatives.clear();
-        match interview_command(cx, project, run.id(), document) {
+        match interview_command(project, run.id(), document) {
             Ok(command) => {
                 let when = format!("the person is there to go on with {document}");
                 advice.alternatives.push(Alternative::new(when, command));
@@ -158,35 +150,35 @@ pub(in crate::runs) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Mach
 impl Definitions {
     /// Today's definition; `None` if it is broken or missing. Then the run continues with its pinned one, and other
     /// commands report that.
-    fn current(&self, cx: &Context, project: &Project, workflow: &WorkflowId) -> Option<Arc<Machine>> {
+    fn current(&self, project: &OpenedProject, workflow: &WorkflowId) -> Option<Arc<Machine>> {
         // Held while the definition is read, so that threads that list runs do not each read it.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(machine) = known.get(workflow) {
             return machine.clone();
         }
-        let machine = cx.catalog(Some(project)).find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
+        let machine = project.catalog().find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
         known.insert(workflow.clone(), machine.clone());
         machine
     }
 }
 
-fn drift(cx: &Context, project: &Project, pinned: &Machine, state: &RunState, definitions: &Definitions) -> Drift {
-    let Some(current) = definitions.current(cx, project, pinned.id()) else { return Drift::None };
+fn drift(project: &OpenedProject, pinned: &Machine, state: &RunState, definitions: &Definitions) -> Drift {
+    let Some(current) = definitions.current(project, pinned.id()) else { return Drift::None };
     let current = (*current).clone().spelled_as(pinned.states().iter().map(|state| &state.name));
     Drift::between(pinned, &current, state.document().state.positions())
 }
 
 /// After a drift: move the run to the current definition, if its phase exists there, or continue with the pinned one.
-fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
+fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>) -> Vec<Alternative> {
     let state = view.history.state().document();
     let mut ways = Vec::new();
-    if let Ok(today) = cx.catalog(Some(project)).find(state.workflow.as_str())
+    if let Ok(today) = project.catalog().find(state.workflow.as_str())
         && state.state.positions().all(|phase| today.machine.contains(phase))
     {
         ways.push(adopt(&state.id, None));
     }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
-    let driver = driver_from_here(cx, project, view);
+    let driver = driver_from_here(project, view);
     let advice = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
@@ -200,14 +192,14 @@ fn ways_after_drift(cx: &Context, project: &Project, view: &View, outlook: &Outl
 }
 
 /// The command that continues an interview. If its document does not exist, what a person has to decide.
-fn interview_command(cx: &Context, project: &Project, run: &RunId, document: &str) -> Result<Suggestion, String> {
+fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Result<Suggestion, String> {
     let path = project.root().join(document);
     // A document in another project belongs to the interviews of that project.
-    let place = place_from(cx, project, path.parent().unwrap_or(project.root()));
-    let named = named_here(cx, project, Path::new(document));
+    let place = place_from(project, path.parent().unwrap_or(project.root()));
+    let named = named_here(project, Path::new(document));
     let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
     let command = go_on.option("run-id", run.as_str());
-    if cx.disk.look(&path, Links::Follow).is_ok() {
+    if project.cx.disk.look(&path, Links::Follow).is_ok() {
         return Ok(command);
     }
     Err(format!(

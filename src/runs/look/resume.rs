@@ -11,7 +11,7 @@ use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
 };
 use crate::runs::advice::{Alternative, join};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
@@ -20,7 +20,7 @@ use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
-use crate::runs::open::select::{Selected, named_run, newest_meant};
+use crate::runs::open::select::{Candidates, Selected, named_run};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -134,11 +134,14 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     let mut report = match cx.project() {
         Ok(project) => {
             // git takes longer than everything else here, so it begins before the runs are read.
-            let asked = ask_for_changes(cx, &project);
-            resume_here(cx, &OpenWork::of(cx, project)?, request, Some(asked))?.report
+            let asked = ask_for_changes(cx, project.root());
+            resume_here(&OpenWork::of(project)?, request, Some(asked))?.0
         }
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
-            no_project(around.as_deref())
+            let mut report = nothing(Vec::new());
+            // The project of the repository around this one may be meant.
+            report.next.alternatives.extend(around.as_deref().map(in_place));
+            report
         }
         Err(error) => return Err(error),
     };
@@ -155,59 +158,46 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(report)
 }
 
-/// The work that was found in a project.
-pub(in crate::runs) struct FoundWork {
-    pub(in crate::runs) report: ResumeReport,
-    /// The run as it was read, if it could be.
-    pub(in crate::runs) view: Option<View>,
-    /// How many runs were not looked at.
-    pub(in crate::runs) passed_over: usize,
-}
-
-/// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some
+/// As [`resume`] of this work, without other worktrees, and the run as it was read, if it could be. `asked` is what git was asked for; a hook, which has some
 /// milliseconds, asks nothing.
 pub(in crate::runs) fn resume_here(
-    cx: &Context,
     work: &OpenWork,
     request: &ResumeRequest,
     asked: Option<AskedForChanges<'_>>,
-) -> Result<FoundWork> {
+) -> Result<(ResumeReport, Option<View>)> {
     let OpenWork { project, runs, .. } = work;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let passed_over = runs.passed_over;
+    let caller = project.cx.caller(request.session.clone(), None)?;
+    let session = caller.session.as_ref();
     let purpose = if request.claim.is_some() { Purpose::Write } else { Purpose::Read };
-    let (run, doubt) = match named_run(cx, project, request.run.as_deref(), purpose)? {
+    let (run, doubt) = match named_run(project, request.run.as_deref(), purpose)? {
         Some(run) => (run, None),
-        None => match newest_meant(cx, project, runs, caller.session.as_ref()) {
+        None => match Candidates::among(project, runs, session).newest(session) {
             Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
-            None => {
-                let report = nothing_readable(cx, project, runs)?;
-                return Ok(FoundWork { report, view: None, passed_over });
-            }
+            None => return Ok((nothing_readable(project, runs)?, None)),
         },
     };
     let claim = match request.claim {
         // A run that is over has no holder.
-        Some(_) if for_listing(cx, project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
-        Some(how) => Some(claim(cx, project, &*run, request.session.clone(), how)?),
+        Some(_) if for_listing(project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
+        Some(how) => Some(claim(project, &*run, request.session.clone(), how)?),
         None => None,
     };
     // After the claim, which writes an event.
-    let view = if request.all { for_reading(cx, project, &*run) } else { for_deciding(cx, project, &*run) };
+    let view = if request.all { for_reading(project, &*run) } else { for_deciding(project, &*run) };
     let view = match view {
         Ok(view) => view,
         Err(error) => {
-            let mut report = conflict(cx, project, &*run, error)?;
+            let mut report = conflict(project, &*run, error)?;
             report.candidates = candidates(runs, run.id().as_str());
-            return Ok(FoundWork { report, view: None, passed_over });
+            return Ok((report, None));
         }
     };
     let presence = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
         Some(_) => engine::Presence::Free,
-        None => presence(cx, project, view.history.hold(), &caller)?,
+        None => presence(project, view.history.hold(), &caller)?,
     };
-    let mut report = report_of(OpenedRun { cx, project, run: &*run, view: &view }, presence, asked, runs);
+    let mut report = report_of(OpenedRun { project, run: &*run, view: &view }, presence, asked, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{} is {doubt}; name another one to resume that", run.id()));
     }
@@ -216,7 +206,7 @@ pub(in crate::runs) fn resume_here(
     }
     report.claim = claim;
     report.unreadable.clone_from(&runs.unreadable);
-    Ok(FoundWork { report, view: Some(view), passed_over })
+    Ok((report, Some(view)))
 }
 
 /// The report about a run that can be read.
@@ -226,7 +216,7 @@ fn report_of(
     asked: Option<AskedForChanges<'_>>,
     runs: &Runs,
 ) -> ResumeReport {
-    let OpenedRun { cx, project, run, view } = opened;
+    let OpenedRun { project, run, view } = opened;
     let outlook = outlook(opened, presence, &Definitions::default());
     let plan = engine::resume(&view.history, &outlook);
     let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
@@ -234,15 +224,18 @@ fn report_of(
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
     let mut other_branch = None;
     if verdict != Verdict::Done
-        && let Some((branch, here)) = other_branch_of(cx, project, document)
+        && let Some((branch, here)) = other_branch_of(project, document)
     {
         reason = format!("the run is about branch {branch}, and {here} is checked out; {reason}");
         other_branch = Some(branch);
     }
     // Last, because git takes longest.
     let tree = asked.map_or(WorkingTree::Unknown(String::new()), AskedForChanges::answer);
-    let working_tree = without_journals(cx, project, tree, document, runs);
+    let working_tree = without_journals(project, tree, document, runs);
     ResumeReport {
+        verdict,
+        reason,
+        next,
         run_id: Some(run.id().clone()),
         workflow: Some(document.workflow.clone()),
         status: Some(document.state.status),
@@ -259,13 +252,13 @@ fn report_of(
         working_tree,
         candidates: candidates(runs, run.id().as_str()),
         notes,
-        ..bare(verdict, reason, next)
+        ..ResumeReport::default()
     }
 }
 
 /// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
 /// reason, the error.
-fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
+fn conflict(project: &OpenedProject, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
     let what = match &error {
         Error::Joined { what, .. } => what.clone(),
         _ => match joined(&run.log()?) {
@@ -274,18 +267,24 @@ fn conflict(cx: &Context, project: &Project, run: &dyn StoredRun, error: Error) 
         },
     };
     let reason = format!("a merge joined two histories of the run: {what}");
-    let advice = join(run.id()).in_project(place_of_caller(cx, project).as_deref());
-    let next = NextReport { alternatives: advice.alternatives, ..NextReport::bare(Action::Join, advice.command) };
-    Ok(ResumeReport { run_id: Some(run.id().clone()), ..bare(Verdict::Conflict, reason, next) })
+    let advice = join(run.id()).in_project(place_of_caller(project).as_deref());
+    let next = NextReport {
+        action: Action::Join,
+        command: advice.command,
+        alternatives: advice.alternatives,
+        ..NextReport::default()
+    };
+    let run_id = Some(run.id().clone());
+    Ok(ResumeReport { verdict: Verdict::Conflict, reason, next, run_id, ..ResumeReport::default() })
 }
 
 /// The report when no readable run is open. If there are unreadable runs, the verdict is not `none`.
-fn nothing_readable(cx: &Context, project: &Project, runs: &Runs) -> Result<ResumeReport> {
+fn nothing_readable(project: &OpenedProject, runs: &Runs) -> Result<ResumeReport> {
     if let [only] = runs.unreadable.as_slice() {
         let run = project.runs().open(&RunId::new(only.run_id.as_str())?)?;
         // Two histories that a merge joined are not a broken file: resume says how to join them.
-        if let Err(error) = for_reading(cx, project, &*run)
-            && let Ok(report) = conflict(cx, project, &*run, error)
+        if let Err(error) = for_reading(project, &*run)
+            && let Ok(report) = conflict(project, &*run, error)
         {
             return Ok(report);
         }
@@ -294,9 +293,9 @@ fn nothing_readable(cx: &Context, project: &Project, runs: &Runs) -> Result<Resu
 }
 
 /// The branch that a run is about, and what is checked out instead.
-fn other_branch_of(cx: &Context, project: &Project, run: &RunDocument) -> Option<(String, String)> {
+fn other_branch_of(project: &OpenedProject, run: &RunDocument) -> Option<(String, String)> {
     let branch = run.context_text("branch")?;
-    let head = cx.git.head(project.root())?;
+    let head = project.cx.git.head(project.root())?;
     if head.is_at(branch) {
         return None;
     }
@@ -304,21 +303,14 @@ fn other_branch_of(cx: &Context, project: &Project, run: &RunDocument) -> Option
 }
 
 /// Asks git for uncommitted changes, without the files in flow's own directories.
-fn ask_for_changes<'a>(cx: &'a Context, project: &Project) -> AskedForChanges<'a> {
-    let root = project.root();
+fn ask_for_changes<'a>(cx: &'a Context, root: &Path) -> AskedForChanges<'a> {
     let below = below_top(cx, root);
     let own = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned());
     cx.git.ask_for_changes(root, own.into(), || git_state(cx, root))
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.
-fn without_journals(
-    cx: &Context,
-    project: &Project,
-    tree: WorkingTree,
-    run: &RunDocument,
-    runs: &Runs,
-) -> WorkingTreeReport {
+fn without_journals(project: &OpenedProject, tree: WorkingTree, run: &RunDocument, runs: &Runs) -> WorkingTreeReport {
     let mut paths = match tree {
         WorkingTree::Clean => Vec::new(),
         WorkingTree::Dirty(paths) => paths,
@@ -328,7 +320,7 @@ fn without_journals(
             return WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason };
         }
     };
-    let below = below_top(cx, project.root());
+    let below = below_top(&project.cx, project.root());
     // flow itself writes into the journals of all open runs, so what changed there is not someone's unfinished work.
     let mut own = Vec::new();
     for journal in runs.open().map(|run| run.journal.as_deref()).chain([run.context_text("journal")]).flatten() {
@@ -369,27 +361,16 @@ fn in_place(path: &Path) -> Alternative {
     Alternative::new(format!("the work in {} is meant", quoted_path(path)), command)
 }
 
-/// The report where there is no project; it names the one of the repository around this one.
-fn no_project(around: Option<&Path>) -> ResumeReport {
-    let mut report = nothing(Vec::new());
-    report.next.alternatives.extend(around.map(in_place));
-    report
-}
-
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
+    let (verdict, action, command) = match unreadable.len() {
+        0 => (Verdict::None, Action::Start, "workflow list"),
+        _ => (Verdict::Unreadable, Action::Repair, "doctor"),
+    };
     let reason = match unreadable.len() {
-        0 => {
-            let next = NextReport::bare(Action::Start, Some(Suggestion::flow("workflow list")));
-            return bare(Verdict::None, "no run is active or blocked".to_owned(), next);
-        }
+        0 => "no run is active or blocked".to_owned(),
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let next = NextReport::bare(Action::Repair, Some(Suggestion::flow("doctor")));
-    ResumeReport { unreadable, ..bare(Verdict::Unreadable, reason, next) }
-}
-
-/// A report without a run, or about a run that cannot be read.
-fn bare(verdict: Verdict, reason: String, next: NextReport) -> ResumeReport {
-    ResumeReport { verdict, reason, next, ..ResumeReport::default() }
+    let next = NextReport { action, command: Some(Suggestion::flow(command)), ..NextReport::default() };
+    ResumeReport { verdict, reason, next, unreadable, ..ResumeReport::default() }
 }

@@ -150,9 +150,8 @@ pub struct ShowRequest {
 /// [`Error::NoSuchRun`], `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let mut view = for_reading(cx, &project, &*run)?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let mut view = for_reading(&project, &*run)?;
     if let Some(at) = request.at {
         go_back(run.id(), &mut view, at)?;
     }

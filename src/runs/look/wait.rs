@@ -16,7 +16,7 @@ pub fn card_of(cx: &Context, id: &str) -> Result<Card> {
     let project = cx.project()?;
     let run = open_run_exactly(&project, id)?;
     if run.presence() == Presence::Away {
-        return Err(elsewhere(cx, &project, &*run));
+        return Err(elsewhere(&project, &*run));
     }
-    Ok(read_card(cx, &project, &*run, &Definitions::default())?.0)
+    Ok(read_card(&project, &*run, &Definitions::default())?.0)
 }

@@ -4,9 +4,9 @@ use crate::engine::joined;
 use crate::host::GitRef;
 use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result, ends_at, first_few};
-use crate::store::{Document, LogScan, Project, StoredRun};
+use crate::store::{Document, LogScan, StoredRun};
 
 /// Refuses a log with two joined histories: a record on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
@@ -17,9 +17,9 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
 }
 
 /// The error for a run whose log was put back to an older version.
-pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
+pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
     let id = run.id();
-    let rest = match places_with(cx, project, run, noted).as_slice() {
+    let rest = match places_with(project, run, noted).as_slice() {
         // What was reset or deleted is in no branch, and git still knows it for some weeks.
         [] => Help::from("no branch here has the rest; `git reflog` may show it"),
         places => {
@@ -39,33 +39,33 @@ pub(crate) fn rewound(cx: &Context, project: &Project, run: &dyn StoredRun, last
 }
 
 /// The error for a run whose files are not in this checkout.
-pub(crate) fn elsewhere(cx: &Context, project: &Project, run: &dyn StoredRun) -> Error {
+pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     // A sparse checkout leaves the files out although this very branch has them.
-    if let Err(left_out) = cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
+    if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;
     }
-    Error::Elsewhere { run: run.id().clone(), places: places_with(cx, project, run, Seq(1)) }
+    Error::Elsewhere { run: run.id().clone(), places: places_with(project, run, Seq(1)) }
 }
 
 /// The places where git has a log that is not in this checkout, although `run.yaml` shows the event `shown`. If there
 /// are any, the log is not lost.
-pub(crate) fn places_of_log(cx: &Context, project: &Project, run: &dyn StoredRun, shown: Option<Seq>) -> Vec<GitRef> {
+pub(crate) fn places_of_log(project: &OpenedProject, run: &dyn StoredRun, shown: Option<Seq>) -> Vec<GitRef> {
     match shown {
-        Some(shown) if shown > Seq(0) => places_with(cx, project, run, shown),
+        Some(shown) if shown > Seq(0) => places_with(project, run, shown),
         _ => Vec::new(),
     }
 }
 
 /// The places where git has a version of a run's log with the event `seq`.
-pub(crate) fn places_with(cx: &Context, project: &Project, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
+pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let log = run.address(Document::Log).from(project.root());
     // Every sealed line begins like this, so git can search for the event without reading it.
-    cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
+    project.cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
 }
 
 /// How to get the version of a run that is at these places.
-pub(crate) fn ways_back(cx: &Context, project: &Project, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
-    let now = cx.git.branch(project.root());
+pub(crate) fn ways_back(project: &OpenedProject, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
+    let now = project.cx.git.branch(project.root());
     let run = run.address(Document::Run).from(project.root());
     places.iter().map(|place| way_back(place, now.as_deref(), &run)).collect()
 }

@@ -3,14 +3,14 @@
 use crate::codec::violations::{all, first, located, suffix};
 use crate::engine::{EditFault, Fault};
 use crate::model::{Help, Kind, Problem, Suggestion};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
 use crate::runs::refused::names;
-use crate::store::{Document, Presence, Project, StoredRun};
+use crate::store::{Document, Presence, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.
-pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, fault: Fault) -> Error {
+pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault) -> Error {
     let at = run.address(Document::Text);
     match fault {
         Fault::Unreadable(error) | Fault::Fixed(error) => Error::run_file(&at, &error),
@@ -30,10 +30,10 @@ pub(crate) fn refusal(cx: &Context, project: &Project, run: &dyn StoredRun, faul
             let message = format!("{at}{}: {fault}", suffix(place));
             Problem::new(Kind::Damaged, "edit_refused", message).help(edit_help(&fault)).into()
         }
-        Fault::Rewound { last, noted } => rewound(cx, project, run, last, noted),
+        Fault::Rewound { last, noted } => rewound(project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
         // Git does not know flow's own files, so they keep the directory of a run that it removed.
-        Fault::Empty if run.presence() == Presence::Away => elsewhere(cx, project, run),
+        Fault::Empty if run.presence() == Presence::Away => elsewhere(project, run),
         Fault::Empty | Fault::Unread | Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => {
             let at = run.address(Document::Run);
             let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");

@@ -3,16 +3,16 @@
 use crate::codec::digest;
 use crate::engine::{Fault, held_by, read_run, reconcile_end};
 use crate::model::{Doing, GateStatus, Owned, RunHead, RunStatus, RunSummary, Seq};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
-use crate::store::{Presence, Project, StoredRun};
+use crate::store::{Presence, StoredRun};
 
 /// The summary of a run that is over, if it follows from `run.yaml` alone; only such a summary may be cached.
-pub(crate) fn to_remember(cx: &Context, project: &Project, run: &dyn StoredRun) -> Option<RunSummary> {
-    let listed = for_listing(cx, project, run).ok()?;
+pub(crate) fn to_remember(project: &OpenedProject, run: &dyn StoredRun) -> Option<RunSummary> {
+    let listed = for_listing(project, run).ok()?;
     if listed.basis == Basis::Text { Some(listed.summary) } else { None }
 }
 
@@ -47,33 +47,33 @@ impl Listed {
 }
 
 /// Reads only what a list shows: `run.yaml`, and for runs that are not over the events after it.
-pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
+pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
     let Some(text) = run.text()? else {
         if run.presence() == Presence::Away {
             // Do not search for the places of its files: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
-        return careful_summary(cx, project, run);
+        return careful_summary(project, run);
     };
     let text = match read_run(run.id(), Some(text)) {
         Ok(Some(text)) => text,
-        Ok(None) => return Err(refusal(cx, project, run, Fault::Empty)),
-        Err(fault) => return Err(refusal(cx, project, run, fault)),
+        Ok(None) => return Err(refusal(project, run, Fault::Empty)),
+        Err(fault) => return Err(refusal(project, run, fault)),
     };
     let summary = RunSummary::from(text.document());
     if summary.head.status.is_terminal() {
         return Ok(Listed { summary, basis: Basis::Text });
     }
     // A run that another program made may be one that cannot be adopted.
-    let Some(shown) = summary.last_seq else { return careful_summary(cx, project, run) };
+    let Some(shown) = summary.last_seq else { return careful_summary(project, run) };
     // Where git or another program changed the log, its end alone does not show what else it holds.
     if run.is_log_changed() {
-        return careful_summary(cx, project, run);
+        return careful_summary(project, run);
     }
     if may_wait_for_a_person(&text.document().state) {
-        return careful_summary(cx, project, run);
+        return careful_summary(project, run);
     }
-    let Some(end) = run.end(shown)? else { return careful_summary(cx, project, run) };
+    let Some(end) = run.end(shown)? else { return careful_summary(project, run) };
     if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
         return Ok(Listed { summary, basis: Basis::Files });
     }
@@ -84,12 +84,12 @@ pub(crate) fn for_listing(cx: &Context, project: &Project, run: &dyn StoredRun) 
         return Ok(Listed { summary: current.state.document().into(), basis: Basis::More });
     }
     // The file was edited, or does not match the log: read everything.
-    careful_summary(cx, project, run)
+    careful_summary(project, run)
 }
 
 /// The summary from everything that can be read.
-fn careful_summary(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Listed> {
-    let view = for_deciding(cx, project, run)?;
+fn careful_summary(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
+    let view = for_deciding(project, run)?;
     let summary = RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) };
     Ok(Listed { summary, basis: if view.follows_from_files { Basis::Files } else { Basis::More } })
 }

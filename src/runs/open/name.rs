@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::sparse::left_out_run;
@@ -27,13 +27,13 @@ pub(crate) enum Purpose {
 /// Opens the run that `given` names: its id; the issue or pull request that it is about; the beginning of its id; the end of
 /// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts, and in each of them an open run comes
 /// before those that are over.
-pub(crate) fn open_run(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
+pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     if given == LATEST {
-        return Ok(project.runs().open(&latest_run(cx, project)?)?);
+        return Ok(project.runs().open(&latest_run(project)?)?);
     }
     let unknown = match open_run_exactly(project, given) {
         Err(Error::NoSuchRun { suggestion, .. }) => {
-            Error::NoSuchRun { id: given.to_owned(), suggestion, worktree: worktree_with(cx, given) }
+            Error::NoSuchRun { id: given.to_owned(), suggestion, worktree: worktree_with(&project.cx, given) }
         }
         // `#42` is not an id.
         Err(Error::Name(bad)) if given.parse::<Issue>().is_err() => return Err(bad.into()),
@@ -41,13 +41,13 @@ pub(crate) fn open_run(cx: &Context, project: &Project, given: &str, purpose: Pu
         found => return found,
     };
     if let Ok(issue) = given.parse()
-        && let Some(id) = run_about(cx, project, given, &issue)?
+        && let Some(id) = run_about(project, given, &issue)?
     {
         return Ok(project.runs().open(&id)?);
     }
-    match run_like(cx, project, given, purpose)? {
+    match run_like(project, given, purpose)? {
         Some(id) => Ok(project.runs().open(&id)?),
-        None => Err(left_out_run(cx, project, given).unwrap_or(unknown)),
+        None => Err(left_out_run(project, given).unwrap_or(unknown)),
     }
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn St
 }
 
 /// The run that was started last.
-pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
-    let (runs, unreadable) = read_all(cx, project, |run| Some((run.head.created_at, run.head.run_id)))?;
+pub(crate) fn latest_run(project: &OpenedProject) -> Result<RunId> {
+    let (runs, unreadable) = read_all(project, |run| Some((run.head.created_at, run.head.run_id)))?;
     match runs.into_iter().max() {
         Some((_, id)) => Ok(id),
         None => Err(Error::no_active_run(reasons(&unreadable))),
@@ -73,18 +73,18 @@ pub(crate) fn latest_run(cx: &Context, project: &Project) -> Result<RunId> {
 }
 
 /// The run that is about an issue, or about the pull request of that number.
-fn run_about(cx: &Context, project: &Project, given: &str, issue: &Issue) -> Result<Option<RunId>> {
-    let keys = IssueKeys::at(cx, project.root().to_owned());
+fn run_about(project: &OpenedProject, given: &str, issue: &Issue) -> Result<Option<RunId>> {
+    let keys = IssueKeys::at(&project.cx, project.root().to_owned());
     let key = keys.key(issue);
     let mut found = Vec::new();
-    for run in Runs::read_open(cx, project)?.open() {
+    for run in Runs::read_open(project)?.open() {
         if keys.is_about(run, &key) {
             found.push(run.head.run_id.clone());
         }
     }
     if found.is_empty() {
         // Only runs that are about something can be meant, and few are. Several threads read them, which cannot share the keys.
-        let (about, _) = read_all(cx, project, |run| (run.issue.is_some() || run.pr.is_some()).then_some(run))?;
+        let (about, _) = read_all(project, |run| (run.issue.is_some() || run.pr.is_some()).then_some(run))?;
         for run in about {
             if keys.is_about(&run, &key) {
                 found.push(run.head.run_id);
@@ -95,7 +95,7 @@ fn run_about(cx: &Context, project: &Project, given: &str, issue: &Issue) -> Res
 }
 
 /// The run whose id begins with `given`, or else ends with it behind a `-`.
-fn run_like(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
+fn run_like(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
     let ids = project.runs().ids()?;
     // Every id begins with an empty name, which names none of them.
     if given.is_empty() {
@@ -111,7 +111,7 @@ fn run_like(cx: &Context, project: &Project, given: &str, purpose: Purpose) -> R
     if fitting.len() < 2 {
         return Ok(fitting.pop());
     }
-    let runs = Runs::read_open(cx, project)?;
+    let runs = Runs::read_open(project)?;
     let mut open = fitting.clone();
     // A run that cannot be read may be open.
     open.retain(|id| {

@@ -2,17 +2,15 @@
 
 use crate::machine::Machine;
 use crate::model::RunDocument;
-use crate::runs::context::Context;
-use crate::store::Project;
+use crate::runs::context::OpenedProject;
 
 /// The current definition of the run's workflow, if it contains the run's phase.
 pub(crate) fn catalog_machine(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &RunDocument,
     warnings: &mut Vec<String>,
 ) -> Option<Machine> {
-    if let Ok(found) = cx.catalog(Some(project)).find(run.workflow.as_str()) {
+    if let Ok(found) = project.catalog().find(run.workflow.as_str()) {
         let machine = found.machine.spelled_as(run.state.positions());
         if run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase)) {
             warnings.push(format!("the run pins no workflow; phases are checked against today's {}", run.workflow));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::disk::Processors;
 use crate::model::{Explain as _, RunId, RunSummary, SessionId};
 use crate::runs::budget::Budget;
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::noted_runs;
 use crate::runs::open::listing::{Listed, for_listing};
@@ -24,11 +24,10 @@ const RUNS_A_THREAD: usize = 128;
 /// What `pick` takes from all readable runs, in any order, and the unreadable runs. Runs that are over are taken from
 /// the store's cache where it has them.
 pub(crate) fn read_all<T: Send>(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    read_all_with(project, &pick, |run| Ok(pick(for_listing(cx, project, run)?.summary)))
+    read_all_with(project, &pick, |run| Ok(pick(for_listing(project, run)?.summary)))
 }
 
 /// As [`read_all`]: `pick` takes the runs that the store knows to be over, `read` reads the others.
@@ -142,21 +141,21 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// All runs that are not over, and possibly some others.
-    pub(crate) fn read_open(cx: &Context, project: &Project) -> Result<Self> {
-        Self::read(cx, project, false)
+    pub(crate) fn read_open(project: &OpenedProject) -> Result<Self> {
+        Self::read(project, false)
     }
 
     /// As [`Self::read_open`], for commands that write: updates the store's cache even for few runs.
-    pub(crate) fn read_open_and_remember(cx: &Context, project: &Project) -> Result<Self> {
-        Self::read(cx, project, true)
+    pub(crate) fn read_open_and_remember(project: &OpenedProject) -> Result<Self> {
+        Self::read(project, true)
     }
 
-    fn read(cx: &Context, project: &Project, remembers_few: bool) -> Result<Self> {
+    fn read(project: &OpenedProject, remembers_few: bool) -> Result<Self> {
         // The stamps are taken before the runs are read: a list that is older than its stamps would hide a change.
-        let mut found = project.runs().maybe_open(cx.outside(project).as_deref())?;
+        let mut found = project.runs().maybe_open(project.outside().as_deref())?;
         // To read few runs costs less than to write a file, and a command that only reads should leave no file behind then.
         let remember = found.is_much() || remembers_few && found.is_news();
-        let Read { picked, unreadable, passed_over } = read_listed(cx, project, found.ids.clone())?;
+        let Read { picked, unreadable, passed_over } = read_listed(project, found.ids.clone())?;
         let mut summaries = if remember { found.known.clone() } else { std::mem::take(&mut found.known) };
         let mut to_cache = HashMap::new();
         for listed in picked {
@@ -173,8 +172,8 @@ impl Runs {
     }
 
     /// Reads a run again that has changed since these were read.
-    pub(super) fn read_again(&mut self, cx: &Context, project: &Project, id: &RunId) -> Result<()> {
-        let again = read_listed(cx, project, vec![id.clone()])?;
+    pub(super) fn read_again(&mut self, project: &OpenedProject, id: &RunId) -> Result<()> {
+        let again = read_listed(project, vec![id.clone()])?;
         self.summaries.retain(|run| run.head.run_id != *id);
         self.summaries.extend(again.picked.into_iter().map(|listed| listed.summary));
         newest_first(&mut self.summaries);
@@ -188,10 +187,10 @@ impl Runs {
     }
 }
 
-fn read_listed(cx: &Context, project: &Project, ids: Vec<RunId>) -> Result<Read<Listed>> {
-    let budget = &cx.options.budget;
-    let ids = if budget.is_whole() { ids } else { most_wanted_first(cx, project, ids) };
-    read_within(budget, project, &ids, |run| for_listing(cx, project, run).map(Some))
+fn read_listed(project: &OpenedProject, ids: Vec<RunId>) -> Result<Read<Listed>> {
+    let budget = &project.cx.options.budget;
+    let ids = if budget.is_whole() { ids } else { most_wanted_first(project, ids) };
+    read_within(budget, project, &ids, |run| Ok(Some(for_listing(project, run)?)))
 }
 
 fn newest_first(runs: &mut [RunSummary]) {
@@ -200,8 +199,8 @@ fn newest_first(runs: &mut [RunSummary]) {
 
 /// The runs that the caller's session held when a hook looked last, and then the others, those with the latest names first:
 /// names begin with the time of the start unless the caller gave another one.
-fn most_wanted_first(cx: &Context, project: &Project, mut ids: Vec<RunId>) -> Vec<RunId> {
-    let own = match cx.options.wanted_by.as_ref() {
+fn most_wanted_first(project: &OpenedProject, mut ids: Vec<RunId>) -> Vec<RunId> {
+    let own = match project.cx.options.wanted_by.as_ref() {
         Some(session) if ids.len() > RUNS_AT_ONCE => noted_runs(project, session),
         _ => Vec::new(),
     };
@@ -229,7 +228,7 @@ pub struct Unreadable {
 }
 
 /// Which runs cannot be read, and why, for an error.
-pub(super) fn reasons(unreadable: &[Unreadable]) -> Vec<String> {
+pub(crate) fn reasons(unreadable: &[Unreadable]) -> Vec<String> {
     unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect()
 }
 

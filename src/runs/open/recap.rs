@@ -5,7 +5,7 @@ use crate::codec::{LogEnd, LogScan};
 use crate::engine::{History, Recap, RunState, is_free, joined, machine_of, read_run, reconcile_end};
 use crate::machine::Machine;
 use crate::model::{Event, EventKind};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::view::{View, for_reading};
@@ -13,16 +13,16 @@ use crate::store::{Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
 /// [`Recap`] keeps, unless that was not there; then it is made for the next reader.
-pub(crate) fn for_deciding(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
-    match from_recap(cx, project, run)? {
+pub(crate) fn for_deciding(project: &OpenedProject, run: &dyn StoredRun) -> Result<View> {
+    match from_recap(project, run)? {
         Some(view) => Ok(view),
-        None => from_log(cx, project, run),
+        None => from_log(project, run),
     }
 }
 
 /// As [`for_deciding`], for a run that [`from_recap`] does not read.
-pub(in crate::runs) fn from_log(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
-    let view = for_reading(cx, project, run)?;
+pub(in crate::runs) fn from_log(project: &OpenedProject, run: &dyn StoredRun) -> Result<View> {
+    let view = for_reading(project, run)?;
     if view.faults.is_empty()
         && let Some(text) = sealed(&view.log)
         && project.recap(run.id()).as_ref() != Some(&text)
@@ -118,7 +118,7 @@ fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>>
 }
 
 /// The run from its recap; `None` if the whole log is needed.
-pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<Option<View>> {
+pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) -> Result<Option<View>> {
     let Some(kept) = project.recap(run.id()) else { return Ok(None) };
     // Read this before the log: a writer at work must not look like one that was ahead of the log.
     let noted = run.noted();
@@ -140,7 +140,7 @@ pub(in crate::runs) fn from_recap(cx: &Context, project: &Project, run: &dyn Sto
             Some(first) => {
                 let own = machine_of(&first, &mut notes);
                 follows_from_files = own.is_some();
-                own.or_else(|| catalog_machine(cx, project, text.document(), &mut notes))
+                own.or_else(|| catalog_machine(project, text.document(), &mut notes))
             }
             None => return Ok(None),
         },

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
 use crate::disk::{FileType, Links};
-use crate::runs::context::Context;
-use crate::store::{Document, Project, StoredRun};
+use crate::runs::context::{Context, OpenedProject};
+use crate::store::{Document, StoredRun};
 
 /// How FlowRun names a record of evidence with this id.
 const RECORD: &str = ".evidence.yaml";
@@ -34,8 +34,7 @@ pub(in crate::runs) enum Named {
 
 /// What `reference` names in a run whose `evidence/` has these files, each with its length.
 pub(in crate::runs) fn named(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     reference: &str,
     files: &BTreeMap<String, u64>,
@@ -63,7 +62,7 @@ pub(in crate::runs) fn named(
     if place.as_os_str().is_empty() || !is_inside(&place) {
         return if is_path(reference) { Named::Outside } else { Named::Text };
     }
-    match path_state(cx, &project.root().join(&place)) {
+    match path_state(&project.cx, &project.root().join(&place)) {
         PathState::There { bytes } => Named::InProject { bytes },
         PathState::Missing if is_path(reference) => Named::Missing,
         PathState::Missing | PathState::Unknown => Named::Text,

@@ -1,12 +1,11 @@
 //! Two open runs about the same issue or pull request.
 
 use crate::model::{Issue, RunDocument, RunId, RunSummary, WorkflowId};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::sparse::refuse_left_out_run;
-use crate::store::Project;
 
 /// What two open runs should not share: an issue, or a pull request in the same workflow.
 pub(crate) struct SameWork<'a> {
@@ -49,17 +48,12 @@ impl<'a> SameWork<'a> {
 
 /// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that
 /// the run exists, not this one.
-pub(crate) fn refuse_second_run(
-    cx: &Context,
-    project: &Project,
-    run: Option<&RunId>,
-    work: &SameWork<'_>,
-) -> Result<()> {
+pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, work: &SameWork<'_>) -> Result<()> {
     if work.issue.is_none() && work.pr.is_none() {
         return Ok(());
     }
-    let runs = Runs::read_open(cx, project)?;
-    let keys = IssueKeys::at(cx, project.root().to_owned());
+    let runs = Runs::read_open(project)?;
+    let keys = IssueKeys::at(&project.cx, project.root().to_owned());
     let key = work.issue.as_ref().map(|issue| keys.key(issue));
     let word = match (&work.issue, work.pr) {
         (Some(issue), _) if !issue.is_address() => issue.to_string(),
@@ -67,7 +61,7 @@ pub(crate) fn refuse_second_run(
         // Other runs may name the issue by its number, so no text is in all of them.
         _ => String::new(),
     };
-    refuse_left_out_run(cx, project, run, &word, |other| {
+    refuse_left_out_run(project, run, &word, |other| {
         work.shared_with(&RunSummary::from(other), &keys, key.as_deref()).is_some()
     })?;
     for other in runs.open() {
@@ -81,7 +75,7 @@ pub(crate) fn refuse_second_run(
 }
 
 /// Whether another open run is about the same work as this one.
-pub(crate) fn has_second_run(cx: &Context, project: &Project, run: &RunDocument) -> bool {
-    let found = refuse_second_run(cx, project, Some(&run.id), &SameWork::of(run));
+pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool {
+    let found = refuse_second_run(project, Some(&run.id), &SameWork::of(run));
     matches!(found, Err(Error::SecondRun { .. }))
 }

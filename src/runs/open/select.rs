@@ -1,12 +1,11 @@
 //! Selects the run that a command is about: the one that is named, and otherwise the one that can only be meant.
 
-use crate::host::Head;
 use crate::model::{Explain as _, Help, Kind, Problem, RunId, RunStatus, RunSummary, SessionId, Suggestion};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
 use crate::runs::open::reading::{Runs, is_own, reasons};
-use crate::store::{Project, StoredRun};
+use crate::store::StoredRun;
 
 /// The run that a reading command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub(crate) struct Selected<'a> {
 }
 
 /// The open runs among which the one is that is meant, and what they have in common.
-struct Candidates<'a> {
+pub(crate) struct Candidates<'a> {
     runs: Vec<&'a RunSummary>,
     /// As the end of "the newest of N open runs".
     of: String,
@@ -36,12 +35,12 @@ struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     /// Those of the session; without any, those of the branch that is checked out; without any, all.
-    fn among(runs: &'a Runs, session: Option<&SessionId>, head: Option<&Head>) -> Self {
+    pub(crate) fn among(project: &OpenedProject, runs: &'a Runs, session: Option<&SessionId>) -> Self {
         let own: Vec<_> = runs.open().filter(|run| is_own(run, session)).collect();
         if !own.is_empty() {
             return Self { runs: own, of: " of this session".to_owned() };
         }
-        if let Some(head) = head {
+        if let Some(head) = project.cx.git.head(project.root()) {
             let here: Vec<_> = runs.open().filter(|run| matches!(&run.branch, Some(at) if head.is_at(at))).collect();
             if !here.is_empty() {
                 return Self { runs: here, of: format!(" of branch {}", head.name().unwrap_or_default()) };
@@ -61,7 +60,7 @@ impl<'a> Candidates<'a> {
 
     /// The newest: an active run before a blocked one, one that no other session holds before one that is held, and then
     /// the one that changed last.
-    fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
+    pub(crate) fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
         let run = *self.runs.iter().max_by_key(|run| {
             let is_free = run.session.is_none() || is_own(run, session);
             (run.head.status == RunStatus::Active, is_free, run.head.updated_at, run.head.created_at)
@@ -74,28 +73,17 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// The open run that a reader means who names none; `None` if no readable run is open.
-pub(crate) fn newest_meant<'a>(
-    cx: &Context,
-    project: &Project,
-    runs: &'a Runs,
-    session: Option<&SessionId>,
-) -> Option<Selected<'a>> {
-    Candidates::among(runs, session, cx.git.head(project.root()).as_ref()).newest(session)
-}
-
 /// The run that `named` or `FLOW_RUN` names.
 pub(crate) fn named_run(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     named: Option<&str>,
     purpose: Purpose,
 ) -> Result<Option<Box<dyn StoredRun>>> {
     if let Some(given) = named {
-        return open_run(cx, project, given, purpose).map(Some);
+        return Ok(Some(open_run(project, given, purpose)?));
     }
-    let Some(given) = cx.env.run_name()? else { return Ok(None) };
-    match open_run(cx, project, &given, purpose) {
+    let Some(given) = project.cx.env.run_name()? else { return Ok(None) };
+    match open_run(project, &given, purpose) {
         // The caller did not type this name, so the error says where it comes from.
         Err(error @ Error::NoSuchRun { .. }) => {
             let message = format!("FLOW_RUN names the run: {}", error.one_line());
@@ -115,18 +103,15 @@ pub(crate) fn run_in_environment(cx: &Context) -> Result<Option<RunId>> {
     if cx.env.run.is_none() {
         return Ok(None);
     }
-    Ok(named_run(cx, &cx.project()?, None, Purpose::Write)?.map(|run| run.id().clone()))
+    Ok(named_run(&cx.project()?, None, Purpose::Write)?.map(|run| run.id().clone()))
 }
 
 /// This context without `FLOW_RUN` if that names no run of the project. Hosts start their hooks and servers in an environment
 /// that may be about another project.
 pub(crate) fn heeding_own_run_only(cx: &Context) -> Context {
     let mut cx = cx.clone();
-    if cx.env.run.is_some() {
-        let found = cx.project().and_then(|project| named_run(&cx, &project, None, Purpose::Write));
-        if !matches!(found, Ok(Some(_))) {
-            cx.env.run = None;
-        }
+    if !matches!(run_in_environment(&cx), Ok(Some(_))) {
+        cx.env.run = None;
     }
     cx
 }
@@ -137,17 +122,17 @@ pub(crate) fn heeding_own_run_only(cx: &Context) -> Context {
 /// # Errors
 /// [`Error::NoSuchRun`] and `ambiguous_run` for a name; `no_active_run` when there are no runs.
 pub fn meant_run(cx: &Context, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
-    let project = cx.project()?;
-    let caller = cx.caller(session, None)?;
-    meant_in(cx, &project, named, caller.session.as_ref())
+    meant_in(&cx.project()?, named, session)
 }
 
-fn meant_in(cx: &Context, project: &Project, named: Option<&str>, session: Option<&SessionId>) -> Result<MeantRun> {
-    if let Some(run) = named_run(cx, project, named, Purpose::Read)? {
+fn meant_in(project: &OpenedProject, named: Option<&str>, session: Option<SessionId>) -> Result<MeantRun> {
+    let caller = project.cx.caller(session, None)?;
+    let session = caller.session.as_ref();
+    if let Some(run) = named_run(project, named, Purpose::Read)? {
         return Ok(MeantRun { run_id: run.id().clone(), is_sure: true, why: None });
     }
-    let runs = Runs::read_open(cx, project)?;
-    if let Some(Selected { run, doubt }) = newest_meant(cx, project, &runs, session) {
+    let runs = Runs::read_open(project)?;
+    if let Some(Selected { run, doubt }) = Candidates::among(project, &runs, session).newest(session) {
         let (run_id, is_sure) = (run.head.run_id.clone(), doubt.is_none());
         return Ok(MeantRun { run_id, is_sure, why: doubt.or_else(|| Some("the open run".to_owned())) });
     }
@@ -155,34 +140,31 @@ fn meant_in(cx: &Context, project: &Project, named: Option<&str>, session: Optio
     if !runs.unreadable.is_empty() {
         return Err(Error::no_active_run(reasons(&runs.unreadable)));
     }
-    let run_id = latest_run(cx, project)?;
+    let run_id = latest_run(project)?;
     Ok(MeantRun { run_id, is_sure: false, why: Some("no run is open; this one is the latest".to_owned()) })
 }
 
 /// The run that a reading verb is about; see [`meant_run`].
 pub(crate) fn select_run(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     named: Option<&str>,
-    session: Option<&SessionId>,
+    session: Option<SessionId>,
 ) -> Result<Box<dyn StoredRun>> {
-    Ok(project.runs().open(&meant_in(cx, project, named, session)?.run_id)?)
+    Ok(project.runs().open(&meant_in(project, named, session)?.run_id)?)
 }
 
 /// The run that a writing verb is about: the one that is named, the session's, the only open one of the branch that is
 /// checked out, or the only open one. Refuses to guess, also if a run that cannot be read may be the one that is meant.
 pub(crate) fn select_run_to_write(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     named: Option<&str>,
     session: Option<&SessionId>,
 ) -> Result<Box<dyn StoredRun>> {
-    if let Some(run) = named_run(cx, project, named, Purpose::Write)? {
+    if let Some(run) = named_run(project, named, Purpose::Write)? {
         return Ok(run);
     }
-    let runs = Runs::read_open_and_remember(cx, project)?;
-    let head = cx.git.head(project.root());
-    let run = Candidates::among(&runs, session, head.as_ref()).only(&runs)?;
+    let runs = Runs::read_open_and_remember(project)?;
+    let run = Candidates::among(project, &runs, session).only(&runs)?;
     // What the session holds is meant in any case.
     match runs.unreadable.first() {
         Some(unreadable) if !is_own(run, session) => {

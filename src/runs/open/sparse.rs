@@ -2,21 +2,20 @@
 
 use crate::codec::RunText;
 use crate::model::{RunDocument, RunId};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::store::Project;
 
 /// The `run.yaml` of every run.
 const RUN_FILES: &str = ".flow/runs/*/run.yaml";
 
 /// The error for a name of a run that this sparse checkout leaves out.
-pub(super) fn left_out_run(cx: &Context, project: &Project, given: &str) -> Option<Error> {
+pub(super) fn left_out_run(project: &OpenedProject, given: &str) -> Option<Error> {
     let end = format!("-{given}");
-    for file in cx.git.left_out(project.root(), RUN_FILES) {
+    for file in project.cx.git.left_out(project.root(), RUN_FILES) {
         // `.flow/runs/<id>/run.yaml`
         let id = file.split('/').nth_back(1).unwrap_or_default();
         if id == given || !given.is_empty() && (id.starts_with(given) || id.ends_with(&end)) {
-            return Some(cx.left_out(project.root(), &format!(".flow/runs/{id}")));
+            return Some(project.cx.left_out(project.root(), &format!(".flow/runs/{id}")));
         }
     }
     None
@@ -24,18 +23,17 @@ pub(super) fn left_out_run(cx: &Context, project: &Project, given: &str) -> Opti
 
 /// Refuses if a run that this sparse checkout leaves out `is_meant`. `word` is in the text of every run that may be.
 pub(super) fn refuse_left_out_run(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     but: Option<&RunId>,
     word: &str,
     is_meant: impl Fn(&RunDocument) -> bool,
 ) -> Result<()> {
-    let files = cx.git.left_out(project.root(), RUN_FILES);
-    for (_, text) in cx.git.indexed_with(project.root(), &files, word) {
+    let files = project.cx.git.left_out(project.root(), RUN_FILES);
+    for (_, text) in project.cx.git.indexed_with(project.root(), &files, word) {
         let Ok(run) = RunText::parse(text) else { continue };
         let run = run.document();
         if Some(&run.id) != but && !run.state.status.is_terminal() && is_meant(run) {
-            return Err(cx.left_out(project.root(), &format!(".flow/runs/{}", run.id)));
+            return Err(project.cx.left_out(project.root(), &format!(".flow/runs/{}", run.id)));
         }
     }
     Ok(())

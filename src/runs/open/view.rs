@@ -3,11 +3,11 @@
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Seq, limits};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
-use crate::store::{LogScan, Project, StoredRun};
+use crate::store::{LogScan, StoredRun};
 
 /// A run as a reader sees it.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct View {
 }
 
 /// Reads `run` without a lock and without writing.
-pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) -> Result<View> {
+pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Result<View> {
     // Read this before the log: a writer at work must not look like one that was ahead of the log.
     let noted = run.noted();
     let text = run.text()?;
@@ -39,15 +39,15 @@ pub(crate) fn for_reading(cx: &Context, project: &Project, run: &dyn StoredRun) 
     let log = run.log()?;
     let found = reconcile(read_run(run.id(), text), &log, noted);
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
-        return Err(refusal(cx, project, run, fault.clone()));
+        return Err(refusal(project, run, fault.clone()));
     }
-    let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
+    let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
     let text = current.text();
     let mut machine = pinned(log.events(), &mut notes);
     let mut follows_from_files = true;
     if machine.is_none() && !log.events().any(is_free) {
         follows_from_files = false;
-        machine = catalog_machine(cx, project, text.document(), &mut notes);
+        machine = catalog_machine(project, text.document(), &mut notes);
     }
     let mut history = current.history(&log);
     with_earlier(&mut history, run, &log)?;

@@ -76,7 +76,7 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
 /// The open runs of a project, and why others are missing.
 fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Option<String>)> {
     let project = cx.project()?;
-    let runs = Runs::read_open(cx, &project)?;
+    let runs = Runs::read_open(&project)?;
     let missing = match runs.unreadable.first() {
         Some(run) => Some(format!("{} cannot be read: {}", run.run_id, run.reason)),
         None => passed_over_in_words(runs.passed_over),

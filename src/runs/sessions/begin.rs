@@ -3,7 +3,7 @@
 use crate::engine::{Claim, Command, Decision};
 use crate::host::AgentHost;
 use crate::model::{Explain as _, RunId, SessionId};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::{HostNote, Over, prune};
 use crate::runs::open::reading::{Runs, passed_over_in_words};
@@ -51,14 +51,9 @@ pub(crate) fn begin_session(cx: &Context, host: AgentHost, session: &SessionId, 
 ///
 /// # Errors
 /// When it cannot be noted.
-pub(crate) fn prompt_session(
-    cx: &Context,
-    work: &mut OpenWork,
-    host: AgentHost,
-    session: &SessionId,
-) -> Result<Vec<String>> {
-    let warnings = give_runs(cx, work, host, session)?;
-    note_prompt(cx, work, host, session)?;
+pub(crate) fn prompt_session(work: &mut OpenWork, host: AgentHost, session: &SessionId) -> Result<Vec<String>> {
+    let warnings = give_runs(work, host, session)?;
+    note_prompt(work, host, session)?;
     Ok(warnings)
 }
 
@@ -67,12 +62,7 @@ pub(crate) fn prompt_session(
 ///
 /// # Errors
 /// When it cannot be noted. A failure for a single run is a warning.
-pub(crate) fn give_runs(
-    cx: &Context,
-    work: &mut OpenWork,
-    host: AgentHost,
-    session: &SessionId,
-) -> Result<Vec<String>> {
+pub(crate) fn give_runs(work: &mut OpenWork, host: AgentHost, session: &SessionId) -> Result<Vec<String>> {
     let mut note = HostNote::of(&work.project, host, session);
     if note.follows.is_none() {
         return Ok(Vec::new());
@@ -84,8 +74,8 @@ pub(crate) fn give_runs(
             warnings.push(format!("no time was left to give run {run} to session {session}"));
             continue;
         }
-        let given = hand_over(cx, &work.project, &run, &from, session);
-        if let Err(error) = given.and_then(|()| work.read_again(cx, &run)) {
+        let given = hand_over(&work.project, &run, &from, session);
+        if let Err(error) = given.and_then(|()| work.read_again(&run)) {
             warnings.push(format!("run {run}: {}", error.one_line()));
         }
     }
@@ -134,11 +124,11 @@ fn runs_of(open: &Runs, from: &[HostNote]) -> Vec<RunId> {
 
 /// Claims a run of the sessions `from` for the session `to`, unless another session has claimed it meanwhile, or it is
 /// bound to the same process already.
-fn hand_over(cx: &Context, project: &Project, id: &RunId, from: &[HostNote], to: &SessionId) -> Result<()> {
+fn hand_over(project: &OpenedProject, id: &RunId, from: &[HostNote], to: &SessionId) -> Result<()> {
     let run = project.runs().open(id)?;
-    let caller = cx.caller(Some(to.clone()), None)?;
-    let holder = cx.holder_for(project, Some(to))?;
-    transact(cx, project, &*run, caller, cx.now(), |tx| {
+    let caller = project.cx.caller(Some(to.clone()), None)?;
+    let holder = project.holder_for(Some(to))?;
+    transact(project, &*run, caller, project.cx.now(), |tx| {
         let last = last_session(tx)?;
         let was_theirs = last.is_some() && from.iter().any(|note| note.session() == last);
         let is_from = was_theirs && !tx.state.status().is_terminal();

@@ -8,12 +8,11 @@ use serde_json::Value;
 
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::sessions::conversation::noted_project;
 use crate::runs::write::transaction::transact_as;
-use crate::store::Project;
 
 /// The session that ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -116,10 +115,10 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     if let Some(session) = &caller.session {
         // Before the runs, of which there may be more than there is time for.
         for observer in &cx.observers {
-            report.warnings.extend(observer.session_ended(cx, &project, session));
+            report.warnings.extend(observer.session_ended(&project, session));
         }
     }
-    let runs = Runs::read_open_and_remember(cx, &project)?;
+    let runs = Runs::read_open_and_remember(&project)?;
     report.warnings.extend(passed_over_in_words(runs.passed_over));
     for unreadable in runs.unreadable {
         report.warnings.push(format!("run {} cannot be read: {}", unreadable.run_id, unreadable.reason));
@@ -132,7 +131,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
             continue;
         }
-        match end_in(cx, &project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now) {
+        match end_in(&project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now) {
             Ok(Some(ended)) => report.persisted.push(ended),
             Ok(None) => {}
             Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
@@ -143,15 +142,14 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
 
 /// Marks one run. None if it needs no mark.
 pub(crate) fn end_in(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     id: &RunId,
     caller: Caller,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<EndedRun>> {
     let run = project.runs().open(id)?;
-    transact_as(cx, project, &*run, caller, &cx.write_request(now, LOCK_WAIT), |tx| {
+    transact_as(project, &*run, caller, &project.cx.write_request(now, LOCK_WAIT), |tx| {
         let command = Command::EndSession { reason: reason.map(str::to_owned) };
         match decide(&tx.state, None, &tx.caller, command, &NoTrail) {
             Ok(Decision::Commit(kind)) => {

@@ -6,7 +6,7 @@
 use crate::engine::Verdict;
 use crate::host::AgentHost;
 use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
@@ -42,24 +42,24 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
         work.runs.open().filter(|run| run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active);
     let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
     for id in prompt.keys() {
-        if *id != run.head.run_id && was_stopped(cx, &project, id) {
+        if *id != run.head.run_id && was_stopped(&project, id) {
             return Ok(None);
         }
     }
-    let Some((report, Some(view))) = brief_of(cx, &work, Some(session))? else { return Ok(None) };
+    let Some((report, Some(view))) = brief_of(&work, Some(session))? else { return Ok(None) };
     let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
     let goes_on = report.position.run_id == run.head.run_id
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
         && !asks_for_a_person(&project, &run.head.run_id, since)?;
     // Spent before the host is told: a hook that is killed in between must not go on more often.
-    Ok((goes_on && note.spend(cx, &project)?).then_some(report))
+    Ok((goes_on && note.spend(&project)?).then_some(report))
 }
 
 /// Whether the run is blocked or cancelled, or cannot be read.
-fn was_stopped(cx: &Context, project: &Project, id: &RunId) -> bool {
+fn was_stopped(project: &OpenedProject, id: &RunId) -> bool {
     let Ok(run) = project.runs().open(id) else { return true };
-    match for_listing(cx, project, &*run) {
+    match for_listing(project, &*run) {
         Ok(run) => matches!(run.summary.head.status, RunStatus::Blocked | RunStatus::Cancelled),
         Err(_) => true,
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::codec::digest;
 use crate::host::{Agent, AgentHost, Holder, Liveness};
 use crate::model::{Explain as _, SessionId, Timestamp};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 #[cfg(feature = "mcp")]
 use crate::runs::host_note::notes;
@@ -13,7 +13,6 @@ use crate::runs::host_note::{HostNote, Over, RUNS};
 use crate::runs::open::work::OpenWork;
 use crate::runs::sessions::end::EndedRun;
 use crate::runs::user_state::log_once;
-use crate::store::Project;
 
 impl AgentHost {
     /// The process that lives as long as the session whose hook this process is.
@@ -34,8 +33,8 @@ impl AgentHost {
 impl HostNote {
     /// Notes that the session goes on by itself once more, unless another hook has changed the note since it was read.
     /// Returns whether it was noted.
-    pub(in crate::runs) fn spend(&self, cx: &Context, project: &Project) -> Result<bool> {
-        let request = cx.write_request(cx.now(), cx.lock_wait()?);
+    pub(in crate::runs) fn spend(&self, project: &OpenedProject) -> Result<bool> {
+        let request = project.cx.write_request(project.cx.now(), project.cx.lock_wait()?);
         let text = Self { went_on: true, times: self.times + 1, ..self.clone() }.text();
         Ok(project.change_host_note(&request, &self.name, &mut |now| {
             let now = Self::read(&self.name, &now?)?;
@@ -70,7 +69,7 @@ pub(crate) fn note_shown(cx: &Context, host: AgentHost, session: &SessionId, bri
 ///
 /// # Errors
 /// When it cannot be noted.
-pub(in crate::runs) fn note_prompt(cx: &Context, work: &OpenWork, host: AgentHost, session: &SessionId) -> Result<()> {
+pub(in crate::runs) fn note_prompt(work: &OpenWork, host: AgentHost, session: &SessionId) -> Result<()> {
     let OpenWork { project, runs, .. } = work;
     let mut held = BTreeMap::new();
     for run in runs.open() {
@@ -83,8 +82,8 @@ pub(in crate::runs) fn note_prompt(cx: &Context, work: &OpenWork, host: AgentHos
     // Without all of them the session does not go on by itself.
     let prompt = Some(held).filter(|held| held.len() <= RUNS && runs.passed_over == 0);
     // When the session began there may have been no project yet.
-    let process = host.process(cx)?.map(|holder| holder.to_string());
-    let at = Some(cx.now());
+    let process = host.process(&project.cx)?.map(|holder| holder.to_string());
+    let at = Some(project.cx.now());
     HostNote { at, process, over: None, held: seen, prompt, went_on: false, ..note }.keep(project)
 }
 
@@ -115,12 +114,12 @@ pub(crate) fn note_end(
 
 /// Whether a hook has noted before that `session` began.
 pub(crate) fn has_begun(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
-    Ok(HostNote::of(&cx.project()?, host, session).at.is_some())
+    Ok(HostNote::of(&*cx.project()?, host, session).at.is_some())
 }
 
 /// Whether `session` is at work in another process than that of this hook: it was resumed there.
 pub(crate) fn is_elsewhere(cx: &Context, host: AgentHost, session: &SessionId) -> Result<bool> {
-    match HostNote::of(&cx.project()?, host, session).holder() {
+    match HostNote::of(&*cx.project()?, host, session).holder() {
         Some(bound) if bound.liveness() == Liveness::Alive => Ok(host.process(cx)?.as_ref() != Some(&bound)),
         _ => Ok(false),
     }
@@ -154,7 +153,7 @@ pub(crate) fn session_of_host(cx: &Context) -> Option<SessionId> {
         return None;
     }
     // A process of Codex may have several sessions; Codex names the session with each call.
-    let mut notes = notes(&cx.project().ok()?);
+    let mut notes = notes(&*cx.project().ok()?);
     notes.retain(|note| note.name.starts_with(AgentHost::ClaudeCode.as_str()));
     // The nearest host: it may itself run inside another one.
     Holder::ancestors().into_iter().find_map(|ancestor| {

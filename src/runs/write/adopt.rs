@@ -9,12 +9,11 @@ use crate::machine::Machine;
 use crate::model::{
     EventKind, Help, Kind, Problem, RunDocument, RunId, Seq, SessionId, StateName, Suggestion, WorkflowId,
 };
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::workflow::workflow_machine;
 use crate::runs::write::transaction::transact;
-use crate::store::Project;
 
 /// Which run to move, and to which definition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,9 +50,9 @@ pub struct WorkflowAdoptReport {
 }
 
 /// The definition that the run is to follow.
-fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
     let Some(from) = from else {
-        return match cx.catalog(Some(project)).find(run.workflow.as_str()) {
+        return match project.catalog().find(run.workflow.as_str()) {
             Ok(found) => Ok(found.machine),
             Err(CatalogError::Unknown { .. }) => {
                 let (id, workflow) = (&run.id, &run.workflow);
@@ -70,7 +69,7 @@ fn newer(cx: &Context, project: &Project, run: &RunDocument, from: Option<&str>)
             Err(error) => Err(error.into()),
         };
     };
-    let machine = workflow_machine(cx, from, &[])?;
+    let machine = workflow_machine(&project.cx, from, &[])?;
     if *machine.id() != run.workflow {
         let (id, follows) = (machine.id(), &run.workflow);
         return Err(Error::Usage(format!("{from} defines the workflow {id}, and run {} follows {follows}", run.id)));
@@ -89,9 +88,9 @@ pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAd
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    transact(cx, &project, &*run, caller, now, |tx| {
-        let newer = newer(cx, &project, tx.state.document(), request.from.as_deref())?;
+    let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
+    transact(&project, &*run, caller, now, |tx| {
+        let newer = newer(&project, tx.state.document(), request.from.as_deref())?;
         let newer = newer.spelled_as(tx.state.document().state.positions());
         let mut differences = Vec::new();
         if let Decision::Commit(kind) = tx.decide(Command::AdoptWorkflow(Box::new(newer)))? {

@@ -92,8 +92,8 @@ const RECORDS: usize = 5;
 /// [`Error::Refused`] when no gate waits, and those of reading a run.
 pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let project = cx.project()?;
-    let run = select_run_to_write(cx, &project, run, None)?;
-    let view = for_reading(cx, &project, &*run)?;
+    let run = select_run_to_write(&project, run, None)?;
+    let view = for_reading(&project, &*run)?;
     let state = view.history.state();
     let machine = view.machine.as_ref();
     if state.status().is_terminal() && held_by(state, machine).is_empty() {
@@ -128,13 +128,13 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     let now = cx.now();
     // A person acts for themselves, whatever session the environment names.
     let caller = Caller::default();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), None)?;
+    let run = select_run_to_write(&project, request.run.as_deref(), None)?;
     // Only a request with an id can be a retry, so only that is compared with a later one.
     let content = serde_json::json!([request.approves, request.reason]).to_string();
     let asked = request.id.as_ref().map(|_| TextDigest(digest(content.as_bytes())));
     let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
     let approval = Approval { by, how: request.how, seen: request.seen };
-    transact(cx, &project, &*run, caller, now, |tx| {
+    transact(&project, &*run, caller, now, |tx| {
         // First of all: a retry has seen an older event than its own first try has written.
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
             return Ok(report_of(tx, seq, &record, true));

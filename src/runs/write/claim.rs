@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Caller, Claim, Command, Decision, Hold, Presence};
 use crate::host::Holder;
 use crate::model::SessionId;
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::is_dead;
 use crate::runs::write::transaction::transact;
-use crate::store::{Project, StoredRun};
+use crate::store::StoredRun;
 
 /// How to claim a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,18 +35,17 @@ pub struct ClaimReport {
 
 /// Claims `run` for the calling session.
 pub(crate) fn claim(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     session: Option<SessionId>,
     how: ClaimRequest,
 ) -> Result<ClaimReport> {
-    let caller = cx.caller(session, None)?;
+    let caller = project.cx.caller(session, None)?;
     if caller.session.is_none() && how == ClaimRequest::Claim {
         return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
     }
-    let holder = cx.holder_for(project, caller.session.as_ref())?;
-    transact(cx, project, run, caller, cx.now(), |tx| {
+    let holder = project.holder_for(caller.session.as_ref())?;
+    transact(project, run, caller, project.cx.now(), |tx| {
         let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
         let changed = match tx.decide(Command::Claim(claim))? {
             Decision::Commit(kind) => {
@@ -63,14 +62,14 @@ pub(crate) fn claim(
 
 /// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if
 /// it belongs to the same process, and as another session otherwise.
-pub(crate) fn presence(cx: &Context, project: &Project, held: Option<&Hold>, caller: &Caller) -> Result<Presence> {
+pub(crate) fn presence(project: &OpenedProject, held: Option<&Hold>, caller: &Caller) -> Result<Presence> {
     let Some(hold) = held else { return Ok(Presence::Free) };
     if caller.session.as_ref() == Some(&hold.session) {
         return Ok(Presence::Free);
     }
     let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
     // Looked up last: it reads the processes above this one.
-    if caller.session.is_none() && evidence.is_some() && cx.holder()? == evidence {
+    if caller.session.is_none() && evidence.is_some() && project.cx.holder()? == evidence {
         return Ok(Presence::Free);
     }
     if is_dead(project, &hold.session, evidence.as_ref()) {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
 use crate::disk::{DocumentPlace, Guard, update_document};
 use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
-use crate::runs::context::Context;
-use crate::store::Project;
+use crate::runs::context::OpenedProject;
 
 /// How long to wait for another writer of the journal.
 const WAIT: Duration = Duration::from_secs(2);
@@ -41,16 +40,16 @@ pub(crate) fn of_issue(key: &str) -> String {
 }
 
 /// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
-pub(crate) fn note(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
-    append(cx, project, run, now, false)
+pub(crate) fn note(project: &OpenedProject, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(project, run, now, false)
 }
 
 /// As [`note`], for a run that another program began, unless that has noted it.
-pub(crate) fn note_first(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp) -> Option<String> {
-    append(cx, project, run, now, true)
+pub(crate) fn note_first(project: &OpenedProject, run: &RunDocument, now: Timestamp) -> Option<String> {
+    append(project, run, now, true)
 }
 
-fn append(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
+fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
     let journal = journal_path(run)?;
     let head = JournalHead {
         issue: run.issue().map(|issue| issue.to_value()),
@@ -72,11 +71,11 @@ fn append(cx: &Context, project: &Project, run: &RunDocument, now: Timestamp, on
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
     let path = relative.to_string_lossy();
-    if let Err(left_out) = cx.refuse_left_out(project.root(), &path) {
+    if let Err(left_out) = project.cx.refuse_left_out(project.root(), &path) {
         return Some(format!("the journal {path} was not updated: {}", left_out.one_line()));
     }
     let place = DocumentPlace {
-        disk: &*cx.disk,
+        disk: &*project.cx.disk,
         root: project.root(),
         relative: &relative,
         limit: limits::JOURNAL_BYTES,

@@ -3,25 +3,20 @@
 use std::path::Path;
 
 use crate::model::{Activity, quoted};
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::open::reference::{Named, PathState, is_path, named, path_state, without_line};
 use crate::runs::path::quoted_path;
-use crate::store::{Project, StoredRun};
+use crate::store::StoredRun;
 
 /// The most files that are named.
 const NAMED: usize = 10;
 
 /// A warning about each piece of evidence and each changed file that is not there. A mistake in a name is seen only now: later
 /// it looks like a file that was removed.
-pub(in crate::runs) fn missing(
-    cx: &Context,
-    project: &Project,
-    run: &dyn StoredRun,
-    activity: &Activity,
-) -> Vec<String> {
-    let mut warnings = missing_evidence(cx, project, run, activity);
+pub(in crate::runs) fn missing(project: &OpenedProject, run: &dyn StoredRun, activity: &Activity) -> Vec<String> {
+    let mut warnings = missing_evidence(project, run, activity);
     for file in activity.files() {
-        if !file.is_empty() && is_nowhere(cx, project, Path::new(file)) {
+        if !file.is_empty() && is_nowhere(project, Path::new(file)) {
             warnings
                 .push(format!("the changed file {} is not there, which is right only if it was removed", quoted(file)));
         }
@@ -34,23 +29,21 @@ pub(in crate::runs) fn missing(
     warnings
 }
 
-fn missing_evidence(cx: &Context, project: &Project, run: &dyn StoredRun, activity: &Activity) -> Vec<String> {
+fn missing_evidence(project: &OpenedProject, run: &dyn StoredRun, activity: &Activity) -> Vec<String> {
     let mut references = activity.evidence().peekable();
     if references.peek().is_none() {
         return Vec::new();
     }
     // What cannot be listed is reported by the command that reads it.
     let files = run.evidence().unwrap_or_default().into_iter().collect();
-    references
-        .filter_map(|reference| warning(cx, project, reference, &named(cx, project, run, reference, &files)))
-        .collect()
+    references.filter_map(|reference| warning(project, reference, &named(project, run, reference, &files))).collect()
 }
 
-fn warning(cx: &Context, project: &Project, reference: &str, named: &Named) -> Option<String> {
+fn warning(project: &OpenedProject, reference: &str, named: &Named) -> Option<String> {
     let path = Path::new(without_line(reference));
     match named {
         Named::Missing | Named::Evidence { bytes: None, .. } => {
-            let Some(here) = found_here(cx, project, path) else {
+            let Some(here) = found_here(project, path) else {
                 return Some(format!(
                     "the evidence {} is missing: it is neither in the run's evidence/ nor in the project",
                     quoted(reference)
@@ -61,7 +54,7 @@ fn warning(cx: &Context, project: &Project, reference: &str, named: &Named) -> O
                 quoted(reference)
             ))
         }
-        Named::Outside if is_path(reference) && is_nowhere(cx, project, path) => {
+        Named::Outside if is_path(reference) && is_nowhere(project, path) => {
             Some(format!("the evidence {} is missing", quoted(reference)))
         }
         Named::Outside | Named::Evidence { .. } | Named::InProject { .. } | Named::Link | Named::Text => None,
@@ -69,15 +62,15 @@ fn warning(cx: &Context, project: &Project, reference: &str, named: &Named) -> O
 }
 
 /// Whether nothing is at `path`, neither in the project nor as seen from the caller's working directory.
-fn is_nowhere(cx: &Context, project: &Project, path: &Path) -> bool {
-    let is_missing = |root: &Path| path_state(cx, &root.join(path)) == PathState::Missing;
-    is_missing(project.root()) && cx.env.cwd.as_deref().is_none_or(is_missing)
+fn is_nowhere(project: &OpenedProject, path: &Path) -> bool {
+    let is_missing = |root: &Path| path_state(&project.cx, &root.join(path)) == PathState::Missing;
+    is_missing(project.root()) && project.cx.env.cwd.as_deref().is_none_or(is_missing)
 }
 
 /// The name in the project of what is at `path` as seen from the caller's working directory.
-fn found_here(cx: &Context, project: &Project, path: &Path) -> Option<String> {
-    let place = cx.env.cwd.as_ref()?.join(path);
-    match path_state(cx, &place) {
+fn found_here(project: &OpenedProject, path: &Path) -> Option<String> {
+    let place = project.cx.env.cwd.as_ref()?.join(path);
+    match path_state(&project.cx, &place) {
         PathState::There { .. } => Some(quoted_path(&project.relative(&place))),
         PathState::Missing | PathState::Unknown => None,
     }

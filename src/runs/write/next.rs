@@ -100,9 +100,8 @@ pub struct NextStatesRequest {
 /// Those of reading a run.
 pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStatesReport> {
     let project = cx.project()?;
-    let caller = cx.caller(request.session.clone(), None)?;
-    let run = select_run(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let view = for_deciding(cx, &project, &*run)?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let view = for_deciding(&project, &*run)?;
     let state = view.history.state();
     let machine = view.machine.as_ref();
     let over = state.status().is_terminal();
@@ -139,8 +138,8 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     }
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    let view = for_reading(cx, &project, &*run)?;
+    let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
+    let view = for_reading(&project, &*run)?;
     let (state, machine) = (view.history.state(), view.machine.as_ref());
     // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));

@@ -114,18 +114,18 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let (mut document, from_file) = document(request)?;
     let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, run_id.as_deref(), caller.session.as_ref())?;
+    let run = select_run_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
     // Before the defaults: a retry comes at another time and must have the same digest.
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
     let settles = settles_of(&document)?;
     let activity = Activity::new(document)?;
-    let missing = missing(cx, &project, &*run, &activity);
+    let missing = missing(&project, &*run, &activity);
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let record = Record { activity, advance, skip, settles, request: asked, number: Number(0) };
-    transact(cx, &project, &*run, caller, now, |tx| {
+    transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().cloned());
         if key.is_some() {

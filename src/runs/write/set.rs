@@ -75,14 +75,14 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
-    transact(cx, &project, &*run, caller, now, |tx| {
+    let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
+    transact(&project, &*run, caller, now, |tx| {
         refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let wanted = request.wanted(tx.state.document());
         if !request.another && !tx.state.status().is_terminal() {
             // Only what is new: a run that shares its work already may be changed in other ways.
             let news = SameWork::of(&wanted).without(&SameWork::of(tx.state.document()));
-            refuse_second_run(cx, &project, Some(run.id()), &news)?;
+            refuse_second_run(&project, Some(run.id()), &news)?;
         }
         let changed = change_facts(tx, &wanted)?;
         let document = tx.state.document();
@@ -137,7 +137,7 @@ pub(crate) fn change_context(
     let project = cx.project()?;
     let run = open_run_exactly(&project, run.as_str())?;
     let caller = cx.caller(Some(session.clone()), Some(epoch))?;
-    transact(cx, &project, &*run, caller, cx.now(), |tx| {
+    transact(&project, &*run, caller, cx.now(), |tx| {
         refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let mut wanted = tx.state.document().clone();
         change(&mut wanted.context);

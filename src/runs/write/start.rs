@@ -12,7 +12,7 @@ use crate::model::{
     Event, EventKind, Issue, Kind, Problem, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
     Timestamp, WorkflowId, did_you_mean, issue_file_part, slug,
 };
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
@@ -105,7 +105,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         // Git removed the files of this run here; another one must not take its place.
         && run.presence() == Presence::Away
     {
-        return Err(elsewhere(cx, project, &*run));
+        return Err(elsewhere(project, &*run));
     }
     let machine = catalog.find(&request.workflow)?.machine;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
@@ -127,7 +127,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         refuse_same_but_for_case(&project, id)?;
     }
     let holder = match caller.session {
-        Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
+        Some(_) => project.holder_for(caller.session.as_ref())?,
         None => None,
     };
     let token = token_of_new_run(cx, &caller, now)?;
@@ -137,17 +137,17 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         workflow_version: machine.version(),
         phase: Some(phase.clone()),
         goal: request.goal.clone(),
-        context: context_of(cx, &project, request, key.as_deref()),
+        context: context_of(&project, request, key.as_deref()),
         limits: default_limits(),
         session: caller.session,
         holder,
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.to_value(),
     };
-    let (run, document) = create_run(cx, &project, &started, request, now)?;
+    let (run, document) = create_run(&project, &started, request, now)?;
     // After the run, so that others need not wait for the journal.
     let mut warnings = catalog.warnings();
-    warnings.extend(journal::note(cx, &project, &document, now));
+    warnings.extend(journal::note(&project, &document, now));
     Ok(StartReport {
         run_id: run.id().clone(),
         path: run.address(Document::Run).from(project.root()),
@@ -167,23 +167,22 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
 /// Creates the run under the first free id: only the given one, or else `…-2`, `…-3` for further starts in the same
 /// second.
 fn create_run(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     started: &RunStarted,
     asked: &StartRequest,
     now: Timestamp,
 ) -> Result<(Box<dyn StoredRun>, RunDocument)> {
-    let event_id = cx.ids.next(now);
+    let event_id = project.cx.ids.next(now);
     let mut document = None;
-    let outside = cx.outside(project);
-    let request = cx.write_request(now, cx.lock_wait()?);
+    let outside = project.outside();
+    let request = project.cx.write_request(now, project.cx.lock_wait()?);
     let mut refused = None;
     let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
         // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
         // run.
         if attempt == 1 && !asked.another {
             let work = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
-            refused = refuse_second_run(cx, project, asked.id.as_ref(), &work).err();
+            refused = refuse_second_run(project, asked.id.as_ref(), &work).err();
         }
         if refused.is_some() {
             return None;
@@ -209,16 +208,14 @@ fn create_run(
 }
 
 /// The context of a new run; `key` is that of its issue.
-pub(crate) fn context_of(
-    cx: &Context,
-    project: &Project,
-    request: &StartRequest,
-    key: Option<&str>,
-) -> Map<String, Value> {
+pub(crate) fn context_of(project: &OpenedProject, request: &StartRequest, key: Option<&str>) -> Map<String, Value> {
     let known = request.repo.is_some() && request.branch.is_some();
     // To ask git takes longer than all the rest of a start.
-    let facts =
-        if known { GitFacts::default() } else { cx.git.facts(project.root(), || git_state(cx, project.root())) };
+    let facts = if known {
+        GitFacts::default()
+    } else {
+        project.cx.git.facts(project.root(), || git_state(&project.cx, project.root()))
+    };
     let repo = request.repo.clone().or(facts.repo);
     let branch = request.branch.clone().or(facts.branch);
     let mut context = Map::new();

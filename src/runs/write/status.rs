@@ -8,7 +8,7 @@ use crate::model::{
     EventId, EventKind, Help, Kind, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp,
 };
 use crate::runs::advice::reopen;
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;
 use crate::runs::open::name::open_run_exactly;
@@ -19,7 +19,7 @@ use crate::runs::open::view::for_reading;
 use crate::runs::write::journal;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::{Transaction, transact};
-use crate::store::{Project, Reopening};
+use crate::store::Reopening;
 
 /// A change of status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,21 +96,21 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     let now = cx.now();
     let reopens = request.verb == StatusVerb::Reopen;
     if reopens && request.run.is_none() && cx.env.run.is_none() {
-        return Err(none_to_reopen(cx, &project)?);
+        return Err(none_to_reopen(&project)?);
     }
-    let run = select_run_to_write(cx, &project, request.run.as_deref(), caller.session.as_ref())?;
+    let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
     // A list of open runs, which others may have cached, does not have the run: it is named beside it before and after.
     if reopens {
-        remember_reopening(cx, &project, run.id(), now, Reopening::Begins);
+        remember_reopening(&project, run.id(), now, Reopening::Begins);
     }
-    let changed = transact(cx, &project, &*run, caller, now, |tx| {
+    let changed = transact(&project, &*run, caller, now, |tx| {
         // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
             return Ok((report_of(tx, false), tx.state.document().clone()));
         }
         tx.refuse_moved_on(request.seen)?;
         if reopens && !request.another {
-            refuse_second_run(cx, &project, Some(run.id()), &SameWork::of(tx.state.document()))?;
+            refuse_second_run(&project, Some(run.id()), &SameWork::of(tx.state.document()))?;
         }
         let changed = match tx.decide(request.command())? {
             Decision::Commit(kind) => {
@@ -130,33 +130,33 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         Ok((report_of(tx, changed), tx.state.document().clone()))
     });
     if reopens {
-        remember_reopening(cx, &project, run.id(), now, Reopening::Ended);
+        remember_reopening(&project, run.id(), now, Reopening::Ended);
     }
     let (mut report, document) = changed?;
     if report.changed && report.status.is_terminal() {
-        remember_end(cx, &project, run.id());
+        remember_end(&project, run.id());
         for observer in &cx.observers {
-            report.warnings.extend(observer.run_ended(cx, &project, run.id()));
+            report.warnings.extend(observer.run_ended(&project, run.id()));
         }
     }
     if report.changed {
         // After the transaction, so that others need not wait for it.
-        report.warnings.extend(journal::note(cx, &project, &document, now));
+        report.warnings.extend(journal::note(&project, &document, now));
     }
     Ok(report)
 }
 
 /// Tells those who list the open runs that a run is being reopened, or was.
-fn remember_reopening(cx: &Context, project: &Project, run: &RunId, now: Timestamp, when: Reopening) {
-    let wait = cx.lock_wait().unwrap_or_default();
+fn remember_reopening(project: &OpenedProject, run: &RunId, now: Timestamp, when: Reopening) {
+    let wait = project.cx.lock_wait().unwrap_or_default();
     if let Some(cache) = project.runs().run_cache() {
-        cache.remember_reopening(&cx.write_request(now, wait), run, when);
+        cache.remember_reopening(&project.cx.write_request(now, wait), run, when);
     }
 }
 
 /// The error that no run was named to reopen, with the one that ended last.
-fn none_to_reopen(cx: &Context, project: &Project) -> Result<Error> {
-    let (over, _) = read_all(cx, project, |run| {
+fn none_to_reopen(project: &OpenedProject) -> Result<Error> {
+    let (over, _) = read_all(project, |run| {
         let head = run.head;
         head.status.is_terminal().then_some((head.updated_at, head.created_at, head.run_id))
     })?;
@@ -164,8 +164,8 @@ fn none_to_reopen(cx: &Context, project: &Project) -> Result<Error> {
     let Some((_, _, run)) = over.into_iter().max() else {
         return Ok(Problem::new(Kind::NotFound, "no_run_to_reopen", message).help("no run has ended").into());
     };
-    let view = for_reading(cx, project, &*open_run_exactly(project, run.as_str())?)?;
-    let another = has_second_run(cx, project, view.history.state().document());
+    let view = for_reading(project, &*open_run_exactly(project, run.as_str())?)?;
+    let another = has_second_run(project, view.history.state().document());
     let command = reopen(&run, another).example("reason", "TEXT");
     Ok(Problem::new(Kind::Usage, "no_run_to_reopen", message)
         .help(Help::from("the one that ended last: ") + command)
@@ -226,13 +226,13 @@ impl StatusRequest {
 }
 
 /// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
-pub(crate) fn remember_end(cx: &Context, project: &Project, run: &RunId) {
-    let read = &|| to_remember(cx, project, &*project.runs().open(run).ok()?);
+pub(crate) fn remember_end(project: &OpenedProject, run: &RunId) {
+    let read = &|| to_remember(project, &*project.runs().open(run).ok()?);
     if let Some(cache) = project.runs().run_cache()
-        && !cache.remember_end(run, cx.outside(project).as_deref(), read)
+        && !cache.remember_end(run, project.outside().as_deref(), read)
     {
         // Nothing was cached that could be kept up to date.
-        let _ = Runs::read_open_and_remember(cx, project);
+        let _ = Runs::read_open_and_remember(project);
     }
 }
 

@@ -62,7 +62,7 @@ fn is_of_holder(tx: &Transaction<'_>) -> Result<bool> {
         _ => None,
     };
     // The log has the digest alone: the files of a run may be read by others.
-    if let Some(given) = tx.cx.env.token()?
+    if let Some(given) = tx.project.cx.env.token()?
         && Some(RunToken::new(given).digest) == known
     {
         return Ok(true);

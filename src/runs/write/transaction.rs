@@ -22,7 +22,7 @@ use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
     limits,
 };
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
@@ -31,15 +31,14 @@ use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::journal;
-use crate::store::{ActivityFile, Batch, Document, Presence, Project, RunWriter, StoreError, StoredRun, WriteRequest};
+use crate::store::{ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest};
 
 /// How often a transaction is tried again because of another writer.
 const TRIES: u32 = 20;
 
 /// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
-    pub(crate) cx: &'a Context,
-    pub(crate) project: &'a Project,
+    pub(crate) project: &'a OpenedProject,
     pub(crate) writer: Box<dyn RunWriter + 'a>,
     /// The writer.
     pub(crate) caller: Caller,
@@ -74,20 +73,18 @@ struct Behind {
 /// # Errors
 /// The errors of `act`, of reading a run, and of its repairs.
 pub(crate) fn transact<T>(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     caller: Caller,
     now: Timestamp,
     act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    transact_as(cx, project, run, caller, &cx.write_request(now, cx.lock_wait()?), act)
+    transact_as(project, run, caller, &project.cx.write_request(now, project.cx.lock_wait()?), act)
 }
 
 /// As [`transact`], for the writer in `request`, with the wait that it sets.
 pub(crate) fn transact_as<T>(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     run: &dyn StoredRun,
     caller: Caller,
     request: &WriteRequest,
@@ -97,7 +94,7 @@ pub(crate) fn transact_as<T>(
     loop {
         let may_wait = started.elapsed() < request.wait;
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(cx, project, run, &caller, request, may_wait) {
+        let done = match Transaction::begin(project, run, &caller, request, may_wait) {
             Ok(Some(mut tx)) => tx.run_to_its_end(&mut act),
             Ok(None) => {
                 thread::sleep(Duration::from_millis(1));
@@ -132,8 +129,7 @@ impl<'a> Transaction<'a> {
     /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
     /// they have appended; only if the caller `may_wait` for them.
     fn begin(
-        cx: &'a Context,
-        project: &'a Project,
+        project: &'a OpenedProject,
         run: &'a dyn StoredRun,
         caller: &Caller,
         request: &WriteRequest,
@@ -142,11 +138,11 @@ impl<'a> Transaction<'a> {
         let now = request.writer.since;
         match run.presence() {
             // Check this before taking the lock, which would create a log.
-            Presence::Away => return Err(elsewhere(cx, project, run)),
+            Presence::Away => return Err(elsewhere(project, run)),
             Presence::WithoutLog => {
                 let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
-                if !places_of_log(cx, project, run, shown).is_empty() {
-                    return Err(rewound(cx, project, run, Seq(0), shown.unwrap_or_default()));
+                if !places_of_log(project, run, shown).is_empty() {
+                    return Err(rewound(project, run, Seq(0), shown.unwrap_or_default()));
                 }
             }
             Presence::Whole => {}
@@ -156,7 +152,7 @@ impl<'a> Transaction<'a> {
         let mut writer = run.begin(request)?;
         let found = reconcile_for_writing(&mut *writer, run)?;
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
-            return Err(refusal(cx, project, run, fault.clone()));
+            return Err(refusal(project, run, fault.clone()));
         }
         let warnings = warnings(&found, writer.end().last);
         let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
@@ -164,12 +160,12 @@ impl<'a> Transaction<'a> {
             chores.clear_leftovers(shown, now)?;
         }
         let is_foreign = found.repairs.contains(&Repair::AdoptRun);
-        let Some(current) = found.run else { return Err(refusal(cx, project, run, Fault::Empty)) };
+        let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
         let (caller, workflow) = (caller.clone(), OnceCell::new());
         let (behind, pending, next_text) = (None, Vec::new(), None);
         let mut tx =
-            Self { cx, project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
+            Self { project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
         let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
         if is_behind
             && let Some(chores) = tx.writer.chores()
@@ -224,7 +220,7 @@ impl<'a> Transaction<'a> {
             },
         };
         // No pinned definition can be found; the current one is a better approximation than none.
-        Ok(pinned.or_else(|| catalog_machine(self.cx, self.project, self.state.document(), &mut self.warnings)))
+        Ok(pinned.or_else(|| catalog_machine(self.project, self.state.document(), &mut self.warnings)))
     }
 
     /// The pinned workflow, if it was read already.
@@ -293,7 +289,7 @@ impl<'a> Transaction<'a> {
         let mut by_older = false;
         if refusal.rests_on_workflow()
             && let Some(pinned) = self.known_machine()
-            && let Ok(today) = self.cx.catalog(Some(self.project)).find(self.state.document().workflow.as_str())
+            && let Ok(today) = self.project.catalog().find(self.state.document().workflow.as_str())
         {
             by_older = !pinned.differences(&today.machine).is_empty();
         }
@@ -345,7 +341,7 @@ impl<'a> Transaction<'a> {
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        let known = catalog_machine(self.cx, self.project, &document, &mut self.warnings);
+        let known = catalog_machine(self.project, &document, &mut self.warnings);
         if known.is_some() {
             // That the run pins no workflow is not true any longer behind the event below.
             self.warnings.pop();
@@ -356,7 +352,7 @@ impl<'a> Transaction<'a> {
         self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
         self.commit()?;
         // Others may have to wait for the journal with this one command, and never again.
-        let warning = journal::note_first(self.cx, self.project, self.state.document(), self.now);
+        let warning = journal::note_first(self.project, self.state.document(), self.now);
         self.warnings.extend(warning);
         Ok(())
     }
@@ -374,13 +370,13 @@ impl<'a> Transaction<'a> {
 
     /// As [`Self::append`], with `base` instead of the current `run.yaml`.
     pub(crate) fn append_over(&mut self, base: &RunText, mut kind: EventKind, key: Option<&str>) -> Result<Seq> {
-        note_workers(self.cx, &self.caller, &mut kind)?;
+        note_workers(&self.project.cx, &self.caller, &mut kind)?;
         // No position is given twice, not even one that the log has lost.
         let shown = self.state.document().state.last_seq.unwrap_or_default();
         let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
         let id = match key {
             Some(key) => EventId::new(key)?,
-            None => self.cx.ids.next(self.now),
+            None => self.project.cx.ids.next(self.now),
         };
         let mut event = Event { seq, id, at: self.now, kind, run: None, recap: None };
         self.state.apply(&event);

@@ -134,25 +134,11 @@ impl Project {
         }
     }
 
-    /// Creates `.flow` in `parent`, or completes an existing one.
+    /// Creates the `.flow` directory `flow`, or completes an existing one.
     ///
     /// # Errors
     /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
     pub fn init(
-        disk: &dyn Disk,
-        parent: &Path,
-        trust: Trust,
-        schemas: &[(&str, &str)],
-        request: &WriteRequest,
-    ) -> Result<(Self, Initialised), StoreError> {
-        Self::init_named(disk, &Self::path_in(parent), trust, schemas, request)
-    }
-
-    /// As [`Self::init`], for a `.flow` directory with the path `flow`.
-    ///
-    /// # Errors
-    /// As [`Self::init`].
-    pub fn init_named(
         disk: &dyn Disk,
         flow: &Path,
         trust: Trust,

@@ -11,11 +11,11 @@ use crate::model::{
     ActivityStatus, Emitted, EventId, Number, ReportType, RunId, Seq, StateName, StepReport, StepStatus, Suggestion,
     Unit,
 };
-use crate::runs::context::Context;
+use crate::runs::context::OpenedProject;
 use crate::runs::here::place_of_caller;
 use crate::runs::write::emit::request::CheckedRequest;
 use crate::runs::write::transaction::Transaction;
-use crate::store::{Document, Project, StoredRun};
+use crate::store::{Document, StoredRun};
 
 /// The state of a run after the reports.
 pub(in crate::runs) struct EmitOutcome<'a> {
@@ -113,8 +113,7 @@ pub struct EmittedReport {
 
 /// Builds the report. Reads the history of the run with `log`, if nothing else tells how the work of sub-agents is.
 pub(in crate::runs) fn report_of(
-    cx: &Context,
-    project: &Project,
+    project: &OpenedProject,
     asked: &CheckedRequest<'_>,
     outcome: EmitOutcome<'_>,
     log: impl FnOnce() -> Option<History>,
@@ -151,7 +150,7 @@ pub(in crate::runs) fn report_of(
     // The first try was warned, and the run may have gone on since then.
     let is_new = !outcome.repeated;
     if is_new && let Some(machine) = outcome.machine {
-        warnings.extend(entered_beside(outcome.state, machine, emitted, || place_of_caller(cx, project)));
+        warnings.extend(entered_beside(outcome.state, machine, emitted, || place_of_caller(project)));
         warnings.extend(kept_open(outcome.state, machine, emitted));
         let asks_log = may_leave_undone(outcome.state, emitted);
         if asks_log && let Some(history) = history.as_ref() {
@@ -277,17 +276,7 @@ pub(in crate::runs) fn nothing_new(tx: &Transaction<'_>, asked: &CheckedRequest<
         .reports
         .iter()
         .map(|report| StepReport { id: last.clone(), ..report.clone().logged_at(asked.emit.now) });
-    Emitted {
-        reports: reports.collect(),
-        phase: None,
-        beside: Vec::new(),
-        records: Vec::new(),
-        ends: false,
-        keeps_questions: false,
-        session: None,
-        by: Vec::new(),
-        request: None,
-    }
+    Emitted { reports: reports.collect(), ..Emitted::default() }
 }
 
 /// The result of each report, after the steps that it completed.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::catalog::CatalogError;
+use crate::catalog::{Catalog, CatalogError};
 use crate::codec::{RunText, digest};
 use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, RunState, Supply, decide_emit};
 use crate::machine::Machine;
@@ -12,7 +12,7 @@ use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, TextDigest,
     Timestamp, WorkflowId,
 };
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly};
@@ -27,7 +27,7 @@ use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
 use crate::runs::write::transaction::{Transaction, transact};
-use crate::store::{Address, NewRun, Project, StoreError, StoredRun};
+use crate::store::{Address, NewRun, StoreError, StoredRun};
 
 /// Records reports on steps: the reports, their consequences and the activities of the steps in one commit.
 ///
@@ -57,13 +57,13 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
     let root = cx.root_of(project.as_ref())?;
     let run = match (&project, RunId::new(request.run.as_str())) {
         // A report may begin a run under any id, so only what is not an id is another name of a run.
-        (Some(project), Err(_)) => open_run(cx, project, &request.run, Purpose::Write)?.id().clone(),
+        (Some(project), Err(_)) => open_run(project, &request.run, Purpose::Write)?.id().clone(),
         (_, id) => id?,
     };
     let asked = ask(cx, request, run, &root, reporter, now)?;
     if let Some(project) = &project {
         match project.runs().open(&asked.run) {
-            Ok(run) => return emit_into(cx, project, &*run, &asked),
+            Ok(run) => return emit_into(project, &*run, &asked),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error.into()),
         }
@@ -75,7 +75,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
             let run = open_run_exactly(&project, asked.run.as_str())?;
-            emit_into(cx, &project, &*run, &asked)
+            emit_into(&project, &*run, &asked)
         }
         begun => begun,
     }
@@ -115,9 +115,9 @@ fn ask<'a>(
 }
 
 /// Records reports in an existing run.
-fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
-    let caller = cx.caller(asked.request.session.clone(), asked.request.epoch)?;
-    let (mut report, ended) = transact(cx, project, run, caller, asked.emit.now, |tx| {
+fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedRequest<'_>) -> Result<EmitReport> {
+    let caller = project.cx.caller(asked.request.session.clone(), asked.request.epoch)?;
+    let (mut report, ended) = transact(project, run, caller, asked.emit.now, |tx| {
         let follows = &tx.state.document().workflow;
         if follows.as_str() != asked.request.workflow {
             let (follows, named) = (follows.clone(), asked.request.workflow.clone());
@@ -129,11 +129,10 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
         }
         tx.refuse_moved_on(asked.request.seen)?;
         refuse_reports(tx, &asked.emit.reports)?;
-        check_steps(&cx.catalog(Some(project)), &asked.emit.reports)
-            .map_err(|refusal| Error::refused(run.id(), refusal))?;
+        check_steps(&project.catalog(), &asked.emit.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
         let trail = tx.trail();
-        let mut supply = Numbers { cx, now: asked.emit.now, tx: Some(tx), last: None, fault: None };
+        let mut supply = Numbers { cx: &project.cx, now: asked.emit.now, tx: Some(tx), last: None, fault: None };
         let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit.clone(), &trail, &mut supply);
         // A decision that could not read what it asked for does not count.
         if let Some(fault) = trail.fault().or(supply.fault) {
@@ -158,8 +157,8 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
     })?;
     // Write the journal after the transaction, so that others need not wait for it.
     if let Some(document) = ended {
-        remember_end(cx, project, run.id());
-        report.data.warnings.extend(journal::note(cx, project, &document, asked.emit.now));
+        remember_end(project, run.id());
+        report.data.warnings.extend(journal::note(project, &document, asked.emit.now));
     }
     Ok(report)
 }
@@ -167,9 +166,9 @@ fn emit_into(cx: &Context, project: &Project, run: &dyn StoredRun, asked: &Check
 /// A refusal with what helps this caller: names that it can give, and the agent that has a step.
 fn as_seen_here(tx: &Transaction<'_>, mut refusal: Refusal) -> Refusal {
     if let Refusal::Report(ReportRefusal::AnsweredElsewhere(elsewhere)) = &mut refusal {
-        elsewhere.document = named_here(tx.cx, tx.project, Path::new(&elsewhere.document));
+        elsewhere.document = named_here(tx.project, Path::new(&elsewhere.document));
     }
-    with_agent(&tx.cx.catalog(Some(tx.project)), refusal)
+    with_agent(&tx.project.catalog(), refusal)
 }
 
 /// The result of reports in an existing run.
@@ -198,7 +197,7 @@ fn outcome(
         repeated,
         warnings: tx.warnings.clone(),
     };
-    report_of(tx.cx, tx.project, asked, outcome, || tx.history().ok()?)
+    report_of(tx.project, asked, outcome, || tx.history().ok()?)
 }
 
 /// Notes the feature that the reports name in the run's context, so that `list` finds the run by it.
@@ -236,25 +235,22 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     }
 }
 
-/// The definition of a workflow; none if it has no state machine, because its steps are free then (rp1).
-fn definition_of(cx: &Context, project: Option<&Project>, workflow: &str) -> Result<Option<Machine>> {
-    match cx.catalog(project).find(workflow) {
-        Ok(found) => Ok(Some(found.machine)),
-        Err(CatalogError::NoMachine { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Creates a run with its first reports. A refused request leaves nothing behind.
 fn begin_with(
     cx: &Context,
-    project: Option<&Project>,
+    project: Option<&OpenedProject>,
     asked: &CheckedRequest<'_>,
     definition: Option<&Machine>,
 ) -> Result<EmitReport> {
+    let catalog = cx.catalog(project);
     let machine = match definition {
         Some(machine) => Some(machine.clone()),
-        None => definition_of(cx, project, &asked.request.workflow)?,
+        None => match catalog.find(&asked.request.workflow) {
+            Ok(found) => Some(found.machine),
+            // The steps of a workflow without a state machine are free (rp1).
+            Err(CatalogError::NoMachine { .. }) => None,
+            Err(error) => return Err(error.into()),
+        },
     };
     let workflow = match &machine {
         Some(machine) => machine.id().clone(),
@@ -279,7 +275,7 @@ fn begin_with(
     let start = started_event(started.clone(), first_id.clone(), asked.emit.now);
     // Each report of the first batch is judged by the history that those before it make.
     let begun_run = History::fold([&start]).expect("BUG: a start begins no run");
-    let decision = decide_first(cx, project, asked, &begun_run, machine.as_ref(), &caller)
+    let decision = decide_first(cx, &catalog, asked, &begun_run, machine.as_ref(), &caller)
         .map_err(|refusal| Error::refused(&asked.run, refusal))?;
     let Decision::Commit(mut kind) = decision else { unreachable!("BUG: a new run has reports") };
     note_workers(cx, &caller, &mut kind)?;
@@ -288,25 +284,24 @@ fn begin_with(
     // Only now: a refused request leaves no `.flow` behind.
     let project = cx.project_or_init()?;
     refuse_same_but_for_case(&project, &asked.run)?;
-    started.context = context_of(cx, &project, &StartRequest::default(), None);
+    started.context = context_of(&project, &StartRequest::default(), None);
     if let Some(feature) = feature(&asked.emit.reports) {
         started.context.insert(FEATURE.to_owned(), feature.into());
     }
-    started.holder = match caller.session {
-        Some(_) => cx.holder_for(&project, caller.session.as_ref())?,
-        None => None,
-    };
+    if caller.session.is_some() {
+        started.holder = project.holder_for(caller.session.as_ref())?;
+    }
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.emit.now, kind, run: None, recap: None };
     let (new, after) = begun(started_event(started, first_id, asked.emit.now), second)?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     // Taken once: a run that reports begin has no other id to try.
     let mut new = Some(new);
-    let outside = cx.outside(&project);
+    let outside = project.outside();
     let request = cx.write_request(asked.emit.now, cx.lock_wait()?);
     let run = project.runs().create(&request, outside.as_deref(), &mut |_| new.take())?;
     if emitted.ends {
-        remember_end(cx, &project, run.id());
+        remember_end(&project, run.id());
     }
     let outcome = EmitOutcome {
         run: &*run,
@@ -320,7 +315,7 @@ fn begin_with(
         repeated: false,
         warnings,
     };
-    Ok(report_of(cx, &project, asked, outcome, || history))
+    Ok(report_of(&project, asked, outcome, || history))
 }
 
 fn started_event(started: RunStarted, id: EventId, at: Timestamp) -> Event {
@@ -330,17 +325,16 @@ fn started_event(started: RunStarted, id: EventId, at: Timestamp) -> Event {
 /// Decides on the first reports of a run, which does not exist yet.
 fn decide_first(
     cx: &Context,
-    project: Option<&Project>,
+    catalog: &Catalog,
     asked: &CheckedRequest<'_>,
     begun: &History,
     machine: Option<&Machine>,
     caller: &Caller,
 ) -> std::result::Result<Decision, Refusal> {
-    let catalog = cx.catalog(project);
-    check_steps(&catalog, &asked.emit.reports)?;
+    check_steps(catalog, &asked.emit.reports)?;
     let mut supply = Numbers { cx, now: asked.emit.now, tx: None, last: None, fault: None };
     let decision = decide_emit(begun.state(), machine, caller, asked.emit.clone(), begun, &mut supply);
-    decision.map_err(|refusal| with_agent(&catalog, refusal))
+    decision.map_err(|refusal| with_agent(catalog, refusal))
 }
 
 /// The files of a new run with these two events, and the state after them.

@@ -52,7 +52,7 @@ impl Transaction<'_> {
         if self.caller.session.is_none() {
             return Ok(None);
         }
-        let holder = self.cx.holder_for(self.project, self.caller.session.as_ref())?;
+        let holder = self.project.holder_for(self.caller.session.as_ref())?;
         let claim = Command::Claim(Claim { holder, take_over: false });
         match decide(&self.state, None, &self.caller, claim, &NoTrail) {
             Ok(Decision::Commit(kind)) => Ok(Some(kind)),
