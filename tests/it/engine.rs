@@ -128,6 +128,16 @@ fn report_line() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn a_step_that_is_left_after_it_was_reported_as_not_started_is_told_as_left_undone() {
+    let lines = [
+        r#"{"type":"status_change","step":"a","unit":null,"data":{"status":"running"}}"#,
+        r#"{"type":"status_change","step":"a","unit":null,"data":{"status":"not_started"}}"#,
+        r#"{"type":"status_change","step":"b","unit":null,"data":{"status":"running"}}"#,
+    ];
+    crate::properties::emit::holds(lines.join("\n").as_bytes());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
