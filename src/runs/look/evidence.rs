@@ -122,7 +122,7 @@ pub enum EvidenceFile {
 /// Lists what runs refer to as evidence and artifacts. Writes nothing.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`], and those of reading a run.
+/// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
     if request.all || request.feature.is_some() {
