@@ -33,7 +33,7 @@ pub(super) fn decide_at_gate(state: &RunState, machine: Option<&Machine>, decide
     let mut record = ActivityRecorded::new(number, phase, activity);
     record.beside.clone_from(&run.state.other_phases);
     if Some(&record.phase) != state.phase() {
-        // The decide is about a phase beside or behind the run, which it does not move.
+        // The decision is about a phase beside or behind the run, which it does not move.
         record.late = true;
         record.advanced_to = state.phase().cloned();
     }

@@ -43,7 +43,7 @@ pub enum DenialKind {
 }
 
 impl Policy {
-    /// Decides whether `asked` may begin while `now` are active, in this order. Unknown names and duplicates are
+    /// Decides whether `asked` may begin while those in `now` are active, in this order. Unknown names and duplicates are
     /// ignored. `holds` tells whether a condition holds for an active mode.
     #[must_use]
     pub fn admit(&self, now: &[ModeName], asked: &ModeName, holds: &dyn Fn(&ModeName, Condition) -> bool) -> Admission {
@@ -72,7 +72,7 @@ impl Policy {
         if blockers.is_empty() {
             return if sources.is_empty() { Admission::Overlap } else { Admission::AutoComplete(sources) };
         }
-        // An now execution mode makes it a rollback, even if it is not one of those that prevent the mode.
+        // An active execution mode makes it a rollback, even if it is not one of those that prevent the mode.
         let is_rollback = self.has_kind(asked, ModeKind::Planning)
             && known.iter().any(|name| self.has_kind(name, ModeKind::Execution));
         let kind = if is_rollback { DenialKind::Rollback } else { DenialKind::Overlap };
