@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -134,7 +135,7 @@ impl Image {
     /// Unmounts it. What was written is on the image then.
     pub fn unmount(&mut self) -> Result<(), Lack> {
         assert!(self.mounted, "not mounted");
-        done(Command::new("umount").arg(self.path()))?;
+        unmounted(&self.path())?;
         self.mounted = false;
         Ok(())
     }
@@ -209,6 +210,20 @@ impl Drop for Memory {
     fn drop(&mut self) {
         if done(Command::new("umount").arg(self.path())).is_err() {
             let _ = done(Command::new("umount").arg("--lazy").arg(self.path()));
+        }
+    }
+}
+
+/// How long an unmount is tried.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Unmounts what is mounted there. A child that another test has just begun holds its files until it runs its program.
+fn unmounted(at: &Path) -> Result<(), Lack> {
+    let begun = Instant::now();
+    loop {
+        match done(Command::new("umount").arg(at)) {
+            Err(_) if begun.elapsed() < BUSY => thread::sleep(Duration::from_millis(20)),
+            done => return done,
         }
     }
 }
