@@ -25,22 +25,8 @@ use crate::store::local::layout::{
 
 /// Names that flow or the original scripts create, besides those of runs that are being created.
 const KNOWN: [&str; 16] = [
-    CACHE,
-    RUNS,
-    WORKFLOWS,
-    INTERVIEWS,
-    SCHEMA_DIR,
-    LOCK,
-    INIT_TMP,
-    QUARANTINE,
-    ".gitignore",
-    ".gitattributes",
-    "config.yaml",
-    POLICY_FILE,
-    STATE,
-    "goals",
-    "triggers",
-    "README.md",
+    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMA_DIR, LOCK, INIT_TMP, QUARANTINE, ".gitignore", ".gitattributes",
+    "config.yaml", POLICY_FILE, STATE, "goals", "triggers", "README.md",
 ];
 /// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;

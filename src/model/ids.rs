@@ -398,22 +398,8 @@ mod tests {
             assert!(RunId::new(good).is_ok(), "{good}");
         }
         for evil in [
-            "",
-            ".",
-            "..",
-            "../x",
-            "a/b",
-            "a\\b",
-            ".x",
-            "-x",
-            "a\nb",
-            "a\u{202e}b",
-            "CON",
-            "aux.yaml",
-            "x.",
-            "é",
-            "a b",
-            "a\0",
+            "", ".", "..", "../x", "a/b", "a\\b", ".x", "-x", "a\nb", "a\u{202e}b", "CON", "aux.yaml", "x.", "é",
+            "a b", "a\0",
         ] {
             assert!(RunId::new(evil).is_err(), "{evil:?}");
         }

@@ -214,20 +214,7 @@ mod tests {
     #[test]
     fn what_names_no_issue_is_refused() {
         for text in [
-            "",
-            "0",
-            "-1",
-            "4 2",
-            "#",
-            "##4",
-            "042",
-            "4.2",
-            "fix",
-            "-12",
-            "a b-1",
-            "PROJ-",
-            "PROJ-0",
-            "http://",
+            "", "0", "-1", "4 2", "#", "##4", "042", "4.2", "fix", "-12", "a b-1", "PROJ-", "PROJ-0", "http://",
             "ftp://h/1",
         ] {
             assert!(text.parse::<Issue>().is_err(), "{text}");

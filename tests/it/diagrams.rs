@@ -32,20 +32,8 @@ const READER: &str = r#"
 
 /// Names and texts that Mermaid reads as something else.
 const NAMES: [&str; 14] = [
-    "fan-out",
-    "class",
-    "Scale",
-    "href",
-    "accTitle",
-    "root_start",
-    "stateDiagram",
-    "stateDiagram-v2",
-    "note",
-    "end",
-    "classDef",
-    "default_",
-    "direction",
-    "完了",
+    "fan-out", "class", "Scale", "href", "accTitle", "root_start", "stateDiagram", "stateDiagram-v2", "note", "end",
+    "classDef", "default_", "direction", "完了",
 ];
 const TEXTS: [&str; 14] = [
     "stop; then \"go\"",

@@ -13,20 +13,9 @@ use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
 const PAGES: [&str; 14] = [
-    "README.md",
-    "CHANGELOG.md",
-    "docs/doctor.md",
-    "docs/drive.md",
-    "docs/durability.md",
-    "docs/errors.md",
-    "docs/export.md",
-    "docs/format.md",
-    "docs/hosts.md",
-    "docs/interviews.md",
-    "docs/mcp.md",
-    "docs/modes.md",
-    "docs/reports.md",
-    "docs/workflows.md",
+    "README.md", "CHANGELOG.md", "docs/doctor.md", "docs/drive.md", "docs/durability.md", "docs/errors.md",
+    "docs/export.md", "docs/format.md", "docs/hosts.md", "docs/interviews.md", "docs/mcp.md", "docs/modes.md",
+    "docs/reports.md", "docs/workflows.md",
 ];
 
 fn repository() -> &'static Path {

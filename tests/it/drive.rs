@@ -542,16 +542,7 @@ fn a_busy_endpoint_is_asked_again_within_bounds() {
         let project = Project::new(GRAPH);
         let (url, server) = endpoint(replies);
         let on = [
-            "--on",
-            "agent=echo a",
-            "--on",
-            "tool=echo t",
-            "--choose-url",
-            &url,
-            "--timeout",
-            limit,
-            "--max-iter",
-            "3",
+            "--on", "agent=echo a", "--on", "tool=echo t", "--choose-url", &url, "--timeout", limit, "--max-iter", "3",
         ];
         let mut command = project.command(&[&on[..], &["--json"]].concat());
         command.env("FLOW_CHOOSE_MODEL", "m").env("FLOW_CHOOSE_KEY", "s3cret-key");

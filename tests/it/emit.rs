@@ -262,15 +262,7 @@ fn refusals_are_rp1s_sentences_to_the_letter() {
         Some("Error: --type is required")
     );
     let other = sandbox.flow([
-        "emit",
-        "--workflow",
-        "debug",
-        "--type",
-        "btw_update",
-        "--run-id",
-        "r1",
-        "--data",
-        r#"{"message":"x"}"#,
+        "emit", "--workflow", "debug", "--type", "btw_update", "--run-id", "r1", "--data", r#"{"message":"x"}"#,
     ]);
     insta::assert_snapshot!(other.exits(1).stderr, @r"
     Error: run r1: the run follows the workflow build, not debug

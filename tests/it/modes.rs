@@ -284,20 +284,8 @@ fn an_outcome_is_read_in_the_order_of_precedence() {
 #[test]
 fn a_settled_state_says_one_thing() {
     let words = [
-        "finished",
-        "finish",
-        "done",
-        "blocked",
-        "failed",
-        "error",
-        "userinterlude",
-        "abort",
-        "askuserQuestion",
-        "blocked-on-user",
-        "Continue",
-        "progress",
-        "bananas",
-        "",
+        "finished", "finish", "done", "blocked", "failed", "error", "userinterlude", "abort", "askuserQuestion",
+        "blocked-on-user", "Continue", "progress", "bananas", "",
     ];
     let phases = ["planning", "complete", "cancelled", "cleared"];
     let mut settled = 0;

@@ -34,19 +34,8 @@ fn text_of_a_run_reaches_people_without_control_characters_and_programs_unchange
     silent(
         &sandbox,
         &[
-            "record-activity",
-            "--run-id",
-            &run,
-            "--id",
-            "x",
-            "--name",
-            EVIL,
-            "--summary",
-            EVIL,
-            "--file",
-            EVIL,
-            "--evidence",
-            EVIL,
+            "record-activity", "--run-id", &run, "--id", "x", "--name", EVIL, "--summary", EVIL, "--file", EVIL,
+            "--evidence", EVIL,
         ],
     );
     silent(&sandbox, &["block", &run, "--reason", EVIL]);

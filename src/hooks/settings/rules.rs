@@ -7,19 +7,8 @@ use crate::host::{Rules, Trust};
 /// Commands that an agent may call without asking, and `resume` besides. `drive` and `interview` run other commands, `hooks` changes settings,
 /// and the rest undoes decisions of people.
 const HARMLESS: [&str; 13] = [
-    "start",
-    "record-activity",
-    "emit",
-    "next",
-    "advance",
-    "block",
-    "complete",
-    "fail",
-    "list",
-    "show",
-    "log",
-    "validate",
-    "verify",
+    "start", "record-activity", "emit", "next", "advance", "block", "complete", "fail", "list", "show", "log",
+    "validate", "verify",
 ];
 
 /// The ways to resume that take the run from no other session.

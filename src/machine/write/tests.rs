@@ -106,36 +106,12 @@ fn names_that_mermaid_does_not_take_are_told() {
 /// Names and texts that Mermaid reads as something else.
 fn awkward() -> Machine {
     let names = [
-        "fan-out",
-        "class",
-        "Scale",
-        "href",
-        "accTitle",
-        "root_start",
-        "stateDiagram",
-        "stateDiagram-v2",
-        "note",
-        "end",
-        "classDef",
-        "default_",
-        "direction",
-        "完了",
+        "fan-out", "class", "Scale", "href", "accTitle", "root_start", "stateDiagram", "stateDiagram-v2", "note",
+        "end", "classDef", "default_", "direction", "完了",
     ];
     let texts = [
-        "stop; then \"go\"",
-        "see http://x/y",
-        "a --> b",
-        "direction LR",
-        "#quot; # %% x",
-        "<b>x</b> & `y`",
-        "style x:#a;",
-        "[*]",
-        "{ }",
-        "note: end note",
-        "it's",
-        "é, (x) 100% = $1",
-        "\\n",
-        "x -- y",
+        "stop; then \"go\"", "see http://x/y", "a --> b", "direction LR", "#quot; # %% x", "<b>x</b> & `y`",
+        "style x:#a;", "[*]", "{ }", "note: end note", "it's", "é, (x) 100% = $1", "\\n", "x -- y",
     ];
     let mut text = "initial: fan-out\nstates:\n".to_owned();
     for (at, (name, words)) in names.iter().zip(texts).enumerate() {

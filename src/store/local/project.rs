@@ -40,22 +40,8 @@ pub struct Initialised {
 const MARK: &str = "# Written by flow";
 /// Names that flow and the original scripts use in `.flow`.
 const OWN_NAMES: [&str; 16] = [
-    CACHE,
-    RUNS,
-    WORKFLOWS,
-    INTERVIEWS,
-    SCHEMAS,
-    LOCK,
-    INIT_TMP,
-    QUARANTINE,
-    STATE,
-    "goals",
-    "triggers",
-    "config.yaml",
-    "modes.yaml",
-    ".gitignore",
-    ".gitattributes",
-    "README.md",
+    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
+    "modes.yaml", ".gitignore", ".gitattributes", "README.md",
 ];
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;

@@ -123,19 +123,8 @@ pub const ALL: &[Case] = &[
     Case {
         name: "emit (first)",
         commands: &[&[
-            EMIT[0],
-            EMIT[1],
-            EMIT[2],
-            EMIT[3],
-            NEW,
-            EMIT[4],
-            EMIT[5],
-            "--step",
-            "requirements",
-            "--data",
-            RUNNING,
-            "--id",
-            "k1",
+            EMIT[0], EMIT[1], EMIT[2], EMIT[3], NEW, EMIT[4], EMIT[5], "--step", "requirements", "--data", RUNNING,
+            "--id", "k1",
         ]],
         ..FIRST_START
     },

@@ -21,15 +21,7 @@ use crate::support::{Answer, Lack, run};
 
 /// Calls before which a kill leaves other files, or another answer, than a kill before the next one.
 const CHANGING: [&str; 10] = [
-    "write",
-    "pwrite64",
-    "fsync",
-    "fdatasync",
-    "renameat",
-    "renameat2",
-    "unlinkat",
-    "mkdirat",
-    "ftruncate",
+    "write", "pwrite64", "fsync", "fdatasync", "renameat", "renameat2", "unlinkat", "mkdirat", "ftruncate",
     "exit_group",
 ];
 

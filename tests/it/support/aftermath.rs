@@ -235,17 +235,7 @@ impl Scene {
         assert!(strays.is_empty(), "left beside the document for good: {strays:?}");
         if !Files::of(&self.sandbox).strays().is_empty() {
             let args = [
-                "start",
-                "debug",
-                "--another",
-                "--issue",
-                "42",
-                "--id",
-                "sweeper",
-                "--branch",
-                "main",
-                "--repo",
-                "a/b",
+                "start", "debug", "--another", "--issue", "42", "--id", "sweeper", "--branch", "main", "--repo", "a/b",
             ];
             self.sandbox.inside(args).ok();
             let strays = Files::of(&self.sandbox).strays();

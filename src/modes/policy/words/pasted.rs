@@ -184,23 +184,7 @@ fn first_sign(line: &str) -> Option<usize> {
     let start = line.len() - line.trim_start().len();
     let body = &line[start..];
     let begins = [
-        "#!",
-        "<?",
-        "//",
-        "/*",
-        "*/",
-        "* @",
-        "@@ ",
-        "{",
-        "}",
-        "]",
-        ")",
-        "</",
-        "|",
-        "#include",
-        ">>> ",
-        "PS>",
-        "PS C:",
+        "#!", "<?", "//", "/*", "*/", "* @", "@@ ", "{", "}", "]", ")", "</", "|", "#include", ">>> ", "PS>", "PS C:",
         "#requires",
     ];
     let mut words = body.split_whitespace();
