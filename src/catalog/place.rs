@@ -13,27 +13,32 @@ pub(super) struct DefinitionDir {
 }
 
 /// The suffixes of a definition's file after the id. The first match wins.
-const DEFINITIONS: &[&str] = &[".workflow.yaml", ".graph.yaml", ".yaml", ".mmd", ".md"];
-/// That of a skill, which is a directory.
-const SKILLS: &[&str] = &["/SKILL.md"];
-const AGENTS: &[&str] = &[".md"];
+const WORKFLOW_SUFFIXES: &[&str] = &[".workflow.yaml", ".graph.yaml", ".yaml", ".mmd", ".md"];
+/// Those of a skill, which is a directory.
+const SKILL_SUFFIXES: &[&str] = &["/SKILL.md"];
+/// Those of an agent.
+const AGENT_SUFFIXES: &[&str] = &[".md"];
 
 /// Where coding agents keep skills and agents, relative to the project.
-const OF_AGENTS: [(&str, &[&str]); 4] =
-    [(".claude/skills", SKILLS), (".claude/agents", AGENTS), (".codex/skills", SKILLS), (".codex/agents", AGENTS)];
+const AGENT_DIRS: [(&str, &[&str]); 4] = [
+    (".claude/skills", SKILL_SUFFIXES),
+    (".claude/agents", AGENT_SUFFIXES),
+    (".codex/skills", SKILL_SUFFIXES),
+    (".codex/agents", AGENT_SUFFIXES),
+];
 
 /// The directories to search for definitions, in this order, for the project whose `.flow` directory is `flow_dir`.
 /// `more` are those of its configuration.
 pub(super) fn definition_dirs(flow_dir: &Path, more: &[PathBuf]) -> Vec<DefinitionDir> {
     let root = flow_dir.parent().unwrap_or(flow_dir);
-    let own = DefinitionDir { path: flow_dir.join("workflows"), suffixes: DEFINITIONS, links: false };
+    let own = DefinitionDir { path: flow_dir.join("workflows"), suffixes: WORKFLOW_SUFFIXES, links: false };
     let mut dirs = vec![own];
-    for (path, suffixes) in OF_AGENTS {
+    for (path, suffixes) in AGENT_DIRS {
         dirs.push(DefinitionDir { path: root.join(path), suffixes, links: true });
     }
     for path in more {
         // A directory that the configuration names may have either.
-        for suffixes in [DEFINITIONS, SKILLS] {
+        for suffixes in [WORKFLOW_SUFFIXES, SKILL_SUFFIXES] {
             dirs.push(DefinitionDir { path: root.join(path), suffixes, links: true });
         }
     }

@@ -29,8 +29,8 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// `status` for an answer that was written. One that could not be written counts more than what is in it.
-    pub(super) fn of_answer(self, status: Self) -> Self {
+    /// `status` behind an answer that was written. One that could not be written counts more than what is in it.
+    pub(super) fn then(self, status: Self) -> Self {
         if self == Self::Done { status } else { self }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Out {
     /// What is already safe on disk, to be told when the answer cannot be written.
     done: Option<String>,
     /// The word before an error message; some callers expect another one than `error`.
-    pub(super) error: &'static str,
+    pub(super) error_word: &'static str,
     /// The name of the command that runs; a usage error refers to its help.
     pub(super) command: Option<String>,
     /// The command line. A run that is not found may be a part of a text that was not quoted.
@@ -54,7 +54,7 @@ pub(super) struct KeptOutput {
 
 impl Out {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, kept: None, done: None, error: "error", command: None, args: Vec::new(), caller: None }
+        Self { json, kept: None, done: None, error_word: "error", command: None, args: Vec::new(), caller: None }
     }
 
     /// An `Out` that keeps all output and writes nothing; see [`Self::kept`].
@@ -192,9 +192,9 @@ impl Out {
             let object = serde_json::json!({ "error": problem });
             self.stderr(&format!("{object}\n"));
         } else {
-            let (message, word) = (page::clean(&problem.message), self.error);
+            let message = page::clean(&problem.message);
             self.stderr(&TextPage::of(|page| {
-                page.add(&format!("{}{word}{:#}: {message}", page::BAD, page::BAD));
+                page.raw(&format!("{}{}{:#}: {message}", page::BAD, self.error_word, page::BAD));
                 for cause in &problem.causes {
                     page.line(&format!("  cause: {cause}"));
                 }

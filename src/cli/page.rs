@@ -98,13 +98,13 @@ impl TextPage {
     /// Adds several lines, none of which is cut.
     pub(super) fn lines(&mut self, text: &str) {
         for line in text.lines() {
-            self.add(&clean(line));
+            self.raw(&clean(line));
         }
     }
 
-    /// Adds a line that has nothing in it that must not reach a terminal.
-    pub(super) fn add(&mut self, line: &str) {
-        self.text.push_str(line);
+    /// Adds a text and a line break as they are: the caller has cleaned it.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.text.push_str(text);
         self.text.push('\n');
     }
 
@@ -129,7 +129,7 @@ impl TextPage {
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }
-            self.add(line.trim_end());
+            self.raw(line.trim_end());
         }
     }
 

@@ -9,8 +9,8 @@ use std::ops::Range;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::codec::edits::{Edit, with_edits};
 use crate::codec::json::parse_json;
-use crate::codec::lines::edited;
 use crate::codec::place::Place;
 
 /// A value and where it is.
@@ -94,7 +94,7 @@ pub(crate) struct JsonText<'t> {
     unit: String,
     /// Whether a blank follows colons and commas.
     is_spaced: bool,
-    edits: Vec<(Range<usize>, String)>,
+    edits: Vec<Edit>,
 }
 
 /// The indentation of a text that shows none.
@@ -227,7 +227,7 @@ impl<'t> JsonText<'t> {
 
     /// The edited text.
     pub(crate) fn finish(self) -> String {
-        edited(self.text, self.edits).expect("BUG: two edits share the same bytes")
+        with_edits(self.text, self.edits).expect("BUG: two edits share the same bytes")
     }
 
     fn member(&self, key: &str, value: &str) -> String {

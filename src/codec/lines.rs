@@ -1,6 +1,4 @@
-//! Where the lines of a text begin and how they end, and a text with edits.
-
-use std::ops::Range;
+//! Where the lines of a text begin and how they end.
 
 /// The beginning of the line with this byte.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
@@ -18,18 +16,4 @@ pub(crate) fn line_break(text: &str) -> &'static str {
         Some((first, _)) if first.ends_with('\r') => "\r\n",
         _ => "\n",
     }
-}
-
-/// The text with these ranges replaced; `None` if two of them share bytes.
-pub(super) fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let mut edited = String::with_capacity(text.len() + 64);
-    let mut at = 0;
-    for (range, new) in edits {
-        edited.push_str(text.get(at..range.start)?);
-        edited.push_str(&new);
-        at = range.end;
-    }
-    edited.push_str(&text[at..]);
-    Some(edited)
 }

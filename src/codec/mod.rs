@@ -3,6 +3,7 @@
 //! YAML from disk is untrusted, because it may come with a clone. So it is read within an explicit budget: no anchors,
 //! no aliases, no merge keys, one document, bounded depth and size. Errors have a line and a column.
 
+mod edits;
 mod journal;
 mod journal_edit;
 mod json;

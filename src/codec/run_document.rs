@@ -97,7 +97,12 @@ fn status(state: &Section<'_>) -> Result<RunStatus, Wrong> {
 }
 
 /// A mapping of texts. A missing mapping and null are empty.
-fn texts<T>(state: &Section<'_>, key: &str, of: impl Fn(&str, &str) -> Option<T>, what: &str) -> Result<Vec<T>, Wrong> {
+fn texts<T>(
+    state: &Section<'_>,
+    key: &str,
+    read: impl Fn(&str, &str) -> Option<T>,
+    what: &str,
+) -> Result<Vec<T>, Wrong> {
     let entries = match state.value(key) {
         None | Some(Tree::Null) => return Ok(Vec::new()),
         Some(Tree::Mapping(entries)) => entries,
@@ -105,7 +110,7 @@ fn texts<T>(state: &Section<'_>, key: &str, of: impl Fn(&str, &str) -> Option<T>
     };
     let mut all = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let Some(one) = name.text().zip(value.text()).and_then(|(name, text)| of(name, text)) else {
+        let Some(one) = name.text().zip(value.text()).and_then(|(name, text)| read(name, text)) else {
             return Err(state.wrong(key, format!("{key} has an entry that is not {what}")));
         };
         all.push(one);

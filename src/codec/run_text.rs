@@ -25,7 +25,7 @@ pub struct RunText {
     text: String,
     document: RunDocument,
     /// The result of parsing, for the change that usually follows.
-    pub(super) reading: Option<Reading>,
+    reading: Option<Reading>,
 }
 
 impl PartialEq for RunText {
@@ -114,6 +114,16 @@ impl RunText {
         Ok(Self { text, document, reading })
     }
 
+    /// The result of parsing, if it is there.
+    pub(super) fn reading(&self) -> Option<&Reading> {
+        self.reading.as_ref()
+    }
+
+    /// Keeps the result of parsing its own text, for the next change.
+    pub(super) fn keep(&mut self, reading: Reading) {
+        self.reading = Some(reading);
+    }
+
     /// Returns the text with the values of `wanted`.
     ///
     /// # Errors
@@ -175,7 +185,9 @@ fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<
 fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Result<String, RunTextError> {
     let root = parse(&text)?;
     match root.get(section) {
-        Some(old) if !old.entries().is_empty() => splice(&text, old, changes, &[]).map_err(RunTextError::Edit),
+        Some(mapping) if !mapping.entries().is_empty() => {
+            splice(&text, mapping, changes, &[]).map_err(RunTextError::Edit)
+        }
         Some(_) => Err(RunTextError::Edit(format!("`{section}` is empty"))),
         None => {
             let mut values = Map::new();

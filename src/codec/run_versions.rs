@@ -81,13 +81,13 @@ impl RunVersions {
 
     /// Takes out more lines if the list has become long, and updates where the lines were.
     fn shorten(&mut self) -> Result<(), RunTextError> {
-        match &self.short.reading {
+        match self.short.reading() {
             // No lines can be cut out of a short list.
             Some(read) if read.elided.is_none() && read.completed.len() < ELIDE_FROM => {}
             _ => self.take_out()?,
         }
         let Some(taken) = &mut self.taken else { return Ok(()) };
-        let end = self.short.reading.as_ref().and_then(|read| read.end_of_entry(taken.before - 1));
+        let end = self.short.reading().and_then(|read| read.end_of_entry(taken.before - 1));
         taken.at = end.ok_or_else(|| RunTextError::Edit("the list of activities was not found again".to_owned()))?;
         Ok(())
     }
@@ -95,7 +95,7 @@ impl RunVersions {
     fn take_out(&mut self) -> Result<(), RunTextError> {
         let reading = Reading::read(self.short.text())?;
         if reading.elided.is_none() {
-            self.short.reading = Some(reading);
+            self.short.keep(reading);
             return Ok(());
         }
         if let Some((range, at)) = reading.elided.clone().zip(reading.entries_before_cut()) {
@@ -109,7 +109,7 @@ impl RunVersions {
                 self.short = RunText::parse([&text[..range.start], &text[range.end..]].concat())?;
             }
         }
-        self.short.reading = Some(Reading::whole(self.short.text())?);
+        self.short.keep(Reading::whole(self.short.text())?);
         Ok(())
     }
 }

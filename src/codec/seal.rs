@@ -5,27 +5,29 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-use crate::model::named;
+use thiserror::Error;
 
 /// The length of `,"crc":"xxxxxxxx"}`.
 pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 
-named! {
-    /// Why a line is not a sealed event.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum LineFault {
-        /// Not JSON, or JSON that is not an object.
-        Unparseable = "not a JSON object",
-        /// An object without a checksum, from another program. It is shown, but is not state.
-        Unsealed = "unsealed: written by another program, not state",
-        /// The checksum does not match.
-        Damaged = "the checksum does not match",
-        /// Longer than [`crate::model::limits::LINE_BYTES`].
-        TooLong = "longer than a line may be",
-        /// The checksum matches, but a field that every event has is missing or wrong.
-        NotAnEvent = "sealed, but not an event",
-    }
+/// Why a line is not a sealed event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LineFault {
+    /// Not JSON, or JSON that is not an object.
+    #[error("not a JSON object")]
+    Unparseable,
+    /// An object without a checksum, from another program. It is shown, but is not state.
+    #[error("unsealed: written by another program, not state")]
+    Unsealed,
+    /// The checksum does not match.
+    #[error("the checksum does not match")]
+    Damaged,
+    /// Longer than [`crate::model::limits::LINE_BYTES`].
+    #[error("longer than a line may be")]
+    TooLong,
+    /// The checksum matches, but a field that every event has is missing or wrong.
+    #[error("sealed, but not an event")]
+    NotAnEvent,
 }
 
 /// Seals `object`, an event or another JSON object that is not empty, into one line that ends with a line break.

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::codec::lines::{edited, line_start, next_line};
+use crate::codec::edits::{Edit, with_edits};
+use crate::codec::lines::{line_start, next_line};
 use crate::codec::yaml::{Node, Tree, emit};
 use crate::model::IdList;
 
@@ -63,7 +64,6 @@ impl Field {
                 entries.len() == map.len()
                     && pairs.all(|((name, value), (key, text))| name.text() == Some(key) && value.text() == Some(text))
             }
-
             _ => false,
         }
     }
@@ -74,15 +74,17 @@ impl Field {
     }
 }
 
-/// A range of bytes and its replacement.
-type Edit = (Range<usize>, String);
-
-/// Puts `changes` into `mapping` of `text`. A new key that is in `order` goes after the key before it in that list,
+/// Puts `changes` into `mapping` of `text`. A new key that is in `ordered` goes after the key before it in that list,
 /// others go to the end.
 ///
 /// # Errors
 /// A sentence fragment if the text is written in a way that this module does not understand.
-pub(super) fn splice(text: &str, mapping: &Node, changes: &[(&str, Field)], order: &[&str]) -> Result<String, String> {
+pub(super) fn splice(
+    text: &str,
+    mapping: &Node,
+    changes: &[(&str, Field)],
+    ordered: &[&str],
+) -> Result<String, String> {
     let target = Target::new(text, mapping)?;
     let mut edits = Vec::new();
     let mut added: Vec<(Option<&(Node, Node)>, String)> = Vec::new();
@@ -93,8 +95,8 @@ pub(super) fn splice(text: &str, mapping: &Node, changes: &[(&str, Field)], orde
             (Some((name, value)), Field::Absent) => edits.extend(target.without(name, value)?),
             (Some((name, value)), field) => edits.push(target.scalar(name, value, field)?),
             (None, field) => {
-                let at = order.iter().position(|name| name == key).unwrap_or(0);
-                let before = order[..at].iter().rev().find_map(|name| target.entry(name));
+                let at = ordered.iter().position(|name| name == key).unwrap_or(0);
+                let before = ordered[..at].iter().rev().find_map(|name| target.entry(name));
                 let new = target.new_entry(key, field);
                 // One edit for one place: two of them would have no order.
                 match added.last_mut() {
@@ -112,7 +114,7 @@ pub(super) fn splice(text: &str, mapping: &Node, changes: &[(&str, Field)], orde
     for (before, text) in added {
         edits.push(target.place_for(before, text));
     }
-    edited(text, edits).ok_or("two values share the same bytes".to_owned())
+    with_edits(text, edits).ok_or("two values share the same bytes".to_owned())
 }
 
 /// A mapping and its text.

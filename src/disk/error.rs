@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::model::{Explain, Kind, Problem, named};
+use crate::model::{Explain, Kind, Problem};
 
 /// Why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -42,41 +42,54 @@ pub enum Hazard {
     Other,
 }
 
-named! {
-    /// An operation on a file or directory.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Operation {
-        /// Append to the file.
-        Append = "append to",
-        /// Create.
-        Create = "create",
-        /// Flush.
-        Flush = "flush",
-        /// Inspect.
-        Inspect = "inspect",
-        /// List.
-        List = "list",
-        /// Lock.
-        Lock = "lock",
-        /// Make the directory.
-        Make = "make",
-        /// Open.
-        Open = "open",
-        /// Read.
-        Read = "read",
-        /// Remove.
-        Remove = "remove",
-        /// Rename.
-        Rename = "rename",
-        /// Repair.
-        Repair = "repair",
-        /// Replace.
-        Replace = "replace",
-        /// Write.
-        Write = "write",
-        /// Write a temporary file beside it.
-        WriteBeside = "write beside",
-    }
+/// An operation on a file or directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Operation {
+    /// Append to the file.
+    #[error("append to")]
+    Append,
+    /// Create.
+    #[error("create")]
+    Create,
+    /// Flush.
+    #[error("flush")]
+    Flush,
+    /// Inspect.
+    #[error("inspect")]
+    Inspect,
+    /// List.
+    #[error("list")]
+    List,
+    /// Lock.
+    #[error("lock")]
+    Lock,
+    /// Make the directory.
+    #[error("make")]
+    Make,
+    /// Open.
+    #[error("open")]
+    Open,
+    /// Read.
+    #[error("read")]
+    Read,
+    /// Remove.
+    #[error("remove")]
+    Remove,
+    /// Rename.
+    #[error("rename")]
+    Rename,
+    /// Repair.
+    #[error("repair")]
+    Repair,
+    /// Replace.
+    #[error("replace")]
+    Replace,
+    /// Write.
+    #[error("write")]
+    Write,
+    /// Write a temporary file beside it.
+    #[error("write beside")]
+    WriteBeside,
 }
 
 /// Why a file or directory could not be used.

@@ -18,7 +18,7 @@ pub(crate) enum NoRoot<'p> {
 }
 
 impl NoRoot<'_> {
-    /// The same as the fault of the document that the caller `named`.
+    /// The fault to report for the document, by the path that the caller gave.
     pub(crate) fn fault(self, named: &Path) -> DocumentFault {
         match self {
             Self::NoFile => DocumentFault::refused(named, "names no file"),

@@ -6,8 +6,13 @@ use crate::doctor::finding::{Findings, RepairStep};
 use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends};
 use crate::store::local::layout::RUN_FILE;
 
-/// Checks `run.yaml`. `old` is the file as it was read; gives it back if commands can use it.
-pub(super) fn check(facts: &RunFacts, run: &Reconciled, old: Option<RunText>, found: &mut Findings) -> Option<RunText> {
+/// Checks `run.yaml`. `read` is the file as it was read; gives it back if commands can use it.
+pub(super) fn check(
+    facts: &RunFacts,
+    run: &Reconciled,
+    read: Option<RunText>,
+    found: &mut Findings,
+) -> Option<RunText> {
     let path = facts.path(RUN_FILE);
     match &facts.text {
         FileState::Here(_) => {}
@@ -34,14 +39,14 @@ pub(super) fn check(facts: &RunFacts, run: &Reconciled, old: Option<RunText>, fo
     if found.list.len() > before {
         return None;
     }
-    let old = old?;
+    let read = read?;
     // Other commands skip this check for a text that the log vouches for; the doctor makes it always.
     schema(violations(facts), facts, found);
     if found.list.len() > before {
         return None;
     }
-    position(facts, run, &old, found);
-    Some(old)
+    position(facts, run, &read, found);
+    Some(read)
 }
 
 /// Reports a fault because of which commands cannot use `run.yaml`.

@@ -13,9 +13,16 @@ fn repair(facts: &RunFacts) -> Suggestion {
     Suggestion::flow("doctor").value(&facts.id).flag("repair")
 }
 
-/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `away`: git keeps a
+/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `is_away`: git keeps a
 /// log that is not in this checkout.
-pub(super) fn check(facts: &RunFacts, run: &Reconciled, rewrite: bool, named: bool, away: bool, found: &mut Findings) {
+pub(super) fn check(
+    facts: &RunFacts,
+    run: &Reconciled,
+    rewrite: bool,
+    named: bool,
+    is_away: bool,
+    found: &mut Findings,
+) {
     let path = facts.path(LOG);
     let mend = if rewrite { Some(RepairStep::RewriteLog) } else { None };
     match &facts.log {
@@ -23,7 +30,7 @@ pub(super) fn check(facts: &RunFacts, run: &Reconciled, rewrite: bool, named: bo
             lines(facts, mend.as_ref(), found);
             tail(facts, bytes, found);
         }
-        FileState::Missing if away => {
+        FileState::Missing if is_away => {
             let message = Help::from(
                 "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with ",
             ) + repair(facts)
@@ -95,9 +102,9 @@ fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
     }
     for line in bad.into_iter().take(limits::VIOLATIONS) {
         let (code, message) = match line.fault {
-            LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match"),
-            _ if is_marker(&line.text) => ("log_merge_markers", "the line is a conflict marker of a merge"),
-            fault => ("log_line_unreadable", fault.as_str()),
+            LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match".to_owned()),
+            _ if is_marker(&line.text) => ("log_merge_markers", "the line is a conflict marker of a merge".to_owned()),
+            fault => ("log_line_unreadable", fault.to_string()),
         };
         found.add(code, &path, message).on_line(line.line).mend(mend.cloned());
     }

@@ -26,7 +26,6 @@ pub(super) fn check(disk: &dyn Disk, catalog: &Catalog, root: &Path, found: &mut
     }
     let policy = policy.ok().map(|(policy, _)| policy);
     let state = root.join(STATE);
-
     mode_files(disk, &state, &Scope::Root, policy.as_ref(), found);
     log(disk, &state.join(LOG), found);
     for session in entries(disk, &state.join(SESSIONS)).unwrap_or_default() {

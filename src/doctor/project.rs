@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogError, Origin};
+use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
 use crate::doctor::finding::{Findings, RepairStep};
@@ -16,7 +17,7 @@ use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
-use crate::runs::{OpenedProject, SCHEMAS};
+use crate::runs::OpenedProject;
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
@@ -68,7 +69,9 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
                 let message = format!("{name}/ is missing");
                 found.add("flow_incomplete", &root.join(name), message).mend(RepairStep::Complete);
             }
-            Some(entry) if entry.kind != FileKind::Directory => drop(odd_kind(entry, name, FileKind::Directory, found)),
+            Some(entry) if entry.kind != FileKind::Directory => {
+                odd_kind(entry, name, FileKind::Directory, found);
+            }
             Some(_) => {}
         }
     }
@@ -86,8 +89,8 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     }
     rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
     schemas(disk, root, left_out, found);
-    workflows(&Catalog::new(Arc::clone(shared), Some(root.to_owned())), root, found);
     let catalog = Catalog::new(Arc::clone(shared), Some(root.to_owned()));
+    workflows(&catalog, root, found);
     scripts(&catalog, root, found);
     runs(disk, root, trust, found);
     modes::check(disk, &catalog, root, found);
@@ -178,7 +181,9 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
             continue;
         }
         match Entry::of(disk, &path) {
-            Ok(Some(entry)) if entry.kind != FileKind::File => drop(odd_kind(&entry, name, FileKind::File, found)),
+            Ok(Some(entry)) if entry.kind != FileKind::File => {
+                odd_kind(&entry, name, FileKind::File, found);
+            }
             Ok(Some(_)) => {
                 // With other line ends, the file is larger by one byte a line.
                 let bytes = read_plain(disk, &path, 2 * text.len());
@@ -263,7 +268,9 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
             }
             // No repair for a link: someone keeps the run elsewhere and has to move it back, and the link says where it
             // is.
-            (FileKind::Link, _) => drop(odd_kind(entry, name, FileKind::Directory, found)),
+            (FileKind::Link, _) => {
+                odd_kind(entry, name, FileKind::Directory, found);
+            }
             (FileKind::Special, _) => odd_kind(entry, name, FileKind::Directory, found).mend(aside),
             (FileKind::File, _) => found.add("stray_file", &entry.path, "only runs belong here").mend(aside),
         }

@@ -68,9 +68,17 @@ impl Rewrite {
         // No repair proves that a person let the run pass.
         unprove(&mut state, basis.machine.as_ref(), &[]);
         text = text.with_state(&state).ok()?;
-        let (renumbered, reason, quarantined) = (lines.renumbered, reason(facts, &histories), None);
-        let (machine, document, text) = (basis.machine.clone(), text.document().clone(), text.text().to_owned());
-        let repair = LogRepaired { lost, renumbered, salvaged, reason, settled, quarantined, machine, document, text };
+        let repair = LogRepaired {
+            lost,
+            renumbered: lines.renumbered,
+            salvaged,
+            reason: reason(facts, &histories),
+            settled,
+            quarantined: None,
+            machine: basis.machine.clone(),
+            document: text.document().clone(),
+            text: text.text().to_owned(),
+        };
         let mut rewrite = Self { lines: lines.bytes, repair, seq };
         if rewrite.fits(basis.now)? {
             return Some(rewrite);
@@ -103,8 +111,14 @@ impl Rewrite {
         let text = RunText::parse(repair.text.as_str()).ok()?.with_state(&repair.document.state).ok()?;
         let run = Some(TextDigest(digest(text.text().as_bytes())));
         repair.text = text.text().to_owned();
-        let kind = EventKind::LogRepaired(Box::new(repair));
-        Some(Event { seq: self.seq, id: id.clone(), at: now, kind, run, recap: None })
+        Some(Event {
+            seq: self.seq,
+            id: id.clone(),
+            at: now,
+            kind: EventKind::LogRepaired(Box::new(repair)),
+            run,
+            recap: None,
+        })
     }
 
     /// All bytes of the new log.
@@ -170,8 +184,13 @@ impl SoundLines {
             if before != after {
                 (number_before, number) = (before.first().copied(), after.first().copied());
             }
-            let (id, seq_before) = (event.id.clone(), event.seq);
-            self.renumbered.push(Renumbered { id, seq_before, seq, number_before, number });
+            self.renumbered.push(Renumbered {
+                id: event.id.clone(),
+                seq_before: event.seq,
+                seq,
+                number_before,
+                number,
+            });
         }
         // The last line of the old log may lack its break.
         if !self.bytes.is_empty() && !self.bytes.ends_with(b"\n") {
@@ -257,7 +276,7 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
         // The sentence about the merge says enough of its markers.
         let is_of_merge = histories.are_joined() && is_marker(&skipped.text);
         if skipped.fault != LineFault::Unsealed && !is_of_merge {
-            words.push(format!("line {}: {}", skipped.line, skipped.fault.as_str()));
+            words.push(format!("line {}: {}", skipped.line, skipped.fault));
         }
     }
     if words.is_empty() {

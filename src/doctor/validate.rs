@@ -134,6 +134,11 @@ fn kind_of(path: &Path) -> Option<DocumentKind> {
     })
 }
 
+/// Whether a file is a workflow in a notation that needs no `kind`.
+fn looks_like_a_workflow(path: &Path, text: &str) -> bool {
+    path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"))
+}
+
 /// What a file is called in the report, and the largest one that is read, in bytes.
 fn label_and_bound(kind: Option<DocumentKind>) -> (&'static str, usize) {
     match kind {
@@ -200,10 +205,7 @@ impl Checker {
             Ok(text) => text,
             Err(message) => return self.add(path, label, vec![violation(None, message)]),
         };
-        // The caller may name a workflow in a notation that needs no `kind`.
-        let is_definition =
-            path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"));
-        if kind.is_none() && is_definition {
+        if kind.is_none() && looks_like_a_workflow(path, &text) {
             kind = Some(DocumentKind::Workflow);
         }
         let violations = match kind {
@@ -312,7 +314,7 @@ fn check_log(bytes: &[u8]) -> Vec<Violation> {
     for skipped in &scan.skipped {
         // Lines of other programs are allowed in a log.
         if skipped.fault != LineFault::Unsealed {
-            violations.push(violation(begin_of(Some(skipped.line)), skipped.fault.as_str().to_owned()));
+            violations.push(violation(begin_of(Some(skipped.line)), skipped.fault.to_string()));
         }
     }
     if scan.more_skipped > 0 {

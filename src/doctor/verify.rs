@@ -265,8 +265,8 @@ impl<'a> Proof<'a> {
         for fault in self.run.faults.iter().filter(|fault| is_of_kind(fault)) {
             match fault {
                 Fault::Line(line) if line.fault != LineFault::Unsealed => {
-                    let why = line.fault.as_str();
-                    self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, why);
+                    let why = line.fault.to_string();
+                    self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, &why);
                 }
                 Fault::Gap(lost) => {
                     let (line, found) = match scan.lines.iter().find(|line| line.event.seq > lost.to) {

@@ -30,7 +30,7 @@ pub(super) fn command_dir(cx: &Context, request: &DriveRequest, stored: Option<&
         return Ok(CommandDir { path: cwd, name: None, is_elsewhere: false });
     }
     let here = cx.disk.canonical(&cwd).ok();
-    let root = cx.root_of(cx.project().ok().as_ref())?;
+    let root = cx.root()?;
     let root = cx.disk.canonical(&root).unwrap_or(root);
     let wanted = match (&request.dir, stored) {
         (Some(given), _) => cwd.join(given),

@@ -12,8 +12,13 @@ type Result<T = Decision> = std::result::Result<T, Refusal>;
 
 /// Decides on a person's decision. It belongs to the gate that the run is past without one, otherwise to the one in which
 /// the run waits; a rejected gate may be approved without new work.
-pub(super) fn decide_at_gate(state: &RunState, machine: Option<&Machine>, decide: Decide, trail: &dyn Trail) -> Result {
-    let Decide { approves, reason, approval, request, number, now } = decide;
+pub(super) fn decide_at_gate(
+    state: &RunState,
+    machine: Option<&Machine>,
+    decision: Decide,
+    trail: &dyn Trail,
+) -> Result {
+    let Decide { approves, reason, approval, request, number, now } = decision;
     let reason = if approves { reason } else { Some(needed(reason)?) };
     let phase = gate_to_decide(state, machine, trail.history())?;
     let name = title(approves, &approval);

@@ -30,51 +30,51 @@ pub fn decide(
     command: Command,
     trail: &dyn Trail,
 ) -> Result {
-    let run = Decider { state, machine, caller, trail };
+    let decider = Decider { state, machine, caller, trail };
     match command {
-        Command::Claim(claim) => run.claim(claim),
+        Command::Claim(claim) => decider.claim(claim),
         // Anyone may cancel a run, even one that a session holds.
-        Command::Cancel { reason } => run.end(RunStatus::Cancelled, reason),
-        Command::EndSession { reason } => Ok(run.end_session(reason)),
+        Command::Cancel { reason } => decider.end(RunStatus::Cancelled, reason),
+        Command::EndSession { reason } => Ok(decider.end_session(reason)),
         Command::Record(record) => {
-            run.refuse_others()?;
-            run.record(*record)
+            decider.refuse_ended_or_held()?;
+            decider.record(*record)
         }
         Command::Decide(decision) => {
             // An edit may say of a run that is past a gate that it is completed: a person still decides there.
             if state.status() != RunStatus::Completed || held_by(state, machine).is_empty() {
-                run.refuse_terminal()?;
+                decider.refuse_terminal()?;
             }
             refuse_other_session(state, caller)?;
             decide_at_gate(state, machine, *decision, trail)
         }
         Command::AdoptWorkflow(newer) => {
-            run.refuse_others()?;
-            run.adopt_workflow(&newer)
+            decider.refuse_ended_or_held()?;
+            decider.adopt_workflow(&newer)
         }
         Command::Block { reason } => {
-            run.refuse_others()?;
-            run.block(reason)
+            decider.refuse_ended_or_held()?;
+            decider.block(reason)
         }
         Command::Unblock { reason } => match state.status() {
             RunStatus::Blocked => {
                 refuse_other_session(state, caller)?;
-                Ok(Decision::Commit(EventKind::RunUnblocked(run.change(reason))))
+                Ok(Decision::Commit(EventKind::RunUnblocked(decider.change(reason))))
             }
             RunStatus::Active => Ok(Decision::Already),
             status => Err(Refusal::NotBlocked { status }),
         },
-        Command::Complete { reason, skip } => run.complete(reason, skip),
+        Command::Complete { reason, skip } => decider.complete(reason, skip),
         Command::Reopen { reason } => {
             if !state.status().is_terminal() {
                 return Ok(Decision::Already);
             }
             let reason = Some(needed(reason)?);
-            Ok(Decision::Commit(EventKind::RunReopened(run.change(reason))))
+            Ok(Decision::Commit(EventKind::RunReopened(decider.change(reason))))
         }
         Command::Fail { reason } => {
             let reason = Some(needed(reason)?);
-            run.end(RunStatus::Failed, reason)
+            decider.end(RunStatus::Failed, reason)
         }
     }
 }
@@ -112,7 +112,7 @@ pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     }
 }
 
-/// A command to a run: the run's state and workflow, who gives it, and the log.
+/// What a command is decided on: the run's state and workflow, who gives it, and the log.
 struct Decider<'a> {
     state: &'a RunState,
     machine: Option<&'a Machine>,
@@ -131,7 +131,7 @@ impl<'a> Decider<'a> {
     }
 
     /// Refuses a command to a run that has ended or that another session holds.
-    fn refuse_others(&self) -> Result<()> {
+    fn refuse_ended_or_held(&self) -> Result<()> {
         self.refuse_terminal()?;
         refuse_other_session(self.state, self.caller)
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Attempt, History};
+use crate::engine::History;
 use crate::model::{ActivityStatus, Number, StateName, Timestamp};
 
 /// Work that began and whose outcome is unknown.
@@ -37,19 +37,34 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
     let mut doubts = Vec::new();
     for attempt in history.latest() {
         if attempt.status == ActivityStatus::Running {
-            let Attempt { number, id, phase, status, exit_code, at, summary, .. } = attempt.clone();
-            let (number, by) = (Some(number), history.began_activity(number).to_vec());
-            doubts.push(InDoubt { number, id, phase, status, exit_code, at, summary, alive: None, by });
+            doubts.push(InDoubt {
+                number: Some(attempt.number),
+                id: attempt.id.clone(),
+                phase: attempt.phase.clone(),
+                status: attempt.status,
+                exit_code: attempt.exit_code,
+                at: attempt.at,
+                summary: attempt.summary.clone(),
+                alive: None,
+                by: history.began_activity(attempt.number).to_vec(),
+            });
         }
     }
     let run = &history.state().document().state;
     let (here, left): (Vec<_>, Vec<_>) = run.running_steps().partition(|step| run.is_in(step));
     for step in here.into_iter().chain(left) {
-        let (id, phase, status) = (step.to_string(), Some(step.clone()), ActivityStatus::Running);
-        let (at, summary) = (history.reported_at(step), history.message(step).map(str::to_owned));
-        let by = history.began_step(step, None).by;
-        // No record is made when a step begins, because its end will be one.
-        doubts.push(InDoubt { number: None, id, phase, status, exit_code: None, at, summary, alive: None, by });
+        doubts.push(InDoubt {
+            // No record is made when a step begins, because its end will be one.
+            number: None,
+            id: step.to_string(),
+            phase: Some(step.clone()),
+            status: ActivityStatus::Running,
+            exit_code: None,
+            at: history.reported_at(step),
+            summary: history.message(step).map(str::to_owned),
+            alive: None,
+            by: history.began_step(step, None).by,
+        });
     }
     doubts
 }

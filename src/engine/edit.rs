@@ -70,12 +70,17 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     pick(&base.goal, &theirs.goal, &ours.goal, &mut merged.goal);
     pick(&base.context, &theirs.context, &ours.context, &mut merged.context);
     pick(&base.limits, &theirs.limits, &ours.limits, &mut merged.limits);
-    let (old, new, log, to) = (&base.state, &theirs.state, &ours.state, &mut merged.state);
-    pick(&old.status, &new.status, &log.status, &mut to.status);
-    pick(&old.current_phase, &new.current_phase, &log.current_phase, &mut to.current_phase);
-    pick(&old.current_activity, &new.current_activity, &log.current_activity, &mut to.current_activity);
-    pick(&old.completed_activities, &new.completed_activities, &log.completed_activities, &mut to.completed_activities);
-    pick(&old.blocked_reason, &new.blocked_reason, &log.blocked_reason, &mut to.blocked_reason);
+    let (base, theirs, ours, state) = (&base.state, &theirs.state, &ours.state, &mut merged.state);
+    pick(&base.status, &theirs.status, &ours.status, &mut state.status);
+    pick(&base.current_phase, &theirs.current_phase, &ours.current_phase, &mut state.current_phase);
+    pick(&base.current_activity, &theirs.current_activity, &ours.current_activity, &mut state.current_activity);
+    pick(
+        &base.completed_activities,
+        &theirs.completed_activities,
+        &ours.completed_activities,
+        &mut state.completed_activities,
+    );
+    pick(&base.blocked_reason, &theirs.blocked_reason, &ours.blocked_reason, &mut state.blocked_reason);
     RunState::from_document(merged)
 }
 

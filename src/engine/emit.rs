@@ -116,9 +116,17 @@ impl EmitDraft<'_> {
             Some((first, others)) if self.moved => (Some(first.clone()), others.to_vec()),
             _ => (None, Vec::new()),
         };
-        let (reports, records, ends) = (self.reports.clone(), self.records.clone(), self.ends);
-        let keeps_questions = !ends && !self.questions.is_empty();
-        Emitted { phase, beside, reports, records, ends, keeps_questions, session: None, by: Vec::new(), request: None }
+        Emitted {
+            phase,
+            beside,
+            reports: self.reports.clone(),
+            records: self.records.clone(),
+            ends: self.ends,
+            keeps_questions: !self.ends && !self.questions.is_empty(),
+            session: None,
+            by: Vec::new(),
+            request: None,
+        }
     }
 
     fn take(&mut self, mut report: Report) -> Result<(), Refusal> {
@@ -143,7 +151,7 @@ impl EmitDraft<'_> {
                     let entry = match self.check_transition(step) {
                         Ok(entry) => entry,
                         Err(_) if self.is_of_left(step, status) => StepEntry::Left,
-                        Err(fault) => return Err(fault),
+                        Err(fault) => return Err(fault.into()),
                     };
                     from = self.change(step, status, entry, &report.data)?;
                 }
@@ -152,7 +160,7 @@ impl EmitDraft<'_> {
                     if let Err(fault) = self.check_transition(step)
                         && !self.can_enter(unit, step)
                     {
-                        return Err(fault);
+                        return Err(fault.into());
                     }
                 }
             }
@@ -167,7 +175,7 @@ impl EmitDraft<'_> {
 
     /// Completes the step and unit of a question or an answer: by default a question belongs to the current step, and
     /// an answer to the open question.
-    fn place(&self, report: &mut Report) -> Result<(), Refusal> {
+    fn place(&self, report: &mut Report) -> Result<(), ReportRefusal> {
         if report.kind == ReportType::UserAnswered {
             let question = self.question_answered_by(report)?;
             report.step.get_or_insert_with(|| question.step.clone());
@@ -179,7 +187,7 @@ impl EmitDraft<'_> {
         let step = match (self.here.first(), self.machine) {
             (Some(here), _) => here,
             (None, Some(machine)) => &machine.initial()[0],
-            (None, None) => return Err(ReportRefusal::Nowhere.into()),
+            (None, None) => return Err(ReportRefusal::Nowhere),
         };
         report.step = Some(step.clone());
         Ok(())
@@ -187,7 +195,7 @@ impl EmitDraft<'_> {
 
     /// The open question that a report answers. With a step, one that concerns it; otherwise the only one, or that of the
     /// report's unit.
-    fn question_answered_by(&self, report: &Report) -> Result<&Question, Refusal> {
+    fn question_answered_by(&self, report: &Report) -> Result<&Question, ReportRefusal> {
         let mut asked: Vec<_> = self.questions.iter().collect();
         if report.step.is_some() {
             let said = report.clone().logged_at(self.now);
@@ -201,16 +209,14 @@ impl EmitDraft<'_> {
             }
         }
         match asked.as_slice() {
-            [] => Err(ReportRefusal::NoQuestion { step: report.step.clone() }.into()),
+            [] => Err(ReportRefusal::NoQuestion { step: report.step.clone() }),
             [only] => Ok(only),
-            several => {
-                Err(ReportRefusal::WhichQuestion(several.iter().map(|question| question.who()).collect()).into())
-            }
+            several => Err(ReportRefusal::WhichQuestion(several.iter().map(|question| question.who()).collect())),
         }
     }
 
     /// Refuses an answer to a question of an interview: it would be in the log, and the document would still ask.
-    fn check_answered_in_place(&self, report: &Report) -> Result<(), Refusal> {
+    fn check_answered_in_place(&self, report: &Report) -> Result<(), ReportRefusal> {
         if self.answers_documents || report.kind != ReportType::UserAnswered {
             return Ok(());
         }
@@ -221,26 +227,30 @@ impl EmitDraft<'_> {
         {
             let number = history.number_of(question);
             let (question, document) = (question.clone(), document.to_owned());
-            return Err(ReportRefusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })).into());
+            return Err(ReportRefusal::AnsweredElsewhere(Box::new(Elsewhere { question, document, number })));
         }
         Ok(())
     }
 
     /// Checks that the machine has the step, whatever the report says about it.
-    fn check_member(&self, step: &StateName) -> Result<(), Refusal> {
+    fn check_member(&self, step: &StateName) -> Result<(), ReportRefusal> {
         match self.machine {
             Some(machine) if !machine.contains(step) => {
-                Err(ReportRefusal::UnknownStep(self.fault(machine, step, phases_of(machine))).into())
+                Err(ReportRefusal::UnknownStep(self.fault(machine, step, phases_of(machine))))
             }
             _ => Ok(()),
         }
     }
 
     fn fault(&self, machine: &Machine, step: &StateName, known: Vec<StateName>) -> Box<StepFault> {
-        let suggestion = machine.suggest(step.as_str()).filter(|near| *near != step).cloned();
-        let (current, over) = (self.position(machine), self.state.status().is_terminal());
-        let (step, workflow) = (step.clone(), machine.id().clone());
-        Box::new(StepFault { step, workflow, known, current, suggestion, over })
+        Box::new(StepFault {
+            step: step.clone(),
+            workflow: machine.id().clone(),
+            known,
+            current: self.position(machine),
+            suggestion: machine.suggest(step.as_str()).filter(|near| *near != step).cloned(),
+            over: self.state.status().is_terminal(),
+        })
     }
 
     /// The step that the run is in, and the steps to which it can go.
@@ -251,7 +261,7 @@ impl EmitDraft<'_> {
     }
 
     /// Whether and how the run can enter `step`.
-    fn check_transition(&self, step: &StateName) -> Result<StepEntry, Refusal> {
+    fn check_transition(&self, step: &StateName) -> Result<StepEntry, ReportRefusal> {
         let over = self.state.status().is_terminal();
         let Some(machine) = self.machine else {
             return Ok(if self.here.contains(step) { StepEntry::Here } else { StepEntry::From(self.here.clone()) });
@@ -262,7 +272,7 @@ impl EmitDraft<'_> {
         // A run that begins with its reports begins in an initial state, also if `flow start` put it there already.
         let begins = self.here.is_empty() || self.is_untouched() && !machine.is_phases();
         if begins && !machine.initial().contains(step) {
-            return Err(ReportRefusal::CannotStart(self.fault(machine, step, machine.initial().to_vec())).into());
+            return Err(ReportRefusal::CannotStart(self.fault(machine, step, machine.initial().to_vec())));
         }
         if self.here.is_empty() {
             return Ok(StepEntry::From(Vec::new()));
@@ -279,7 +289,7 @@ impl EmitDraft<'_> {
         {
             return Ok(StepEntry::Beside(branch));
         }
-        Err(ReportRefusal::InvalidStep(self.fault(machine, step, Vec::new())).into())
+        Err(ReportRefusal::InvalidStep(self.fault(machine, step, Vec::new())))
     }
 
     /// Whether nothing was reported or recorded in the run.
@@ -468,11 +478,17 @@ impl EmitDraft<'_> {
         for name in done {
             self.steps.set(&name, StepStatus::Completed);
             self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
-            // It ended before the next step began, and both have the time of this command.
-            let (id, at) = (self.supply.event_id(), self.now.just_before());
-            let (kind, step) = (ReportType::StatusChange.as_str().to_owned(), Some(name));
-            let data = Map::from_iter([("status".to_owned(), StepStatus::Completed.as_str().into())]);
-            self.reports.push(StepReport { id, at, kind, step, unit: None, data, auto: true, from: None });
+            self.reports.push(StepReport {
+                id: self.supply.event_id(),
+                // It ended before the next step began, and both have the time of this command.
+                at: self.now.just_before(),
+                kind: ReportType::StatusChange.as_str().to_owned(),
+                step: Some(name),
+                unit: None,
+                data: Map::from_iter([("status".to_owned(), StepStatus::Completed.as_str().into())]),
+                auto: true,
+                from: None,
+            });
         }
     }
 

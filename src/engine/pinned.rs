@@ -4,8 +4,11 @@ use crate::machine::Machine;
 use crate::model::{Event, EventKind};
 
 /// The workflow that was pinned last.
-pub(crate) fn pinned<'a>(log: impl DoubleEndedIterator<Item = &'a Event>, notes: &mut Vec<String>) -> Option<Machine> {
-    log.rev().find_map(|event| machine_of(event, notes))
+pub(crate) fn pinned<'a>(
+    events: impl DoubleEndedIterator<Item = &'a Event>,
+    warnings: &mut Vec<String>,
+) -> Option<Machine> {
+    events.rev().find_map(|event| machine_of(event, warnings))
 }
 
 /// Whether a run was started with a workflow that has no state machine, so that its steps are not checked.

@@ -125,12 +125,16 @@ pub enum Drift {
 impl Drift {
     /// Compares the pinned machine with the current one at the run's positions.
     #[must_use]
-    pub fn between<'a>(pinned: &Machine, current: &Machine, places: impl IntoIterator<Item = &'a StateName>) -> Self {
+    pub fn between<'a>(
+        pinned: &Machine,
+        current: &Machine,
+        positions: impl IntoIterator<Item = &'a StateName>,
+    ) -> Self {
         let differences = pinned.changes(current);
         if differences.is_empty() {
             return Self::None;
         }
-        for phase in places {
+        for phase in positions {
             if what_follows(pinned, phase) != what_follows(current, phase) {
                 return Self::AtPosition(differences);
             }
@@ -271,11 +275,11 @@ fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateNam
     Some((gate.clone(), format!("`{gate}` waits for a person's decision")))
 }
 
-/// The verdict, its reason and the next action.
-type Found = (Verdict, String, Next);
+/// A verdict, its reason and the next action.
+type Judged = (Verdict, String, Next);
 
-/// The first rule that applies decides.
-fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limit: Option<&Limit>) -> Found {
+/// The verdict, its reason and the next action: the first rule that applies decides.
+fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limit: Option<&Limit>) -> Judged {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
@@ -330,7 +334,7 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
 }
 
 /// The plan if no person and no earlier work is needed. Does not propose what `complete` would refuse.
-fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> Found {
+fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> Judged {
     let state = &history.state().document().state;
     // With parallel branches, take the one that still has something to do.
     let here = state.positions().find(|here| matches!(state.steps.get(here), Some(status) if !status.is_done()));
@@ -357,12 +361,12 @@ fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InD
 }
 
 /// The plan for work that is left to do in a phase that the run has left.
-fn to_do(history: &History, machine: Option<&Machine>, behind: &StateName, work: &PhaseWork<'_>) -> Found {
+fn to_do(history: &History, machine: Option<&Machine>, behind: &StateName, work: &PhaseWork<'_>) -> Judged {
     let (verdict, action, reason) = undone(history, behind, work);
     (verdict, reason, Next { action, phase: Some(behind.clone()), choices: choices(machine, Some(behind)) })
 }
 
-fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> Found {
+fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> Judged {
     let what = match doubt.number {
         Some(number) => format!("{number} {}", doubt.id),
         None => format!("`{}`", doubt.id),
@@ -413,7 +417,12 @@ fn after_colon(text: Option<&str>) -> String {
 }
 
 /// The plan if nothing prevents continuing: it follows from the work in the phase.
-fn plan_next(history: &History, machine: Option<&Machine>, phase: Option<StateName>, choices: Vec<StateName>) -> Found {
+fn plan_next(
+    history: &History,
+    machine: Option<&Machine>,
+    phase: Option<StateName>,
+    choices: Vec<StateName>,
+) -> Judged {
     let Some(here) = phase else {
         let start = Next { action: Action::StartPhase, phase: choices.first().cloned(), choices };
         let complete = Next { action: Action::Complete, phase: None, choices: Vec::new() };

@@ -4,22 +4,26 @@ use std::io::Read;
 
 use crate::host::process::{Holder, Stat, ancestors, holders_of};
 
-/// Programs that stay when the work of a caller is over: what shows terminals, keeps them or lets people in, what starts
-/// services and jobs, and editors. The kernel keeps 15 bytes of a name.
-const BYSTANDERS: &[&str] = &[
-    // Terminals.
+/// Programs that show terminals.
+const TERMINALS: &[&str] = &[
     "alacritty", "foot", "ghostty", "gnome-terminal-", "guake", "kgx", "kitty", "konsole", "lxterminal",
     "mate-terminal", "ptyxis", "ptyxis-agent", "qterminal", "rxvt", "st", "terminator", "terminology", "tilix", "ttyd",
-    "urxvt", "wezterm", "wezterm-gui", "xfce4-terminal", "xterm", "yakuake", // Multiplexers.
-    "abduco", "byobu", "dtach", "dvtm", "mosh-server", "screen", "tmux", "zellij",
-    // What lets people in.
-    "dropbear", "getty", "agetty", "login", "sshd", "sshd-auth", "sshd-session",
-    // What starts services, jobs and containers.
-    "anacron", "atd", "conmon", "containerd", "containerd-shim", "cron", "crond", "docker-init", "dockerd", "dumb-init",
-    "init", "launchd", "openrc-init", "podman", "runit", "runsv", "runsvdir", "s6-supervise", "s6-svscan",
-    "supervisord", "systemd", "tini", // Editors, which have terminals too.
-    "code", "code-server", "cursor", "emacs", "nvim", "vi", "vim", "zed", "zed-editor",
+    "urxvt", "wezterm", "wezterm-gui", "xfce4-terminal", "xterm", "yakuake",
 ];
+/// Programs that keep terminals which nobody looks at.
+const MULTIPLEXERS: &[&str] = &["abduco", "byobu", "dtach", "dvtm", "mosh-server", "screen", "tmux", "zellij"];
+/// Programs that let people in.
+const DOORS: &[&str] = &["dropbear", "getty", "agetty", "login", "sshd", "sshd-auth", "sshd-session"];
+/// Programs that start services, jobs and containers.
+const SERVICES: &[&str] = &[
+    "anacron", "atd", "conmon", "containerd", "containerd-shim", "cron", "crond", "docker-init", "dockerd",
+    "dumb-init", "init", "launchd", "openrc-init", "podman", "runit", "runsv", "runsvdir", "s6-supervise", "s6-svscan",
+    "supervisord", "systemd", "tini",
+];
+/// Editors, which have terminals too.
+const EDITORS: &[&str] = &["code", "code-server", "cursor", "emacs", "nvim", "vi", "vim", "zed", "zed-editor"];
+/// Programs that stay when the work of a caller is over. The kernel keeps 15 bytes of a name.
+const BYSTANDERS: [&[&str]; 5] = [TERMINALS, MULTIPLEXERS, DOORS, SERVICES, EDITORS];
 
 /// The most processes that are noted.
 const NOTED: usize = 8;
@@ -50,7 +54,8 @@ impl Holder {
 }
 
 fn is_bystander(process: &Stat) -> bool {
-    BYSTANDERS.contains(&process.program().to_lowercase().as_str())
+    let program = process.program().to_lowercase();
+    BYSTANDERS.iter().any(|group| group.contains(&program.as_str()))
 }
 
 /// Whether a process is a shell that waits for what a person types. One that cannot be looked at is taken for one.
@@ -148,7 +153,7 @@ mod tests {
 
     #[test]
     fn no_bystander_is_noted_under_a_name_that_the_kernel_cuts() {
-        for name in BYSTANDERS {
+        for name in BYSTANDERS.concat() {
             assert!(name.len() <= 15, "{name}");
         }
     }

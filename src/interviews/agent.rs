@@ -73,8 +73,15 @@ impl<'r> Interviewer<'r> {
     }
 
     fn call(&self, command: &str, state: &Value, tell: &mut dyn FnMut(&str)) -> Result<Value> {
-        let (input, most) = (state.to_string(), limits::INTERVIEW_BYTES);
-        let job = Job { command, dir: None, input: input.as_bytes(), env: Vec::new(), limit: self.timeout, most };
+        let input = state.to_string();
+        let job = Job {
+            command,
+            dir: None,
+            input: input.as_bytes(),
+            env: Vec::new(),
+            limit: self.timeout,
+            most: limits::INTERVIEW_BYTES,
+        };
         let text = answer_of(&job, tell).map_err(failed)?;
         parse_json(bare_reply(&text)).map_err(|error| {
             let shown: String = text.trim().chars().take(80).collect();
@@ -133,7 +140,12 @@ const RECORDED_BYTES: usize = 64 << 20;
 
 /// The state of a document as an interviewer gets it. It does not depend on time or place, so that recorded replies can
 /// be found by it.
-pub(super) fn state(file: &DocumentFile, script: &Script, document: &InterviewDocument<'_>, so_far: Metadata) -> Value {
+pub(super) fn state(
+    file: &DocumentFile,
+    script: &Script,
+    document: &InterviewDocument<'_>,
+    metadata: Metadata,
+) -> Value {
     let pad = document.pad();
     let text = document.without_pad().unwrap_or_else(|_| document.text().to_owned());
     let mut sections = Vec::new();
@@ -151,7 +163,7 @@ pub(super) fn state(file: &DocumentFile, script: &Script, document: &InterviewDo
         "sections": sections,
         "entries": document.entries().iter().map(entry_state).collect::<Vec<_>>(),
         "problems": pad.map(|pad| pad.faults.clone()).unwrap_or_default(),
-        "metadata": so_far,
+        "metadata": metadata,
     })
 }
 

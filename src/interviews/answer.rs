@@ -44,6 +44,17 @@ pub enum Replaces {
     Seen(InterviewAnswer),
 }
 
+impl Replaces {
+    /// Whether `there` may be replaced.
+    fn allows(&self, there: &InterviewAnswer) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Anything => true,
+            Self::Seen(seen) => seen == there,
+        }
+    }
+}
+
 /// The report of `interview answer` and `interview skip`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InterviewAnswerReport {
@@ -101,13 +112,10 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
             let (asked, given) = (entry.asked.clone(), request.answer.given().map(str::to_owned));
             return Err(InterviewFault::OtherQuestion { number, asked, given });
         }
-        let may_replace = match (entry, &request.replaces) {
-            (None, _) | (_, Replaces::Nothing) => false,
-            (Some(_), Replaces::Anything) => true,
-            (Some(entry), Replaces::Seen(seen)) => *seen == entry.answer,
-        };
         let new = match entry {
-            Some(entry) if entry.answer != normal && may_replace => document.correct(number, request.answer.clone())?,
+            Some(entry) if entry.answer != normal && request.replaces.allows(&entry.answer) => {
+                document.correct(number, request.answer.clone())?
+            }
             _ => document
                 .answer(number, question, request.answer.clone())
                 .map_err(|error| InterviewFault::of_answer(error, &request.answer))?,
@@ -119,11 +127,17 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     let document = file.document(&now);
     let standing = InterviewState::of(&file, &document, &script)?;
     let entry = standing.pad.entry(number).map(entry).expect("BUG: an answered question is not there");
-    let (topic, status, next) = (entry.topic, entry.status, next_of(&file, &standing));
     let mut warnings = faults(standing.pad);
     warnings.extend(update_run(&file, &document, None));
-    let document = file.named.clone();
-    Ok(InterviewAnswerReport { question: number, topic, status, repeated, next, document, warnings })
+    Ok(InterviewAnswerReport {
+        question: number,
+        topic: entry.topic,
+        status: entry.status,
+        repeated,
+        next: next_of(&file, &standing),
+        document: file.named.clone(),
+        warnings,
+    })
 }
 
 /// The question that an answer is for.

@@ -96,8 +96,12 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
         if !request.early
             && let Step::Open { number, question } | Step::Ask { number, question } = step
         {
-            let (total, topic) = (metadata.total_questions, question.topic);
-            let message = format!("question {number} of {total} in {} is open: {topic}", file.named.display());
+            let message = format!(
+                "question {number} of {} in {} is open: {}",
+                metadata.total_questions,
+                file.named.display(),
+                question.topic
+            );
             let help = Help::from("answer or skip it, or finish with --early; ") + file.suggest("interview next");
             return Err(Problem::new(Kind::Refused, "questions_left", message).help(help + " shows it").into());
         }

@@ -121,7 +121,7 @@ pub(super) fn end_in_waiting_runs(file: &DocumentFile, ending: &InterviewEnd) ->
     late
 }
 
-fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, end: &InterviewEnd) -> Result<bool> {
+fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, ending: &InterviewEnd) -> Result<bool> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
@@ -132,7 +132,7 @@ fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, end: &I
     let mut link = link_of(project, &*run, (document, unit))?;
     let waits = link.open.is_some() || link.recorded.is_some();
     if waits {
-        link.end(end)?;
+        link.end(ending)?;
     }
     Ok(waits)
 }
@@ -147,11 +147,19 @@ fn link_of<'p>(project: &'p OpenedProject, run: &dyn StoredRun, (document, unit)
         (None, None) => return Err(runs::Error::Usage("it has entered no phase yet".to_owned()).into()),
     };
     let (id, recorded) = activity_of(&history, &document);
-    let workflow = history.state().document().workflow.to_string();
-    let key = format!("interview-{}", digest(format!("{document} {id}").as_bytes()));
-    let known = log.events().map(|event| event.id.clone()).collect();
-    let (run, activity, open) = (run.id().clone(), ActivityId::new(id)?, open.map(|question| question.prompt.clone()));
-    Ok(Link { cx: &project.cx, run, workflow, step, unit, document, activity, key, known, open, recorded })
+    Ok(Link {
+        cx: &project.cx,
+        workflow: history.state().document().workflow.to_string(),
+        step,
+        unit,
+        key: format!("interview-{}", digest(format!("{document} {id}").as_bytes())),
+        document,
+        known: log.events().map(|event| event.id.clone()).collect(),
+        open: open.map(|question| question.prompt.clone()),
+        recorded,
+        activity: ActivityId::new(id)?,
+        run: run.id().clone(),
+    })
 }
 
 /// The id of the activity for the interview about a document, and its status if it is recorded.
@@ -355,8 +363,12 @@ impl Link<'_> {
     }
 
     fn report(&self, kind: &str, data: Value) -> ReportRequest {
-        let (step, unit) = (Some(self.step.to_string()), Some(self.unit.as_str().to_owned()));
-        ReportRequest { kind: Some(kind.to_owned()), step, unit, data: Some(data) }
+        ReportRequest {
+            kind: Some(kind.to_owned()),
+            step: Some(self.step.to_string()),
+            unit: Some(self.unit.as_str().to_owned()),
+            data: Some(data),
+        }
     }
 
     fn emit(&mut self, id: EventId, reports: Vec<ReportRequest>) -> Result<()> {
@@ -374,17 +386,17 @@ impl Link<'_> {
 
     /// Closes the open question, and records the outcome of the activity.
     fn end(&mut self, ending: &InterviewEnd) -> Result<()> {
-        let (document, mut status) = (&self.document, ActivityStatus::Failed);
-        let summary = match ending {
-            InterviewEnd::Finished => {
-                status = ActivityStatus::Passed;
-                format!("{document} is finished")
-            }
+        let document = &self.document;
+        let (status, summary) = match ending {
+            InterviewEnd::Finished => (ActivityStatus::Passed, format!("{document} is finished")),
             InterviewEnd::Abandoned { copy } => {
                 let copy = copy.file_name().unwrap_or_default().display();
-                format!("the interview about {document} was abandoned; a copy is {copy}")
+                let summary = format!("the interview about {document} was abandoned; a copy is {copy}");
+                (ActivityStatus::Failed, summary)
             }
-            InterviewEnd::Gone => format!("the interview was abandoned, since {document} is gone"),
+            InterviewEnd::Gone => {
+                (ActivityStatus::Failed, format!("the interview was abandoned, since {document} is gone"))
+            }
         };
         if self.open.is_some() {
             let id = EventId::new(format!("{}-over-{}", self.key, digest(summary.as_bytes())))?;

@@ -12,7 +12,7 @@ use crate::interviews::known::{KnownInterview, known};
 use crate::interviews::link::{Awaited, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
-use crate::model::{Explain as _, Question, RunId, StateName, Timestamp, Unit, WorkflowId};
+use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::view::for_reading;
@@ -108,9 +108,14 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
             if question.is_of_interview() {
                 continue;
             }
-            let (run_id, workflow) = (run_id.clone(), workflow.clone());
-            let Question { step, unit, prompt, .. } = question.clone();
-            report.questions.push(OpenQuestion { run_id, workflow, step, unit, prompt, updated_at });
+            report.questions.push(OpenQuestion {
+                run_id: run_id.clone(),
+                workflow: workflow.clone(),
+                step: question.step.clone(),
+                unit: question.unit.clone(),
+                prompt: question.prompt.clone(),
+                updated_at,
+            });
         }
     }
     // Runs that changed at the same moment are told apart by their ids, so the order is always the same.

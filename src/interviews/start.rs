@@ -56,7 +56,8 @@ pub struct InterviewStartReport {
 ///
 /// # Errors
 /// [`Error::Script`](crate::interviews::Error::Script) for an invalid script;
-/// [`Error::Run`](crate::interviews::Error::Run) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the document cannot be used. Then nothing is written.
+/// [`Error::Run`](crate::interviews::Error::Run) and [`Error::Stopped`](crate::interviews::Error::Stopped) when the
+/// document cannot be used. Then nothing is written.
 pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartReport> {
     let file = DocumentFile::at(cx, &request.document)?;
     let run = request.run.as_ref().map(|run| run_beside(&file, run)).transpose()?;

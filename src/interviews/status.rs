@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, entry, next_of};
-use crate::interviews::pad::{Fault, Fill, Mode, Pad, PadHead, SectionView};
+use crate::interviews::pad::{Fault, Fill, Mode, PadHead, SectionView};
 use crate::runs::context::Context;
 
 /// A section of the script, as it is in the document.
@@ -59,14 +59,21 @@ pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
     let document = file.document(&text);
     let script = script_of(&file, &document)?;
     let standing = InterviewState::of(&file, &document, &script)?;
-    let PadHead { started, run: run_id, .. } = standing.pad.head.clone();
+    let PadHead { started, run, .. } = standing.pad.head.clone();
     let mut sections = Vec::new();
     for SectionView { id, heading, fill, line, .. } in document.sections(&script) {
         sections.push(InterviewSection { id, heading, fill, line });
     }
-    let Pad { entries, faults, .. } = standing.pad;
-    let (entries, problems) = (entries.iter().map(entry).collect(), faults.clone());
-    let (mode, script, next) = (standing.pad.mode(), script.id().to_owned(), next_of(&file, &standing));
-    let (document, warnings) = (file.named.clone(), Vec::new());
-    Ok(InterviewStatusReport { document, mode, script, started, run_id, entries, sections, problems, next, warnings })
+    Ok(InterviewStatusReport {
+        mode: standing.pad.mode(),
+        script: script.id().to_owned(),
+        started,
+        run_id: run,
+        entries: standing.pad.entries.iter().map(entry).collect(),
+        sections,
+        problems: standing.pad.faults.clone(),
+        next: next_of(&file, &standing),
+        document: file.named.clone(),
+        warnings: Vec::new(),
+    })
 }

@@ -91,7 +91,7 @@ pub struct InterviewRunReport {
 /// # Errors
 /// As [`crate::interviews::start`], and [`Error::Stopped`](crate::interviews::Error::Stopped) when a reply of the agent
 /// cannot be used. Answers that were given stay in the document.
-pub fn run(cx: &Context, request: &TalkRequest, person: Person<'_>) -> Result<InterviewRunReport> {
+pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) -> Result<InterviewRunReport> {
     let has_agent = request.agent.is_some() || request.replay.is_some();
     let record = request.record.as_ref().map(|path| cx.absolute(path)).transpose()?;
     let replay = request.replay.as_ref().map(|path| cx.absolute(path)).transpose()?;
@@ -120,9 +120,6 @@ pub fn run(cx: &Context, request: &TalkRequest, person: Person<'_>) -> Result<In
     }
 }
 
-/// Who answers the questions.
-type Person<'p> = &'p mut dyn Interviewee;
-
 /// A conversation about one document.
 struct Talk<'f> {
     cx: &'f Context,
@@ -135,7 +132,7 @@ struct Talk<'f> {
 
 impl Talk<'_> {
     /// Asks one question, or ends the conversation. `back` is the number of an answered question to ask again.
-    fn round(&self, back: Option<u32>, person: Person<'_>) -> Result<Round> {
+    fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;
         let text = file.text()?;
         let document = file.document(&text);
@@ -169,7 +166,7 @@ impl Talk<'_> {
         agent: &Interviewer<'_>,
         document: &InterviewDocument<'_>,
         metadata: Metadata,
-        person: Person<'_>,
+        person: &mut dyn Interviewee,
     ) -> Result<Round> {
         let Self { file, script, .. } = self;
         let reply = agent.ask(file, &state(file, script, document, metadata), &mut |line| person.tell(line))?;
@@ -261,7 +258,7 @@ impl Talk<'_> {
         document: &InterviewDocument<'_>,
         next: &InterviewNext,
         again: Option<&PadEntry>,
-        person: Person<'_>,
+        person: &mut dyn Interviewee,
     ) -> Result<Round> {
         let (number, topic, question) = match again {
             Some(entry) => (entry.number, entry.topic.clone(), entry.asked.clone()),
@@ -281,9 +278,15 @@ impl Talk<'_> {
             }
         }
         let given = document.entries().iter().filter_map(|entry| entry.answer.given());
-        let (given, now) = (given.map(str::to_owned).collect(), again.map(|entry| entry.answer.clone()));
-        let (total, has_before) = (next.metadata.total_questions, before.is_some());
-        let asked = AskedQuestion { number, total, topic, question, before: given, now, has_before };
+        let asked = AskedQuestion {
+            number,
+            total: next.metadata.total_questions,
+            topic,
+            question,
+            before: given.map(str::to_owned).collect(),
+            now: again.map(|entry| entry.answer.clone()),
+            has_before: before.is_some(),
+        };
         let answer = match person.ask(&asked)? {
             Response::Answer(text) => InterviewAnswer::Given(text),
             Response::Skip(why) => InterviewAnswer::Skipped(why),
@@ -320,16 +323,16 @@ impl Talk<'_> {
     /// Writes the person's answer. If the document got another answer meanwhile, the person decides which one to keep.
     fn write(
         &self,
-        nth: u32,
+        number: u32,
         mut answer: InterviewAnswer,
         mut replaces: Replaces,
-        person: Person<'_>,
+        person: &mut dyn Interviewee,
     ) -> Result<Round> {
         let file = &self.file;
         loop {
             let request = AnswerRequest {
                 document: file.named.clone(),
-                question: Some(nth),
+                question: Some(number),
                 asked: None,
                 answer: answer.clone(),
                 replaces: replaces.clone(),
@@ -356,10 +359,10 @@ impl Talk<'_> {
                 }
             };
             let Some(mine) = mine else {
-                person.tell(&format!("question {nth} has an answer by now, which stays"));
+                person.tell(&format!("question {number} has an answer by now, which stays"));
                 return Ok(Round::Again);
             };
-            let clash = AnswerConflict { number: nth, theirs, mine };
+            let clash = AnswerConflict { number, theirs, mine };
             answer = InterviewAnswer::Given(match (person.settle(&clash)?, clash.theirs.given()) {
                 (Resolution::Theirs, _) => return Ok(Round::Again),
                 (Resolution::Later, _) => return Ok(Round::Over(self.unsettled(&clash))),
@@ -385,7 +388,12 @@ impl Talk<'_> {
     }
 
     /// Finishes the document after the person has reviewed the answers.
-    fn close(&self, document: &InterviewDocument<'_>, request: FinishRequest, person: Person<'_>) -> Result<Round> {
+    fn close(
+        &self,
+        document: &InterviewDocument<'_>,
+        request: FinishRequest,
+        person: &mut dyn Interviewee,
+    ) -> Result<Round> {
         let Self { cx, file, .. } = self;
         match person.review(&document.entries().iter().map(entry).collect::<Vec<_>>())? {
             Review::Finish => {}

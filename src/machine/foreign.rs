@@ -61,9 +61,9 @@ const SYSTEMS: &[System] = &[
     system("a Dagu workflow", &["schedule", "steps"], &[]),
 ];
 
-/// A document that may be a workflow of flow; otherwise what is wrong with it. flow may not read a text as YAML because
-/// it belongs to another system: those use more of YAML.
-pub(super) fn own(text: &str, parsed: Result<Node, YamlError>) -> Result<Node, Box<Diagnostic>> {
+/// The document, if it may be a workflow of flow; otherwise what is wrong with it. A text that is not read as YAML may
+/// belong to another system: those use more of YAML.
+pub(super) fn refuse_foreign(text: &str, parsed: Result<Node, YamlError>) -> Result<Node, Box<Diagnostic>> {
     let problem = match parsed {
         Ok(root) => match of_document(&root) {
             Some(problem) => problem,

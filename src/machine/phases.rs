@@ -3,7 +3,6 @@
 use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
-
 use crate::machine::foreign;
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -13,7 +12,7 @@ use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, Sou
 /// Returns a source whenever the phases can be read, so that their problems are reported together with those of the
 /// rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match foreign::own(text, codec::parse(text)) {
+    let root = match foreign::refuse_foreign(text, codec::parse(text)) {
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };

@@ -15,7 +15,7 @@ pub(super) const PERSON: &str = "person";
 /// A definition before any checks. It is read as a run pins it, in the format of
 /// [`Machine::to_value`](crate::machine::Machine::to_value).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-// Messages about a pinned definition name it.
+// So that messages about what a run pinned stay as they were.
 #[serde(expecting = "struct Pinned")]
 pub struct MachineSource {
     /// The workflow's id.
@@ -57,6 +57,7 @@ impl MachineSource {
 
 /// A declared state.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+// As above.
 #[serde(expecting = "struct PinnedState")]
 pub struct SourceState {
     /// Its name.
@@ -82,6 +83,7 @@ impl SourceState {
 
 /// A declared transition.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+// As above.
 #[serde(expecting = "struct PinnedTransition")]
 pub struct SourceTransition {
     /// The state that it leaves.

@@ -376,9 +376,17 @@ impl Serialize for Event {
             EventKind::Unknown(event) => event.version,
             _ => LINE_VERSION,
         };
-        let Self { seq, id, at, kind: body, .. } = self;
-        let (kind, run, recap) = (body.name(), self.run.as_ref(), self.recap.as_ref());
-        EventLine { v, seq: *seq, id, at: *at, kind, body, run, recap }.serialize(to)
+        let line = EventLine {
+            v,
+            seq: self.seq,
+            id: &self.id,
+            at: self.at,
+            kind: self.kind.name(),
+            body: &self.kind,
+            run: self.run.as_ref(),
+            recap: self.recap.as_ref(),
+        };
+        line.serialize(to)
     }
 }
 

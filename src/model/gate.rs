@@ -27,7 +27,8 @@ named! {
         Approved = "approved",
         /// A person rejected what was done.
         Rejected = "rejected",
-        /// Nothing is decided, and the run was moved without its transitions, by an edit or a repair: it may be past the gate.
+        /// Nothing is decided, and the run was moved without its transitions, by an edit or a repair: it may be past the
+        /// gate.
         Unproved = "unproved",
         /// The run left the phase without a decision.
         PassedOver = "passed_over",

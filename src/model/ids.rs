@@ -115,15 +115,15 @@ impl Rule {
         Self { what, max, first, rest, allowed, also: |_| None }
     }
 
-    /// Names of letters and digits, and of the given ASCII characters: the first one, and the others.
+    /// Names of letters and digits, and of these ASCII characters: `first` where they begin, and `rest` behind that.
     const fn of(
         what: &'static str,
         max: usize,
         letters: Letters,
-        more: [&'static str; 2],
+        first: &'static str,
+        rest: &'static str,
         allowed: &'static str,
     ) -> Self {
-        let [first, rest] = more;
         Self::new(what, max, [Characters::Word(letters, first), Characters::Word(letters, rest)], allowed)
     }
 
@@ -233,38 +233,59 @@ name_type!(
             _ if is_reserved(name) => Some("is a device name on Windows"),
             _ => None,
         },
-        what: "run id",
-        ..WorkflowId::RULE
+        ..Rule::of(
+            "run id",
+            128,
+            Letters::Ascii,
+            "",
+            "._-",
+            "letters, digits, `.`, `_` and `-`, with a letter or digit first",
+        )
     }
 );
 
 name_type!(
     /// The name of a mode: `[a-z0-9][a-z0-9_-]{0,63}` (RCS). It is a part of its file's name.
     ModeName,
-    Rule::of("mode", 64, Letters::Small, ["", "_-"],
-        "small letters, digits, `_` and `-`, with a letter or digit first"
+    Rule::of(
+        "mode",
+        64,
+        Letters::Small,
+        "",
+        "_-",
+        "small letters, digits, `_` and `-`, with a letter or digit first",
     )
 );
 
 name_type!(
     /// The id of an activity: `[a-z0-9][a-z0-9_-]*`, at most 200 bytes (FlowRun). Several records may have the same id.
     ActivityId,
-    Rule::of("activity id", 200, Letters::Small, ["", "_-"],
-        "lower-case letters, digits, `_` and `-`, with a letter or digit first"
+    Rule::of(
+        "activity id",
+        200,
+        Letters::Small,
+        "",
+        "_-",
+        "lower-case letters, digits, `_` and `-`, with a letter or digit first",
     )
 );
 
 name_type!(
     /// The id of an agent session: `[A-Za-z0-9_-]{1,64}`.
     SessionId,
-    Rule::of("session id", 64, Letters::Ascii, ["_-", "_-"], "letters, digits, `_` and `-`")
+    Rule::of("session id", 64, Letters::Ascii, "_-", "_-", "letters, digits, `_` and `-`")
 );
 
 name_type!(
     /// The id of a workflow: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`. It is the stem of its file's name.
     WorkflowId,
-    Rule::of("workflow id", 128, Letters::Ascii, ["", "._-"],
-        "letters, digits, `.`, `_` and `-`, with a letter or digit first"
+    Rule::of(
+        "workflow id",
+        128,
+        Letters::Ascii,
+        "",
+        "._-",
+        "letters, digits, `.`, `_` and `-`, with a letter or digit first",
     )
 );
 
@@ -272,8 +293,13 @@ name_type!(
     /// The name of a phase, step or state of a workflow. Letters of any script, digits, `_`, `-`, `.` and `:` (a
     /// namespaced step, rp1); at most 200 bytes.
     StateName,
-    Rule::of("phase", 200, Letters::Any, ["_", "_.:-"],
-        "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first"
+    Rule::of(
+        "phase",
+        200,
+        Letters::Any,
+        "_",
+        "_.:-",
+        "letters, digits, `_`, `-`, `.` and `:`, with a letter, digit or `_` first",
     )
 );
 

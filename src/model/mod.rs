@@ -68,7 +68,7 @@ pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus,
 #[doc(hidden)]
 pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};
-pub(crate) use text::{counted, is_terminal_control, listed};
+pub(crate) use text::{counted, is_terminal_control};
 pub use time::{BadTime, Timestamp};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

@@ -1,8 +1,9 @@
 //! Errors, as callers see them.
 
+use std::error::Error;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::model::help::Help;
 
@@ -28,7 +29,7 @@ pub enum Kind {
 }
 
 /// An error for callers: what is wrong, where, and what to do now.
-#[derive(Debug, Clone, PartialEq, Error, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, JsonSchema)]
 #[error("{message}")]
 pub struct Problem {
     /// A stable code, documented in `docs/errors.md`.
@@ -83,7 +84,7 @@ impl Problem {
 
     /// Adds `source` and its own sources as causes.
     #[must_use]
-    pub fn caused_by(mut self, source: &dyn std::error::Error) -> Self {
+    pub fn caused_by(mut self, source: &dyn Error) -> Self {
         let mut cause = Some(source);
         while let Some(error) = cause {
             self.causes.push(error.to_string());
@@ -95,7 +96,7 @@ impl Problem {
 
 /// An error of any module. `Display` is the whole message; this trait adds what callers need besides. User interfaces
 /// use errors only through this trait.
-pub trait Explain: std::error::Error {
+pub trait Explain: Error {
     /// The error as callers see it. Its message is the one of `Display`.
     fn problem(&self) -> Problem;
 

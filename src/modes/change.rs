@@ -173,7 +173,7 @@ pub struct ModeWriteReport {
 /// Requests a mode.
 ///
 /// # Errors
-/// `mode_denied` and others when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
+/// `unreadable_state` when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
 /// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
     let project = cx.project_or_init()?;
@@ -216,14 +216,23 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
             (decision, None, completed, answer.active, message)
         }
     };
-    let (scope, changed, warnings) = (ScopeReport(scope.session().cloned()), done.changed, done.warnings);
-    Ok(ModeRequestReport { decision, kind, requested, completed, active, message, scope, changed, warnings })
+    Ok(ModeRequestReport {
+        decision,
+        kind,
+        requested,
+        completed,
+        active,
+        message,
+        scope: ScopeReport(scope.session().cloned()),
+        changed: done.changed,
+        warnings: done.warnings,
+    })
 }
 
 /// Writes fields into a mode's file. If the mode becomes active by that, the policy decides first.
 ///
 /// # Errors
-/// `mode_denied` and others when a rule forbids it; then nothing is written.
+/// `mode_denied`, or the code of another rule that forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
     let project = cx.project_or_init()?;
     let (policy, _) = definition::policy_of(&project.catalog())?;
@@ -251,11 +260,17 @@ pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport
     let mut warnings = done.warnings;
     warnings.extend(hidden);
     let state_dir = project.make_state()?;
-    let path = project.relative(&state_dir.file_path(&scope, &mode_file(&mode.name)));
-    let (mode, scope) = (mode.name.clone(), ScopeReport(scope.session().cloned()));
-    let (outcome, completed) = (read_outcome(&state).outcome, completed.unwrap_or_default());
-    let changed = done.changed;
-    Ok(ModeWriteReport { mode, path, scope, outcome, state, decision, completed, changed, warnings })
+    Ok(ModeWriteReport {
+        mode: mode.name.clone(),
+        path: project.relative(&state_dir.file_path(&scope, &mode_file(&mode.name))),
+        scope: ScopeReport(scope.session().cloned()),
+        outcome: read_outcome(&state).outcome,
+        state,
+        decision,
+        completed: completed.unwrap_or_default(),
+        changed: done.changed,
+        warnings,
+    })
 }
 
 /// Runs `act` under the lock of the modes, and commits its changes.

@@ -74,7 +74,7 @@ fn bad_payload(why: String) -> Error {
 }
 
 /// The result of carrying out a plan.
-struct Done {
+struct Followed {
     active: Vec<ModeName>,
     completed: Vec<ModeName>,
     cancelled: Vec<ModeName>,
@@ -164,7 +164,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     report.warnings.extend(unknown.iter().filter_map(|word| say::misspelt(&policy, word)));
     if plan.modes.is_empty() && !plan.cancel {
         if let Ok(project) = &project {
-            active_in(project, &policy, &scope, &mut report)?;
+            report_active(project, &policy, &scope, &mut report)?;
         }
         if !report.skills.is_empty() {
             report.messages.push(detected(&report));
@@ -210,7 +210,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
 }
 
 /// The messages about modes that began and ended.
-fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Done) -> Result<()> {
+fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
     if !report.deferred.is_empty() {
         let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
         let why = if done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
@@ -253,14 +253,14 @@ fn unruled(project: Option<&OpenedProject>, scope: &Scope) -> Result<Policy> {
 }
 
 /// Reports the active modes for a prompt that changes none.
-fn active_in(project: &OpenedProject, policy: &Policy, scope: &Scope, to: &mut ModePromptReport) -> Result<()> {
+fn report_active(project: &OpenedProject, policy: &Policy, scope: &Scope, report: &mut ModePromptReport) -> Result<()> {
     let Some(state) = project.state()? else { return Ok(()) };
     let scopes = [Scope::Root, scope.clone()];
     let board = board(policy, &state.read(Some(&scopes), &names(policy))?);
     wake_modes(project, policy, scope, &board)?;
     let (active, unknown) = board.known_active(policy, scope);
-    to.active = active.into_iter().map(|active| active.mode).collect();
-    to.warnings.extend(say::unknown(&unknown));
+    report.active = active.into_iter().map(|active| active.mode).collect();
+    report.warnings.extend(say::unknown(&unknown));
     Ok(())
 }
 
@@ -274,8 +274,13 @@ struct Stopped<'p> {
 }
 
 /// Carries out a plan, one mode after the other, each on the result of the previous one.
-fn follow<'p>(draft: &mut ModeDraft<'_>, policy: &Policy, scope: &Scope, plan: &'p Plan) -> Result<Done, Stopped<'p>> {
-    let mut followed = Done { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
+fn follow<'p>(
+    draft: &mut ModeDraft<'_>,
+    policy: &Policy,
+    scope: &Scope,
+    plan: &'p Plan,
+) -> Result<Followed, Stopped<'p>> {
+    let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
     if plan.cancel {
         for mode in policy.modes() {
             if draft.cancel(scope, &mode.name) {

@@ -192,9 +192,16 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let (policy, _) = definition::policy_of(&project.catalog())?;
     let mode = mode(&policy, &request.mode)?;
     let view = scope_of(cx, scope)?;
-    let (name, of, notes) = (mode.name.clone(), ScopeReport(view.session().cloned()), Vec::new());
-    let (path, state, outcome, decided_by) = (None, None, None, None);
-    let absent = ModeShowReport { mode: name, exists: false, scope: of, path, state, outcome, decided_by, notes };
+    let absent = ModeShowReport {
+        mode: mode.name.clone(),
+        exists: false,
+        scope: ScopeReport(view.session().cloned()),
+        path: None,
+        state: None,
+        outcome: None,
+        decided_by: None,
+        notes: Vec::new(),
+    };
     let Some(state) = project.state()? else { return Ok(absent) };
     let board = board(&policy, &state.read(Some(&[Scope::Root, view.clone()]), &[mode_file(&mode.name)])?);
     let absent = ModeShowReport { decided_by: decided(&project, &state, &board, &view, &mode.name), ..absent };
@@ -213,9 +220,15 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
         }
         ModeState::Known(fields) => {
             let Reading { outcome, notes, .. } = read_outcome(fields);
-            let (path, state) = (Some(project.relative(&path)), Some(fields.clone()));
-            let scope = ScopeReport(owner.session().cloned());
-            Ok(ModeShowReport { exists: true, scope, path, state, outcome, notes, ..absent })
+            Ok(ModeShowReport {
+                exists: true,
+                scope: ScopeReport(owner.session().cloned()),
+                path: Some(project.relative(&path)),
+                state: Some(fields.clone()),
+                outcome,
+                notes,
+                ..absent
+            })
         }
     }
 }

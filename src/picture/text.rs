@@ -71,12 +71,6 @@ fn em(c: char) -> f64 {
     }
 }
 
-/// A JSON array with a line for each item, so that people can compare it line by line.
-pub(super) fn in_lines(items: impl Iterator<Item = serde_json::Value>) -> String {
-    let items: Vec<_> = items.map(|item| item.to_string()).collect();
-    format!("[\n{}\n]", items.join(",\n"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -163,7 +163,10 @@ pub(super) fn bars(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
         // An attempt whose span ended goes on if a later span of it is open.
         let goes_on = open.iter().any(|one| one.activity == span.activity && one.attempt == span.attempt);
         let (x, width) = place(axis, span.stretch(now));
-        add_bar(&mut bars, Bar { x, width, look: look(span, goes_on), within: "", spans: 1, about, last: span.last });
+        add_or_join(
+            &mut bars,
+            Bar { x, width, look: look(span, goes_on), within: "", spans: 1, about, last: span.last },
+        );
     }
     bars
 }
@@ -180,7 +183,7 @@ pub(super) fn waits(lane: &Lane, axis: &Axis, now: Timestamp) -> Vec<Bar> {
         let took = duration(from.milliseconds_until(to));
         let about = format!("{}: {within} for {took} (events {} to {})", clean(lane.name()), wait.first, wait.last);
         let (x, width) = place(axis, (from, to));
-        add_bar(&mut bars, Bar { x, width, look: "waits", within, spans: 1, about, last: wait.last });
+        add_or_join(&mut bars, Bar { x, width, look: "waits", within, spans: 1, about, last: wait.last });
     }
     bars
 }
@@ -192,7 +195,7 @@ fn place(axis: &Axis, (from, to): (Timestamp, Timestamp)) -> (f64, f64) {
 }
 
 /// Adds a bar. Neighbours that look alike and cannot be told apart become one.
-fn add_bar(bars: &mut Vec<Bar>, next: Bar) {
+fn add_or_join(bars: &mut Vec<Bar>, next: Bar) {
     let end = next.x + next.width;
     match bars.last_mut() {
         Some(bar) if bar.look == next.look && end - (bar.x + bar.width) < CLOSE => {

@@ -17,34 +17,41 @@ pub enum Tone {
     Damaged,
 }
 
+/// How a tone looks: its shape, the class of its colour, and its words.
+struct ToneLook {
+    symbol: &'static str,
+    class: &'static str,
+    words: &'static str,
+}
+
 impl Tone {
-    /// The shape, the class of the colour and the words.
-    fn look(self) -> [&'static str; 3] {
-        match self {
+    fn look(self) -> ToneLook {
+        let [symbol, class, words] = match self {
             Self::Waits => ["▲", "need", "waits for you"],
             Self::Doubt => ["◆", "doubt", "in doubt"],
             Self::LeftBehind => ["○", "bad", "left behind"],
             Self::Work => ["●", "run", "at work"],
             Self::Ready => ["◦", "dim", "can go on"],
             Self::Damaged => ["✕", "bad", "damaged"],
-        }
+        };
+        ToneLook { symbol, class, words }
     }
 
     /// The shape that stands before the text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        self.look()[0]
+        self.look().symbol
     }
 
     /// The class of the colour in the stylesheet.
     #[must_use]
     pub fn class(self) -> &'static str {
-        self.look()[1]
+        self.look().class
     }
 
     /// The words, as in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
-        self.look()[2]
+        self.look().words
     }
 }

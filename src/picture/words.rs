@@ -64,6 +64,12 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(is_hidden) { text.replace(is_hidden, "\u{fffd}").into() } else { text.into() }
 }
 
+/// A text of many lines, without control characters.
+pub(super) fn clean_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(|line| clean(&line.replace('\t', "    ")).into_owned()).collect();
+    lines.join("\n")
+}
+
 /// The beginning of a text of at most `limit` characters.
 pub(super) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {

@@ -283,6 +283,11 @@ impl Context {
         }
     }
 
+    /// The directory of the project, or of the one that would be created, also where the project cannot be opened.
+    pub(crate) fn root(&self) -> Result<PathBuf> {
+        self.root_of(self.project().ok().as_ref())
+    }
+
     /// The directory of `project`, or of the project that would be created.
     pub(crate) fn root_of(&self, project: Option<&OpenedProject>) -> Result<PathBuf> {
         match project {

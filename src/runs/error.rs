@@ -107,10 +107,6 @@ impl From<Problem> for Error {
     }
 }
 
-fn flow(verb: &str) -> Suggestion {
-    Suggestion::flow(verb)
-}
-
 impl Explain for Error {
     fn problem(&self) -> Problem {
         let new = |kind, code| Problem::new(kind, code, self);
@@ -121,26 +117,25 @@ impl Explain for Error {
             Self::Problem(problem) => problem.problem(),
             Self::Name(_) => new(Kind::Usage, "invalid_name"),
             Self::Setting(_) => new(Kind::Usage, "invalid_setting"),
-            Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + flow("help")),
-            Self::Refused { run, refusal, by_older } => {
-                let Problem { kind, code, help, .. } = refused::problem(run, refusal);
-                let mut help = help.unwrap_or_default();
-                if *by_older {
-                    let between = if help.is_empty() { "" } else { "; " };
-                    help = help
-                        + between
+            Self::Usage(_) => new(Kind::Usage, "usage").help(Help::from("see ") + Suggestion::flow("help")),
+            Self::Refused { run, refusal, by_older: false } => refused::problem(run, refusal),
+            Self::Refused { run, refusal, by_older: true } => {
+                let mut problem = refused::problem(run, refusal);
+                let help = problem.help.take().unwrap_or_default();
+                let between = if help.is_empty() { "" } else { "; " };
+                problem.help(
+                    help + between
                         + "the run follows the definition that it started with, and today's is another one: "
-                        + flow("workflow adopt").value(run)
-                        + " moves it over";
-                }
-                new(kind, code).help(help)
+                        + Suggestion::flow("workflow adopt").value(run)
+                        + " moves it over",
+                )
             }
             Self::NoProject { around, worktree, .. } => new(Kind::NotFound, "no_project").help(
                 Help::from(other_project(around.as_deref(), worktree.as_deref()))
                     + "start a run with "
-                    + flow("start").value("WORKFLOW")
+                    + Suggestion::flow("start").value("WORKFLOW")
                     + ", or make an empty one with "
-                    + flow("init"),
+                    + Suggestion::flow("init"),
             ),
             Self::NoSuchRun { worktree: Some(root), .. } => new(Kind::NotFound, "run_not_found")
                 .help(format!("it is in another worktree: name that with -C {}", quoted_path(root))),
@@ -149,19 +144,23 @@ impl Explain for Error {
                     Some(near) => format!("did you mean {near}? "),
                     None => String::new(),
                 };
-                new(Kind::NotFound, "run_not_found").help(Help::from(meant) + flow("list") + " shows all runs")
+                new(Kind::NotFound, "run_not_found")
+                    .help(Help::from(meant) + Suggestion::flow("list") + " shows all runs")
             }
-            Self::SecondRun { run, .. } => new(Kind::Refused, "run_open")
-                .help(Help::from("go on with it: ") + flow("resume").value(run) + "; or have two with --another"),
-            Self::Joined { run, .. } => new(Kind::Damaged, "run_conflict")
-                .help(flow("doctor").value(run).flag("repair") + " makes one history of both and keeps every record"),
+            Self::SecondRun { run, .. } => new(Kind::Refused, "run_open").help(
+                Help::from("go on with it: ") + Suggestion::flow("resume").value(run) + "; or have two with --another",
+            ),
+            Self::Joined { run, .. } => new(Kind::Damaged, "run_conflict").help(
+                Suggestion::flow("doctor").value(run).flag("repair")
+                    + " makes one history of both and keeps every record",
+            ),
             Self::Elsewhere { places, .. } => {
                 let there = match places.as_slice() {
                     [] => "they were removed, or another checkout has them".to_owned(),
                     places => format!("they are on {}", first_few(places, 3)),
                 };
                 new(Kind::NotFound, "run_elsewhere")
-                    .help(Help::from(there) + "; " + flow("list") + " shows the runs that are here")
+                    .help(Help::from(there) + "; " + Suggestion::flow("list") + " shows the runs that are here")
             }
         }
     }
@@ -184,26 +183,29 @@ impl Error {
         Self::Refused { run: run.clone(), refusal: refusal.into(), by_older: false }
     }
 
-    /// A person has to decide, and cannot be asked here, as `why` says.
-    pub(crate) fn for_a_person(why: impl Display) -> Self {
+    /// A person has to decide, and cannot be asked here. The message is a sentence that says so.
+    pub(crate) fn needs_approval(message: impl ToString) -> Self {
         let help = "the person decides in a terminal of their own, or on the page of a `flow serve --allow-actions` that \
                     they began";
-        Problem::new(Kind::NeedsHuman, "needs_approval", format!("a person decides{why}")).help(help).into()
+        Problem::new(Kind::NeedsHuman, "needs_approval", message).help(help).into()
     }
 
     /// No run was named, and no run is active. One of the `unreadable` ones may be.
     pub(crate) fn no_active_run(unreadable: Vec<String>) -> Self {
+        if unreadable.is_empty() {
+            return Problem::new(Kind::NotFound, "no_active_run", "no run is active or blocked")
+                .help(
+                    Help::from("name a run with --run-id, or start one with ")
+                        + Suggestion::flow("start").value("WORKFLOW"),
+                )
+                .into();
+        }
         let message = match unreadable.len() {
-            0 => {
-                return Problem::new(Kind::NotFound, "no_active_run", "no run is active or blocked")
-                    .help(Help::from("name a run with --run-id, or start one with ") + flow("start").value("WORKFLOW"))
-                    .into();
-            }
             1 => "no readable run is active, and 1 run cannot be read".to_owned(),
             n => format!("no readable run is active, and {n} runs cannot be read"),
         };
         Problem::new(Kind::Damaged, "no_active_run", message)
-            .help(flow("doctor") + " says what can be done about them; or name another run with --run-id")
+            .help(Suggestion::flow("doctor") + " says what can be done about them; or name another run with --run-id")
             .because(unreadable)
             .into()
     }
@@ -212,7 +214,9 @@ impl Error {
     pub(crate) fn several_runs(candidates: &[impl ToString]) -> Self {
         let message = format!("several runs are open: {}", first_few(candidates, 5));
         let help = Help::from("name one of them with --run-id or in FLOW_RUN; ");
-        Problem::new(Kind::Usage, "several_runs", message).help(help + flow("list") + " shows all runs").into()
+        Problem::new(Kind::Usage, "several_runs", message)
+            .help(help + Suggestion::flow("list") + " shows all runs")
+            .into()
     }
 
     /// The `run.yaml` at `at` cannot be used.
@@ -226,7 +230,7 @@ impl Error {
     /// A file that the caller named, or another input, cannot be read. `origin` is a path or `standard input`.
     pub(crate) fn input(origin: impl Display, source: &io::Error) -> Self {
         let message = format!("cannot read {origin}");
-        let (kind, help) = match source.kind() {
+        let problem = match source.kind() {
             // The system's words for a missing file depend on where they come from.
             ErrorKind::NotFound => {
                 return Problem::new(Kind::NotFound, "input_unreadable", message)
@@ -234,14 +238,21 @@ impl Error {
                     .because(["No such file or directory".to_owned()])
                     .into();
             }
-            ErrorKind::FileTooLarge => {
-                (Kind::Refused, "a document may have 1 MiB; put long output into a file and name it as evidence")
-            }
-            ErrorKind::InvalidData => (Kind::Refused, "give UTF-8 text; nothing of it was written"),
-            ErrorKind::InvalidInput => (Kind::Refused, "name a regular file; nothing was written"),
-            _ => (Kind::Io, ""),
+            ErrorKind::FileTooLarge => Problem::new(Kind::Refused, "input_unreadable", message)
+                .help("a document may have 1 MiB; put long output into a file and name it as evidence"),
+            ErrorKind::InvalidData => Problem::new(Kind::Refused, "input_unreadable", message)
+                .help("give UTF-8 text; nothing of it was written"),
+            ErrorKind::InvalidInput => Problem::new(Kind::Refused, "input_unreadable", message)
+                .help("name a regular file; nothing was written"),
+            _ => Problem::new(Kind::Io, "input_unreadable", message),
         };
-        Problem::new(kind, "input_unreadable", message).help(help).caused_by(source).into()
+        problem.caused_by(source).into()
+    }
+
+    /// A system call failed without which the program cannot go on, as `what` says.
+    #[cfg(any(feature = "mcp", feature = "serve", feature = "watch"))]
+    pub(crate) fn io(what: &str, source: &io::Error) -> Self {
+        Problem::new(Kind::Io, "io_error", what).caused_by(source).into()
     }
 
     /// A document of the caller's is not a valid JSON object. `origin` is a path or `standard input`.
@@ -254,7 +265,7 @@ impl Error {
     /// The run has no event at `seq`.
     pub(crate) fn no_such_event(run: &RunId, seq: u64, last: u64) -> Self {
         Problem::new(Kind::NotFound, "event_not_found", format!("{run} has no event {seq}; its last is {last}"))
-            .help(flow("log").value(run) + " shows all events")
+            .help(Suggestion::flow("log").value(run) + " shows all events")
             .into()
     }
 }

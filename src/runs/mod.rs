@@ -20,7 +20,6 @@ mod user_state;
 pub(crate) mod workflow;
 pub(crate) mod write;
 
-pub(crate) use crate::codec::SCHEMAS;
 #[doc(hidden)]
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
@@ -64,6 +63,7 @@ pub use look::show::{
 pub use look::wait::card_of;
 pub use open::listed::ListedRun;
 pub(crate) use open::name::short_name;
+pub use open::reading::Unreadable;
 pub(crate) use open::reading::passed_over_in_words;
 #[cfg(feature = "mcp")]
 pub(crate) use open::select::heeding_own_run_only;

@@ -5,7 +5,7 @@ use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Sugges
 use crate::runs::advice::{self, answer};
 
 /// The names of states, for a sentence.
-pub(super) fn names(names: &[StateName]) -> String {
+pub(super) fn state_names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
 }
 
@@ -40,10 +40,10 @@ pub(super) fn sentence(run: &RunId, refusal: &Refusal) -> String {
 pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
     let new = |kind, code| Problem::new(kind, code, sentence(run, refusal));
     match refusal {
-        Refusal::Report(report) => of_report(run, refusal, report),
+        Refusal::Report(report) => of_report(run, sentence(run, refusal), report),
         Refusal::Terminal { .. } => new(Kind::Refused, "run_terminal").help(over(run)),
         Refusal::UnknownPhase { known, suggestion, .. } => new(Kind::Refused, "unknown_phase")
-            .help(format!("{}The phases are {}", did_you_mean(suggestion.as_ref()), names(known))),
+            .help(format!("{}The phases are {}", did_you_mean(suggestion.as_ref()), state_names(known))),
         Refusal::PositionGone { phase, known, suggestion } => {
             new(Kind::Refused, "position_gone").help(position_gone(phase, known, suggestion.as_ref()))
         }
@@ -54,7 +54,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             new(Kind::Refused, "no_next_phase").help(resume(run) + " says how the run ends")
         }
         Refusal::AmbiguousNext { choices, .. } => {
-            new(Kind::Refused, "ambiguous_next_phase").help(format!("name one of {}", names(choices)))
+            new(Kind::Refused, "ambiguous_next_phase").help(format!("name one of {}", state_names(choices)))
         }
         Refusal::BlockedRun { reason, .. } | Refusal::Blocked { reason } => {
             new(Kind::NeedsHuman, "run_blocked").help(blocked(run, reason.as_deref()))
@@ -111,12 +111,12 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
 }
 
 /// The same for refusals about reports on steps.
-fn of_report(run: &RunId, refusal: &Refusal, report: &ReportRefusal) -> Problem {
-    let new = |kind, code| Problem::new(kind, code, sentence(run, refusal));
+fn of_report(run: &RunId, message: String, report: &ReportRefusal) -> Problem {
+    let new = |kind, code| Problem::new(kind, code, message);
     match report {
         ReportRefusal::UnknownStep(fault) => new(Kind::Refused, "unknown_step").help(unknown_step(fault)),
         ReportRefusal::CannotStart(fault) => new(Kind::Refused, "invalid_initial_step")
-            .help(format!("report one of these first: {}", names(&fault.known))),
+            .help(format!("report one of these first: {}", state_names(&fault.known))),
         ReportRefusal::InvalidStep(fault) if fault.over => new(Kind::Refused, "run_terminal").help(
             Help::from(format!("run {run} is over; "))
                 + reopen(run)
@@ -147,7 +147,7 @@ fn of_report(run: &RunId, refusal: &Refusal, report: &ReportRefusal) -> Problem 
 fn unknown_step(fault: &StepFault) -> Help {
     let meant = did_you_mean(fault.suggestion.as_ref());
     match &fault.current {
-        Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", names(choices)).into(),
+        Some((_, choices)) if !choices.is_empty() => format!("{meant}from here: {}", state_names(choices)).into(),
         _ => Help::from(meant) + Suggestion::flow("workflow show").value(&fault.workflow) + " shows the states",
     }
 }
@@ -157,7 +157,7 @@ fn next_steps(fault: &StepFault) -> String {
         Some((current, choices)) if choices.is_empty() => {
             format!("nothing follows `{current}`; report it completed to end the run")
         }
-        Some((current, choices)) => format!("report one of these next: {}, or `{current}` again", names(choices)),
+        Some((current, choices)) => format!("report one of these next: {}, or `{current}` again", state_names(choices)),
         None => String::new(),
     }
 }
@@ -177,7 +177,7 @@ fn position_gone(phase: &StateName, known: &[StateName], near: Option<&StateName
     format!(
         "go on under the definition it started with until it has left `{phase}`, or set current_phase in run.yaml to a \
          phase that both have{to}; today's are {}",
-        names(known)
+        state_names(known)
     )
 }
 
@@ -186,7 +186,7 @@ fn onward(run: &RunId, from: &StateName, choices: &[StateName]) -> Help {
     if choices.is_empty() {
         return Help::from(format!("`{from}` is the last phase; ")) + resume(run) + " says how the run ends";
     }
-    format!("from `{from}` it can go to {}; you can also record more in `{from}`", names(choices)).into()
+    format!("from `{from}` it can go to {}; you can also record more in `{from}`", state_names(choices)).into()
 }
 
 /// The help for a run that is blocked.
@@ -206,20 +206,18 @@ fn needs_approval(run: &RunId) -> Help {
 
 /// The help for phases whose work is not done.
 fn not_done(run: &RunId, undone: &[Undone]) -> Help {
-    let (mut back, mut is_open, mut is_recorded) = (Vec::new(), false, false);
+    let mut back = Vec::new();
     for one in undone {
         back.extend(one.back.iter().map(|to| format!("`{to}`")));
-        is_open |= one.status.is_open();
-        is_recorded |= one.latest.is_some();
     }
     let back = match back.as_slice() {
         [] => String::new(),
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
     // What was begun must not be done again before its end is known.
-    let record = if is_open {
+    let record = if undone.iter().any(|one| one.status.is_open()) {
         "record how it ended under the same --id"
-    } else if is_recorded {
+    } else if undone.iter().any(|one| one.latest.is_some()) {
         "do it again and record it under the same --id, or give it up there with --status skipped"
     } else {
         "do it and record it"

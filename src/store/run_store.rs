@@ -297,8 +297,8 @@ pub trait RunWriter: fmt::Debug {
         merge: Merge<'_>,
     ) -> Result<(), StoreError>;
 
-    /// What else there is to do for a run that is kept as files, which programs that die and people leave in disorder. By
-    /// default there are no such files.
+    /// The chores for a run that is kept as files: programs die and people edit, so there is something to tidy. By default
+    /// there is nothing to do.
     fn chores(&mut self) -> Option<&mut dyn LocalChores> {
         None
     }

@@ -39,7 +39,6 @@ kept_by_every_store! {
     promises::a_text_that_cannot_be_merged_stays_as_the_person_saved_it,
     promises::how_far_writers_got_is_known_after_an_older_log_was_put_back,
     promises::a_stamp_differs_after_every_change,
-    promises::an_activity_file_that_was_set_aside_is_written_again,
     verbs::a_run_goes_from_its_start_to_its_end,
     verbs::many_writers_at_once_lose_nothing_and_use_no_position_twice,
     verbs::a_repeated_record_with_an_id_is_recorded_once,
@@ -51,6 +50,11 @@ kept_by_every_store! {
     verbs::a_followed_log_ends_with_its_run,
     verbs::a_feed_shows_what_reading_anew_shows,
     verbs::a_feed_counts_the_runs_of_each_group,
+}
+
+#[test]
+fn an_activity_file_that_was_set_aside_is_written_again() {
+    promises::an_activity_file_that_was_set_aside_is_written_again(&Local::default());
 }
 
 /// Beside its own promises, a store changes nothing in what a run says.

@@ -79,7 +79,7 @@ pub(crate) struct PlaceArgs {
 }
 
 /// A host by its name.
-pub(super) fn host_of_agents() -> impl TypedValueParser<Value = AgentHost> {
+fn host_of_agents() -> impl TypedValueParser<Value = AgentHost> {
     // The parser lets no other name through.
     PossibleValuesParser::new(AgentHost::names()).map(|name| AgentHost::named(&name).expect("one of these names"))
 }

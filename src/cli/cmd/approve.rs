@@ -23,11 +23,12 @@ pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out
 /// Shows what is decided on, and records the decision; `None` if the person does not go through with it.
 fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<ApproveReport>, Error> {
     runs::refuse_agents(cx)?;
-    if !io::stdin().is_terminal() {
-        return Err(Error::for_a_person(" at a terminal, and standard input is not one"));
-    }
-    if !io::stderr().is_terminal() {
-        return Err(Error::for_a_person(" at a terminal, and standard error is not one"));
+    for (stream, is_terminal) in
+        [("standard input", io::stdin().is_terminal()), ("standard error", io::stderr().is_terminal())]
+    {
+        if !is_terminal {
+            return Err(Error::needs_approval(format!("a person decides at a terminal, and {stream} is not one")));
+        }
     }
     let ReasonArgs { run, reason, id } = args.why;
     let how = DecidedAt::Terminal;

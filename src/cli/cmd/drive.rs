@@ -33,7 +33,7 @@ pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Ended {
         DriveStop::Failed => Exit::Refused,
         DriveStop::NeedsHuman | DriveStop::NotReady | DriveStop::Limit => Exit::NeedsHuman,
     };
-    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
+    Ok(out.answer(&report, |page| fill(&report, page)).then(status))
 }
 
 fn fill(report: &DriveReport, page: &mut TextPage) {

@@ -9,7 +9,7 @@ use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, pars
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Ended {
     // Programs that know rp1 look for this word.
-    out.error = "Error";
+    out.error_word = "Error";
     let request = request(cx, args)?;
     let report = runs::emit(cx, &request)?;
     out.committed(format!("the report is in the log as event {}", report.data.seq));

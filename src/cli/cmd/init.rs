@@ -1,4 +1,4 @@
-//! `init`, `schema`, `completions`, `man`.
+//! `init`, `completions`, `man`.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -282,12 +282,12 @@ fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Ended {
     let report = interviews::run(cx, request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);
-    let exit = out.answer(&report, |page| talked(&report, page));
-    Ok(match (exit, report.stop) {
-        (Exit::Done, InterviewStop::Failed) => Exit::Refused,
-        (Exit::Done, InterviewStop::NeedsHuman) => Exit::NeedsHuman,
-        (exit, _) => exit,
-    })
+    let status = match report.stop {
+        InterviewStop::Finished | InterviewStop::Nothing => Exit::Done,
+        InterviewStop::Failed => Exit::Refused,
+        InterviewStop::NeedsHuman => Exit::NeedsHuman,
+    };
+    Ok(out.answer(&report, |page| talked(&report, page)).then(status))
 }
 
 fn talked(report: &InterviewRunReport, page: &mut TextPage) {

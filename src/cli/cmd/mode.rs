@@ -46,14 +46,14 @@ pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
             Ok(ended(&modes::cancel(cx, &request)?, "cancelled", out))
         }
         ModeCommand::Outcome { file } => {
-            let read = source(cx, Path::new(&file)).map_err(Error::Run)?;
+            let read = source(cx, Path::new(&file))?;
             let report = modes::outcome(&read.origin, read.text.as_bytes())?;
             Ok(out.answer(&report, |page| outcome(&report, page)))
         }
         ModeCommand::Prompt { text, scope } => {
             let text = match text {
                 Some(text) if text != "-" => text,
-                _ => prompt_of_hook().map_err(Error::Run)?,
+                _ => prompt_of_hook()?,
             };
             Ok(prompt(&modes::prompt(cx, &ModePromptRequest::read(&text, whose(scope))?)?, out))
         }
@@ -73,16 +73,15 @@ fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
         out.committed(report.message.clone());
     }
     out.warnings(&report.warnings);
-    let exit = out.answer(report, |page| {
-        let style = if report.decision == ModeDecision::Deny { page::BAD } else { page::GOOD };
+    let is_denied = report.decision == ModeDecision::Deny;
+    // The policy has answered, so a refusal is not an error of the command.
+    let status = if is_denied { Exit::Refused } else { Exit::Done };
+    let told = out.answer(report, |page| {
+        let style = if is_denied { page::BAD } else { page::GOOD };
         page.head(style, report.decision.as_str(), &report.message);
         page.field("active", &names(&report.active));
     });
-    match report.decision {
-        // The policy has answered, so a refusal is not an error of the command.
-        ModeDecision::Deny if exit == Exit::Done => Exit::Refused,
-        _ => exit,
-    }
+    told.then(status)
 }
 
 fn names(modes: &[ModeName]) -> String {
@@ -221,7 +220,7 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
         out.committed(format!("active: {}", names(&report.active)));
     }
     out.warnings(&report.warnings);
-    let exit = out.answer(report, |page| {
+    let told = out.answer(report, |page| {
         if report.messages.is_empty() {
             page.line("the prompt asks for no skill");
         }
@@ -229,7 +228,7 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
             page.line(message);
         }
     });
-    if report.error.is_some() && exit == Exit::Done { Exit::Refused } else { exit }
+    told.then(if report.error.is_some() { Exit::Refused } else { Exit::Done })
 }
 
 fn policy(report: &PolicyReport, table: bool, page: &mut TextPage) {

@@ -27,7 +27,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
     }
     worktrees::hint(&report.worktrees, out);
     // The exit status tells a script how the run stands, unless it never got the answer.
-    Ok(out.answer(&report, |page| fill(&report, cx.now(), page)).of_answer(report.verdict.into()))
+    Ok(out.answer(&report, |page| fill(&report, cx.now(), page)).then(report.verdict.into()))
 }
 
 /// The highest number of changed files, and of other runs, that the page shows.

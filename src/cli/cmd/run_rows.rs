@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use crate::cli::page::{CARE, TextPage, brief};
 use crate::model::StateName;
-use crate::runs::ListedRun;
-use crate::runs::open::reading::Unreadable;
+use crate::runs::{ListedRun, Unreadable};
 
 /// One line for each run.
 pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut TextPage) {

@@ -7,7 +7,8 @@ use crate::runs::{self, Context, SetReport, SetRequest};
 
 pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Ended {
     let SetArgs { run, issue, pr, branch, repo, feature, goal, limit: limits, another, caller } = args;
-    let (run, CallerArgs { session, epoch }) = (run.name(), caller);
+    let CallerArgs { session, epoch } = caller;
+    let run = run.name();
     let request = SetRequest { run, issue, pr, branch, repo, feature, goal, limits, another, session, epoch };
     let report = runs::set(cx, &request)?;
     if report.changed {

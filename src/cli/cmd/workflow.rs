@@ -67,17 +67,17 @@ fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut
 
 fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
     let colour = out.colour();
-    let exit = out.answer(report, |page| {
+    let told = out.answer(report, |page| {
         for diagnostic in &report.diagnostics {
-            page.add(&render(&report.origin, text, diagnostic, colour));
-            page.add("");
+            page.raw(&render(&report.origin, text, diagnostic, colour));
+            page.raw("");
         }
         if report.id.is_some() {
             shown(report, page);
         }
     });
-    let broken = report.diagnostics.iter().any(Diagnostic::is_error);
-    if exit == Exit::Done && broken { Exit::Refused } else { exit }
+    let is_broken = report.diagnostics.iter().any(Diagnostic::is_error);
+    told.then(if is_broken { Exit::Refused } else { Exit::Done })
 }
 
 fn list(report: &WorkflowListReport, page: &mut TextPage) {

@@ -134,9 +134,16 @@ impl History {
         };
         let overtaken = stay.is_some_and(|stay| stay.overtaken);
         let again = overtaken && status.is_done() && skipped.is_none();
-        let status = if again { StepStatus::NotStarted } else { status };
-        let (reported, older) = (reported.is_some(), stay.is_some_and(|stay| stay.older));
-        PhaseWork { status, latest, open, withdrawn, skipped, reported, again, older }
+        PhaseWork {
+            status: if again { StepStatus::NotStarted } else { status },
+            latest,
+            open,
+            withdrawn,
+            skipped,
+            reported: reported.is_some(),
+            again,
+            older: stay.is_some_and(|stay| stay.older),
+        }
     }
 
     /// Why `phase` was left although its work was not done, unless the run came back or something was recorded since.

@@ -150,7 +150,9 @@ impl Reconciled {
     /// Determines the state, and what has to be written.
     fn determine(&mut self, text: RunText, position: ShownPosition, log: &LogScan) {
         let (text, since) = match position {
-            ShownPosition::Event(at) | ShownPosition::Beyond(at) => (self.end_repair(text, at, log), Some(at)),
+            ShownPosition::Event(shown) | ShownPosition::Beyond(shown) => {
+                (self.end_repair(text, shown, log), Some(shown))
+            }
             ShownPosition::ByHand => (Some(text), None),
             ShownPosition::Foreign => {
                 self.repairs.push(Repair::AdoptRun);

@@ -106,8 +106,8 @@ named! {
     pub enum SpanState {
         /// It went on from the beginning to the end.
         Running = "running",
-        /// It was begun, and neither its end nor its outcome is known. The end that is given is that of the last event which
-        /// shows it.
+        /// It was begun, and neither its end nor its outcome is known. The end that is given is that of the last event
+        /// which shows it.
         InDoubt = "in_doubt",
     }
 }

@@ -107,9 +107,16 @@ impl Track {
         let work = self.works.entry(subject.clone()).or_default();
         work.parts.push(self.lane.spans.len());
         work.seen = Some(point);
-        let (activity, attempt, to) = (subject.clone(), work.attempts, to.map(|to| to.at.max(from)));
-        let (state, first, last) = (SpanState::Running, point.seq, point.seq);
-        self.lane.spans.push(Span { activity, attempt, state, from, to, outcome: None, first, last });
+        self.lane.spans.push(Span {
+            activity: subject.clone(),
+            attempt: work.attempts,
+            state: SpanState::Running,
+            from,
+            to: to.map(|to| to.at.max(from)),
+            outcome: None,
+            first: point.seq,
+            last: point.seq,
+        });
     }
 
     fn work(&mut self, subject: &Subject) -> &mut Work {
@@ -167,12 +174,18 @@ impl Track {
         }
     }
 
-    /// An event says how work on `subject` ended; without an outcome, that it was interrupted. `from`: the beginning
+    /// An event says how work on `subject` ended; without an outcome, that it was interrupted. `began`: the beginning
     /// that the same record gives.
-    pub(super) fn settle(&mut self, subject: &Subject, end: Option<StepStatus>, from: Option<Timestamp>, point: Point) {
+    pub(super) fn settle(
+        &mut self,
+        subject: &Subject,
+        outcome: Option<StepStatus>,
+        began: Option<Timestamp>,
+        point: Point,
+    ) {
         let work = self.works.entry(subject.clone()).or_default();
         let ended = work.parts.last().and_then(|&part| self.lane.spans[part].to);
-        if work.stage == Stage::Unknown && ended.is_some() && ended <= from {
+        if work.stage == Stage::Unknown && ended.is_some() && ended <= began {
             // It was begun again, and the record itself says when.
             work.stage = Stage::Over;
         }
@@ -183,11 +196,11 @@ impl Track {
             Stage::Over => {
                 work.attempts += 1;
                 work.parts.clear();
-                self.add(subject, from.unwrap_or(point.at), Some(point), point);
+                self.add(subject, began.unwrap_or(point.at), Some(point), point);
             }
         }
-        match end {
-            Some(end) => self.conclude(subject, end),
+        match outcome {
+            Some(outcome) => self.conclude(subject, outcome),
             None => self.work(subject).stage = Stage::Paused,
         }
     }
@@ -203,12 +216,18 @@ impl Track {
     }
 
     /// Takes a report on the step or unit itself, which perhaps has a new `status`.
-    pub(super) fn take(&mut self, said: &StepReport, status: Option<StepStatus>, by: Option<&SessionId>, point: Point) {
-        match (status, said.kind()) {
+    pub(super) fn take(
+        &mut self,
+        report: &StepReport,
+        status: Option<StepStatus>,
+        by: Option<&SessionId>,
+        point: Point,
+    ) {
+        match (status, report.kind()) {
             (Some(StepStatus::NotStarted), _) => self.abandon(&None, by, point),
             (Some(StepStatus::Running), _) => self.begin(&None, None, by, point),
             (Some(StepStatus::Waiting), _) | (None, Some(ReportType::WaitingForUser)) => self.pause(&None, point),
-            (Some(status), _) => self.settle_reported(status, !said.auto, point),
+            (Some(status), _) => self.settle_reported(status, !report.auto, point),
             (None, Some(ReportType::UserAnswered)) => self.resume(&None, point),
             (None, _) => {}
         }

@@ -10,7 +10,7 @@ use crate::hooks::settings::ask::{LoginFlow, codex_hooks, login_flow};
 use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{STRICT, WHOLE, suggest};
 use crate::hooks::settings::file::{SettingsFile, text_of};
-use crate::hooks::settings::host::{HostChoice, SettingsScope, project_root};
+use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
 use crate::hooks::settings::managed;
 use crate::hooks::settings::obstacle;
@@ -137,7 +137,7 @@ impl Examined<'_> {
 
     /// Where other programs are asked: hooks of the project count there as well.
     fn directory(&self) -> PathBuf {
-        match project_root(self.cx) {
+        match self.cx.root() {
             Ok(root) => root,
             Err(_) => self.cx.env.cwd.clone().unwrap_or_else(|| "/".into()),
         }

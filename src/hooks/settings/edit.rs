@@ -52,7 +52,7 @@ pub(super) struct Edited {
 }
 
 impl Edited {
-    /// A text with nothing of flow in it that is new, changed or gone.
+    /// This text, without entries to name.
     pub(super) fn of_text(text: Option<&str>) -> Self {
         Self { text: text.map(str::to_owned), ..Self::default() }
     }

@@ -11,7 +11,7 @@ use crate::disk::{
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::EditFault;
-use crate::hooks::settings::host::{SettingsScope, project_root};
+use crate::hooks::settings::host::SettingsScope;
 use crate::model::{Explain as _, Kind, Problem, limits};
 use crate::runs::{Context, Error, Result};
 
@@ -39,7 +39,7 @@ pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> 
     let mut files = Vec::new();
     for &host in hosts {
         if let Some(path) = host.path(cx, scope)? {
-            let within = if scope == SettingsScope::User { None } else { Some(project_root(cx)?) };
+            let within = if scope == SettingsScope::User { None } else { Some(cx.root()?) };
             files.push(SettingsFile { host, scope, file: UserFile::of_path(cx, path, within)? });
         }
     }

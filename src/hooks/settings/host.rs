@@ -136,7 +136,7 @@ impl AgentHost {
             return self.home(cx);
         }
         let first = Path::new(self.hooks().project_file).iter().next().unwrap_or_default();
-        Ok(project_root(cx)?.join(first))
+        Ok(cx.root()?.join(first))
     }
 
     /// The file of the settings; `None` if the host has no settings of this scope.
@@ -147,11 +147,6 @@ impl AgentHost {
             SettingsScope::Local => self.hooks().local_file,
         };
         let Some(file) = in_project else { return Ok(None) };
-        Ok(Some(project_root(cx)?.join(file)))
+        Ok(Some(cx.root()?.join(file)))
     }
-}
-
-/// The directory of the project: the one with `.flow`, or the one in which `flow init` would create it.
-pub(super) fn project_root(cx: &Context) -> Result<PathBuf> {
-    cx.root_of(cx.project().ok().as_ref())
 }

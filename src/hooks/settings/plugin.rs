@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::hooks::settings::change::ChangeOutcome;
 use crate::hooks::settings::file::UserFile;
-use crate::hooks::settings::host::project_root;
 use crate::model::{Kind, Problem, quoted};
 use crate::runs::{Context, Result};
 
@@ -98,7 +97,7 @@ pub fn plugin(cx: &Context, request: &HooksPluginRequest) -> Result<HooksFilesRe
 pub fn skill(cx: &Context, request: &HooksSkillRequest) -> Result<HooksFilesReport> {
     let dir = match &request.dir {
         Some(dir) => absolute(cx, dir)?,
-        None => project_root(cx)?,
+        None => cx.root()?,
     };
     let files = SKILL_DIRECTORIES.map(skills_in).concat();
     write(cx, dir, &files, request.replace, Vec::new())
@@ -124,7 +123,7 @@ fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {
 /// The directory out of which no link leads when files are written below `dir`: that of the project if `dir` is in it, by
 /// its name or by where its links lead. Whoever wrote the project could otherwise choose files of the user's.
 fn within(cx: &Context, dir: &Path) -> Result<Option<PathBuf>> {
-    let root = project_root(cx)?;
+    let root = cx.root()?;
     let real = cx.disk.canonical(&root).unwrap_or_else(|_| root.clone());
     let is_inside = |dir: &Path| dir.starts_with(&root) || dir.starts_with(&real);
     let mut inside = is_inside(dir);
@@ -167,15 +166,12 @@ fn write(
 
 /// What becomes of the file, whose text is `old`, when `text` is written there.
 fn outcome(file: &UserFile, old: Option<&str>, text: &str, replace: bool) -> Result<ChangeOutcome> {
-    match old {
-        None => Ok(ChangeOutcome::Created),
-        Some(old) if old == text => Ok(ChangeOutcome::Unchanged),
-        Some(_) if replace => Ok(ChangeOutcome::Changed),
-        Some(_) => {
-            let message = format!("{} exists and differs", file.path.display());
-            Err(Problem::new(Kind::Refused, "file_exists", message)
-                .help("name another directory, or replace it with --replace. Nothing was written")
-                .into())
-        }
+    let outcome = ChangeOutcome::between(old, Some(text));
+    if outcome == ChangeOutcome::Changed && !replace {
+        let message = format!("{} exists and differs", file.path.display());
+        return Err(Problem::new(Kind::Refused, "file_exists", message)
+            .help("name another directory, or replace it with --replace. Nothing was written")
+            .into());
     }
+    Ok(outcome)
 }

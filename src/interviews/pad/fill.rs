@@ -95,12 +95,16 @@ fn without_blank_lines(text: &str) -> &str {
 
 impl InterviewDocument<'_> {
     /// The finished document: the answers are in their sections, and the pad is gone. An answer that is not about a
-    /// section of the script gets a section of its own, with its topic as the heading. A text in `texts`, by section
+    /// section of the script gets a section of its own, with its topic as the heading. A text in `content`, by section
     /// id or by such a topic, replaces the answers.
     ///
     /// # Errors
-    /// [`EditError`], also for a text in `texts` without a section, or one that would change more than its section.
-    pub fn finish(&self, script: &Script, texts: Option<&Map<String, Value>>) -> Result<(String, Vec<SectionChange>)> {
+    /// [`EditError`], also for a text in `content` without a section, or one that would change more than its section.
+    pub fn finish(
+        &self,
+        script: &Script,
+        content: Option<&Map<String, Value>>,
+    ) -> Result<(String, Vec<SectionChange>)> {
         let pad = self.only_pad()?;
         if !pad.faults.is_empty() {
             return Err(EditError::Faults { faults: pad.faults.clone() });
@@ -112,8 +116,8 @@ impl InterviewDocument<'_> {
         let sections = bare.sections(script);
         let mut targets = covered(&sections, &given);
         targets.extend(uncovered(&given));
-        if let Some(texts) = texts {
-            write_content(&mut targets, &sections, texts, bare.newline())?;
+        if let Some(content) = content {
+            write_content(&mut targets, &sections, content, bare.newline())?;
         }
         for target in &mut targets {
             // A section with a short answer is marked as complete, so that it is not asked about again.
@@ -292,8 +296,15 @@ fn covered(sections: &[SectionView], given: &[SectionAnswer<'_>]) -> Vec<Target>
             "" => Filled::Written,
             _ => Filled::Extended,
         };
-        let SectionView { id, heading, range, kept, .. } = section.clone();
-        targets.push(Target { id: Some(id), heading, range, kept, text: texts.join("\n\n"), how, questions });
+        targets.push(Target {
+            id: Some(section.id.clone()),
+            heading: section.heading.clone(),
+            range: section.range.clone(),
+            kept: section.kept.clone(),
+            text: texts.join("\n\n"),
+            how,
+            questions,
+        });
     }
     targets
 }
@@ -322,7 +333,12 @@ fn uncovered(given: &[SectionAnswer<'_>]) -> Vec<Target> {
 }
 
 /// Replaces answers by an agent's texts. Sections without such a text keep the answers.
-fn write_content(targets: &mut [Target], views: &[SectionView], content: &Map<String, Value>, end: &str) -> Result<()> {
+fn write_content(
+    targets: &mut [Target],
+    sections: &[SectionView],
+    content: &Map<String, Value>,
+    newline: &str,
+) -> Result<()> {
     for (key, text) in content {
         let text = text.as_str().unwrap_or_default().trim();
         // An empty text is no text: the answers are used.
@@ -334,7 +350,7 @@ fn write_content(targets: &mut [Target], views: &[SectionView], content: &Map<St
             return Err(EditError::UnknownSection { id: key.clone(), known });
         };
         let target = &mut targets[nth];
-        if let Some(section) = views.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
+        if let Some(section) = sections.iter().find(|section| Some(&section.id) == target.id.as_ref()) {
             // Keep a text that a person wrote and about which nothing was asked.
             let is_own = !section.fill.is_gap() && !target.is_written();
             if is_own || same_lines(text, section.text.trim()) {
@@ -342,7 +358,7 @@ fn write_content(targets: &mut [Target], views: &[SectionView], content: &Map<St
             }
         }
         // If the answers give the same text anyway, keep the old part byte for byte.
-        if same_lines(text, target.body(end).trim()) {
+        if same_lines(text, target.body(newline).trim()) {
             continue;
         }
         (target.text, target.how) = (text.to_owned(), Filled::Written);

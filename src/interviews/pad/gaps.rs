@@ -64,14 +64,19 @@ impl InterviewDocument<'_> {
 
     fn section(&self, section: &SectionEntry, script: &Script) -> SectionView {
         let mut headings = self.outline.headings.iter();
-        let own = headings.find(|heading| {
-            let is_in_pad = self.pads.iter().any(|pad| pad.range.contains(&heading.range.start));
-            !is_in_pad && section.is_headed(&folded(&heading.title))
-        });
+        let own =
+            headings.find(|heading| !self.is_in_pad(heading.range.start) && section.is_headed(&folded(&heading.title)));
         let Some(heading) = own else {
-            let (id, heading) = (section.id.clone(), section.heading.clone());
-            let (text, kept) = (String::new(), String::new());
-            return SectionView { id, heading, fill: Fill::Empty, line: None, text, kept, range: None, level: None };
+            return SectionView {
+                id: section.id.clone(),
+                heading: section.heading.clone(),
+                fill: Fill::Empty,
+                line: None,
+                text: String::new(),
+                kept: String::new(),
+                range: None,
+                level: None,
+            };
         };
         // A heading of another section of the script also ends it, whatever its level.
         let next = headings.find(|next| next.level <= heading.level || script.has_section(&next.title));
@@ -84,10 +89,16 @@ impl InterviewDocument<'_> {
         }
         let range = heading.range.end..end;
         let text = without_blanks(&self.text[range.clone()]).to_owned();
-        let (fill, kept) = (fill_of(&text, script), self.kept(&range, script.placeholder()));
-        let (line, level) = (Some(self.outline.line_of(heading.range.start)), Some(heading.level));
-        let (id, heading) = (section.id.clone(), heading.title.clone());
-        SectionView { id, heading, fill, line, text, kept, range: Some(range), level }
+        SectionView {
+            id: section.id.clone(),
+            heading: heading.title.clone(),
+            fill: fill_of(&text, script),
+            line: Some(self.outline.line_of(heading.range.start)),
+            text,
+            kept: self.kept(&range, script.placeholder()),
+            range: Some(range),
+            level: Some(heading.level),
+        }
     }
 
     /// The text of `range`, which consists of whole lines, without lines that are only the placeholder.
@@ -119,6 +130,10 @@ impl InterviewDocument<'_> {
             && text
                 .chars()
                 .all(|c| c.is_alphanumeric() || c.is_whitespace() || "*_".contains(c) || placeholder.contains(c))
+    }
+
+    fn is_in_pad(&self, at: usize) -> bool {
+        self.pads.iter().any(|pad| pad.range.contains(&at))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Texts and ids as Mermaid's own parser reads them. Characters with another meaning are written as entities.
 
 use std::borrow::Cow;
-
-use crate::model::listed;
+use std::fmt::Write as _;
 
 /// Words that begin another statement even where an id is expected, in upper or lower case. The last two are ids that
 /// Mermaid uses itself.
-const KEYWORDS: [&str; 13] =
-    listed("acctitle accdescr class classdef click default href note scale state style root_end root_start");
+const KEYWORDS: [&str; 13] = [
+    "acctitle", "accdescr", "class", "classdef", "click", "default", "href", "note", "scale", "state", "style",
+    "root_end", "root_start",
+];
 
 /// Named entities.
 const NAMED: [(&str, char); 9] = [
@@ -35,10 +36,11 @@ pub(in crate::machine) fn written(text: &str) -> String {
     for (at, c) in line.char_indices() {
         match c {
             '"' => written.push_str("#quot;"),
+            ';' | '#' | ':' | '<' | '&' | '`' => drop(write!(written, "#{};", u32::from(c))),
             // `%%{` begins a directive, which Mermaid removes before it parses anything.
-            _ if ";#:<&`".contains(c) || line[at..].starts_with("%%{") || is_direction(&line[at..]) => {
-                written.push_str(&format!("#{};", u32::from(c)));
-            }
+            '%' if line[at..].starts_with("%%{") => drop(write!(written, "#{};", u32::from(c))),
+            // Mermaid reads this as a statement in every place.
+            'd' | 'D' if is_direction(&line[at..]) => drop(write!(written, "#{};", u32::from(c))),
             c => written.push(c),
         }
     }
@@ -46,12 +48,11 @@ pub(in crate::machine) fn written(text: &str) -> String {
     written.replace("-->", "--#62;")
 }
 
-/// Whether a statement begins here that Mermaid reads in every place.
 fn is_direction(text: &str) -> bool {
     let mut words = text.split(' ');
     let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
-    let Some(way) = second.get(..2).filter(|_| first.eq_ignore_ascii_case("direction")) else { return false };
-    ["TB", "BT", "LR", "RL"].iter().any(|one| way.eq_ignore_ascii_case(one))
+    let Some(way) = second.get(..2) else { return false };
+    first.eq_ignore_ascii_case("direction") && ["TB", "BT", "LR", "RL"].iter().any(|one| way.eq_ignore_ascii_case(one))
 }
 
 /// Replaces the entities in a text by their characters.

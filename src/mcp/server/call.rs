@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::mcp::server::answer::{Commands, no_commands, report};
+use crate::mcp::server::answer::{Commands, report};
 use crate::mcp::server::arguments::misfit;
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem, SessionId};
@@ -82,15 +82,19 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Calls a verb with the request in the arguments, whose report contains no commands.
-    pub(super) fn verb<Q, A, E>(self, verb: fn(&Context, &Q) -> Result<A, E>) -> Answer
+    /// Calls a verb with the request in the arguments. `commands` gives those in its report.
+    pub(super) fn verb<Q, A, E>(
+        self,
+        verb: fn(&Context, &Q) -> Result<A, E>,
+        commands: impl Fn(&A) -> Commands<'_>,
+    ) -> Answer
     where
         Q: DeserializeOwned,
         A: Serialize,
         E: Explain,
     {
         let answer = verb(&self.cx, &self.request()?);
-        self.shown(answer, no_commands)
+        self.shown(answer, commands)
     }
 
     /// The report of a verb with its `commands`, or its error, as a client sees it.

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::mcp::server::message::ClientLine;
 use crate::model::limits::MESSAGE_BYTES;
-use crate::model::{Kind, Problem};
 use crate::runs::{Error, Result};
 
 /// Why the server ends, if not because its input has ended.
@@ -32,11 +31,6 @@ impl EarlyEnd {
     }
 }
 
-/// The error for a system call without which the server cannot go on.
-pub(super) fn failed(what: &str, error: &io::Error) -> Error {
-    Problem::new(Kind::Io, "io_error", what).caused_by(error).into()
-}
-
 /// The lines of a client, and of the answers to it.
 #[derive(Debug)]
 pub(super) struct ClientLines<R, W> {
@@ -52,7 +46,7 @@ impl<R: BufRead, W: Write> ClientLines<R, W> {
         Self { input, output, busy: false, ending }
     }
 
-    /// The next message. ClientLines that are none are answered here.
+    /// The next message. Lines that are none are answered here.
     fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         while !self.ending.is_near() {
             match self.read() {
@@ -60,7 +54,7 @@ impl<R: BufRead, W: Write> ClientLines<R, W> {
                 Ok(Some(ClientLine::Refused(answer))) => drop(self.write(&answer)),
                 Ok(Some(ClientLine::Nothing)) => {}
                 Ok(None) => return None,
-                Err(error) => self.ending.note(Err(failed("cannot read from standard input", &error))),
+                Err(error) => self.ending.note(Err(Error::io("cannot read from standard input", &error))),
             }
         }
         None
@@ -88,7 +82,7 @@ impl<R: BufRead, W: Write> ClientLines<R, W> {
             self.ending.note(match error.kind() {
                 // A client that is gone ends the server as the end of the input does.
                 ErrorKind::BrokenPipe => Ok(()),
-                _ => Err(failed("cannot write to standard output", error)),
+                _ => Err(Error::io("cannot write to standard output", error)),
             });
         })
     }

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::mcp::server::answer::{problem, report};
+use crate::mcp::server::answer::{no_commands, problem, report};
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem};
 use crate::runs::{self, Context, ListFilter, ListReport, ListedRun, LogReport, LogRequest, ShowRequest};
@@ -67,15 +67,15 @@ pub(super) fn read(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<ReadR
 fn value(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<Value, ErrorData> {
     let Some(path) = uri.strip_prefix(RUNS) else { return Err(unknown(uri)) };
     let answer = if path.is_empty() {
-        newest(cx).map(|runs| report(cx, tools, &runs, Vec::new()))
+        newest(cx).map(|runs| report(cx, tools, &runs, no_commands(&runs)))
     } else {
         // Without the slash it is the address of something else that begins with the same letters.
         let Some(run) = path.strip_prefix('/') else { return Err(unknown(uri)) };
         match run.strip_suffix(EVENTS) {
-            Some(run) => latest_events(cx, run).map(|log| report(cx, tools, &log, Vec::new())),
+            Some(run) => latest_events(cx, run).map(|log| report(cx, tools, &log, no_commands(&log))),
             None => {
                 let request = ShowRequest { run: Some(run.to_owned()), ..ShowRequest::default() };
-                runs::show(cx, &request).map(|shown| report(cx, tools, &shown, Vec::new()))
+                runs::show(cx, &request).map(|shown| report(cx, tools, &shown, no_commands(&shown)))
             }
         }
     };

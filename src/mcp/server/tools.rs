@@ -1,7 +1,7 @@
 //! The tools: one table of what each of them does, and with which verb.
 
 use crate::mcp::Offer;
-use crate::mcp::server::answer::commands_of_resume;
+use crate::mcp::server::answer::{commands_of_resume, no_commands};
 use crate::mcp::server::interview::{self, InterviewCall};
 use crate::mcp::server::schema::of;
 use crate::mcp::server::state;
@@ -28,7 +28,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("resume", &["run_id"])],
-        call: |call| call.shown(runs::resume(&call.cx, &call.request()?), commands_of_resume),
+        call: |call| call.verb(runs::resume, commands_of_resume),
     },
     ToolRow {
         name: "flow_list",
@@ -40,7 +40,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("list", &[])],
-        call: |call| call.or("limit", LISTED).verb(runs::list),
+        call: |call| call.or("limit", LISTED).verb(runs::list, no_commands),
     },
     ToolRow {
         name: "flow_show",
@@ -52,7 +52,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("show", &["run_id"])],
-        call: |call| call.verb(runs::show),
+        call: |call| call.verb(runs::show, no_commands),
     },
     ToolRow {
         name: "flow_next",
@@ -64,7 +64,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("next", &["run_id"])],
-        call: |call| call.verb(runs::next_states),
+        call: |call| call.verb(runs::next_states, no_commands),
     },
     ToolRow {
         name: "flow_start",
@@ -76,7 +76,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("start", &["workflow"])],
-        call: |call| call.verb(runs::start),
+        call: |call| call.verb(runs::start, no_commands),
     },
     ToolRow {
         name: "flow_record",
@@ -91,7 +91,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("record-activity", &[])],
-        call: |call| call.verb(runs::record_activity),
+        call: |call| call.verb(runs::record_activity, no_commands),
     },
     ToolRow {
         name: "flow_emit",
@@ -103,7 +103,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("emit", &[])],
-        call: |call| call.verb(runs::emit),
+        call: |call| call.verb(runs::emit, no_commands),
     },
     ToolRow {
         name: "flow_advance",
@@ -115,7 +115,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &[],
         commands: &[("advance", &["run_id"])],
-        call: |call| call.verb(runs::advance),
+        call: |call| call.verb(runs::advance, no_commands),
     },
     ToolRow {
         name: "flow_block",
@@ -127,7 +127,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &["block", "unblock"],
         commands: &[("block", &["run_id"]), ("unblock", &["run_id"])],
-        call: |call| call.verb(runs::change_status),
+        call: |call| call.verb(runs::change_status, no_commands),
     },
     ToolRow {
         name: "flow_finish",
@@ -139,7 +139,7 @@ const ROWS: [ToolRow; 11] = [
         needs: &[],
         verbs: &["complete", "fail", "cancel"],
         commands: &[("complete", &["run_id"]), ("fail", &["run_id"]), ("cancel", &["run_id"])],
-        call: |call| call.verb(runs::change_status),
+        call: |call| call.verb(runs::change_status, no_commands),
     },
     ToolRow {
         name: "flow_interview",

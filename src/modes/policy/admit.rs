@@ -43,17 +43,22 @@ pub enum DenialKind {
 }
 
 impl Policy {
-    /// Decides whether `asked` may begin while those in `now` are active, in this order. Unknown names and duplicates are
+    /// Decides whether `requested` may begin while `active` are active, in this order. Unknown names and duplicates are
     /// ignored. `holds` tells whether a condition holds for an active mode.
     #[must_use]
-    pub fn admit(&self, now: &[ModeName], asked: &ModeName, holds: &dyn Fn(&ModeName, Condition) -> bool) -> Admission {
+    pub fn admit(
+        &self,
+        active: &[ModeName],
+        requested: &ModeName,
+        holds: &dyn Fn(&ModeName, Condition) -> bool,
+    ) -> Admission {
         let mut known: Vec<&ModeName> = Vec::new();
-        for name in now {
+        for name in active {
             if self.mode(name).is_some() && !known.contains(&name) {
                 known.push(name);
             }
         }
-        if known.contains(&asked) {
+        if known.contains(&requested) {
             return Admission::NoChange;
         }
         if known.is_empty() {
@@ -61,7 +66,7 @@ impl Policy {
         }
         let (mut sources, mut blockers) = (Vec::new(), Vec::new());
         for &name in &known {
-            match self.relation(name, asked) {
+            match self.relation(name, requested) {
                 Some(Relation::Beside) => {}
                 // A hand-over that its condition closes is a conflict.
                 Some(Relation::HandsOff(Some(unless))) if holds(name, unless) => blockers.push(name.clone()),
@@ -73,7 +78,7 @@ impl Policy {
             return if sources.is_empty() { Admission::Overlap } else { Admission::AutoComplete(sources) };
         }
         // An active execution mode makes it a rollback, even if it is not one of those that prevent the mode.
-        let is_rollback = self.has_kind(asked, ModeKind::Planning)
+        let is_rollback = self.has_kind(requested, ModeKind::Planning)
             && known.iter().any(|name| self.has_kind(name, ModeKind::Execution));
         let kind = if is_rollback { DenialKind::Rollback } else { DenialKind::Overlap };
         Admission::Deny(Denial { kind, active: known.into_iter().cloned().collect(), blockers })

@@ -177,7 +177,11 @@ pub fn read_outcome(state: &Map<String, Value>) -> Reading {
 }
 
 /// The first field for outcomes with a word that counts. Notes words that do not count, and fields that contradict it.
-fn by_outcome_field(state: &Map<String, Value>, asked: bool, notes: &mut Vec<String>) -> Option<(Word, OutcomeSource)> {
+fn by_outcome_field(
+    state: &Map<String, Value>,
+    question: bool,
+    notes: &mut Vec<String>,
+) -> Option<(Word, OutcomeSource)> {
     let mut first: Option<(Word, OutcomeSource)> = None;
     for source in CANONICAL {
         let field = source.as_str();
@@ -200,7 +204,7 @@ fn by_outcome_field(state: &Map<String, Value>, asked: bool, notes: &mut Vec<Str
             continue;
         }
         match first {
-            Some((first, before)) if !word.fits(first.outcome(asked)) => {
+            Some((first, before)) if !word.fits(first.outcome(question)) => {
                 notes.push(format!("{field} says {text:?}, and {} counts before it", before.as_str()));
             }
             Some(_) => {}

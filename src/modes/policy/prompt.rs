@@ -157,9 +157,8 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
         block = Some((at.end, sense));
         has_begun |= sense == Sense::Request;
         let Some(skill) = skill(policy, word) else {
-            let is_told = skills.unknown.len() == TOLD || skills.unknown.iter().any(|one| one == word);
-            if sense != Sense::Code && !is_told {
-                skills.unknown.push(word.to_owned());
+            if sense != Sense::Code {
+                skills.pass_over(word);
             }
             continue;
         };
@@ -202,6 +201,13 @@ impl Skills {
     fn report(&mut self, skill: Skill, word: &str, why: Why) {
         if self.told.iter().all(|named| named.skill != skill) && !self.asked.contains(&skill) {
             self.told.push(Named { skill, typed: word.to_owned(), why });
+        }
+    }
+
+    /// Notes a word that names no skill.
+    fn pass_over(&mut self, word: &str) {
+        if self.unknown.len() < TOLD && !self.unknown.iter().any(|one| one == word) {
+            self.unknown.push(word.to_owned());
         }
     }
 }

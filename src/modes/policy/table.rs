@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::model::{Flaw, ModeName, listed};
+use crate::model::{Flaw, ModeName};
 use crate::modes::policy::document::{HandoffEntry, ModeEntry};
 use crate::modes::policy::{Mode, ModeKind, PolicyDocument, Relation, read_outcome, text_of};
 
@@ -198,10 +198,10 @@ fn modes(entries: &[ModeEntry], flaws: &mut Vec<Flaw>) -> Vec<Mode> {
 }
 
 /// Fields that flow itself writes when a mode begins and ends.
-const OWN_FIELDS: [&str; 13] = listed(
-    "active mode session_id session_ended_at session_holder run_id started_at updated_at completed_at \
-     lifecycle_outcome terminal_outcome run_outcome error",
-);
+const OWN_FIELDS: [&str; 13] = [
+    "active", "mode", "session_id", "session_ended_at", "session_holder", "run_id", "started_at", "updated_at",
+    "completed_at", "lifecycle_outcome", "terminal_outcome", "run_outcome", "error",
+];
 
 /// Checks that the fields of a beginning mode do not mean an end, and include none that flow fills.
 fn check_start(entry: &ModeEntry, pointer: &str, flaws: &mut Vec<Flaw>) {

@@ -39,19 +39,10 @@ pub(super) fn place(nodes: &mut [DiagramNode], edges: &mut [DiagramEdge]) {
     let layers = layers_of(&graph, nodes, edges);
     for edge in edges {
         let (from, to) = (&nodes[edge.from], &nodes[edge.to]);
-        let found = found(&graph, edge);
-        let corners: Vec<_> = found.iter().flat_map(|found| &found.points).map(|point| [point.x, point.y]).collect();
         let route = if edge.from == edge.to {
             loop_beside(from, edge.label.as_ref())
-        } else if let (Some(EdgeLabel { x, y, .. }), Some(points)) = (found, layers.route(&corners, from, to)) {
-            // The layout gives the middle of a label, too.
-            let label = edge.label.as_ref();
-            Route {
-                points,
-                label: label.and_then(|label| Some([(*x)? - label.width / 2.0, (*y)? - label.height / 2.0])),
-            }
         } else {
-            straight(from, to)
+            route_of(&graph, &layers, edge, from, to).unwrap_or_else(|| straight(from, to))
         };
         edge.points = route.points;
         if let (Some(label), Some(corner)) = (&mut edge.label, route.label) {
@@ -74,12 +65,12 @@ fn graph_of(nodes: &[DiagramNode], edges: &[DiagramEdge]) -> Graph<NodeLabel, Ed
         graph.set_node(key(at), Some(NodeLabel { width, height, shape, ..NodeLabel::default() }));
     }
     for edge in edges {
-        graph.set_edge(key(edge.from), key(edge.to), Some(label_of(edge)), None);
+        graph.set_edge(key(edge.from), key(edge.to), Some(edge_of(edge)), None);
     }
     graph
 }
 
-fn label_of(edge: &DiagramEdge) -> EdgeLabel {
+fn edge_of(edge: &DiagramEdge) -> EdgeLabel {
     let (width, height) = edge.label.as_ref().map_or((0.0, 0.0), |label| (label.width, label.height));
     if edge.from == edge.to {
         return EdgeLabel { width: LOOP + GAP + width, height, labelpos: LabelPos::Center, ..EdgeLabel::default() };
@@ -107,4 +98,21 @@ fn layers_of(graph: &Graph<NodeLabel, EdgeLabel>, nodes: &[DiagramNode], edges: 
         }
     }
     layers
+}
+
+/// The way of an edge between two boxes, as the layout found it.
+fn route_of(
+    graph: &Graph<NodeLabel, EdgeLabel>,
+    layers: &Layers,
+    edge: &DiagramEdge,
+    from: &DiagramNode,
+    to: &DiagramNode,
+) -> Option<Route> {
+    let found = found(graph, edge)?;
+    let corners: Vec<_> = found.points.iter().map(|point| [point.x, point.y]).collect();
+    let points = layers.route(&corners, from, to)?;
+    // The layout gives the middle of a label, too.
+    let label =
+        edge.label.as_ref().and_then(|label| Some([found.x? - label.width / 2.0, found.y? - label.height / 2.0]));
+    Some(Route { points, label })
 }

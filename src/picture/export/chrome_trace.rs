@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::engine::{Lane, SessionSpan, Span, SpanState, Timeline, Wait};
 use crate::model::{Event, EventKind, ReportType, StepReport, Timestamp};
 use crate::picture::event::event_in_words;
-use crate::picture::text::in_lines;
+use crate::picture::export::lines::in_lines;
 use crate::picture::words::clean;
 use crate::runs::WholeRun;
 
@@ -37,12 +37,12 @@ fn lanes(timeline: &Timeline) -> Vec<Value> {
     let mut events = Vec::new();
     let mut number = 0;
     for lane in &timeline.lanes {
-        let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), work(lane, span, timeline.to)));
-        let waits = lane.waits.iter().map(|one| (one.stretch(timeline.to), wait(lane, one, timeline.to)));
+        let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), Slice::Work(span)));
+        let waits = lane.waits.iter().map(|wait| (wait.stretch(timeline.to), Slice::Wait(wait)));
         let mut slices: Vec<_> = work.chain(waits).collect();
         // In the order of time, so that a thread is free again when what it shows is over.
         slices.sort_by_key(|(stretch, _)| *stretch);
-        let mut rows: Vec<(Timestamp, Vec<Value>)> = vec![(timeline.from, Vec::new())];
+        let mut rows: Vec<(Timestamp, Vec<Slice<'_>>)> = vec![(timeline.from, Vec::new())];
         for ((from, to), slice) in slices {
             // Into the first thread that is free by then.
             match rows.iter_mut().find(|(end, _)| *end <= from) {
@@ -56,13 +56,16 @@ fn lanes(timeline: &Timeline) -> Vec<Value> {
         for (_, row) in rows {
             number += 1;
             events.extend(thread(number, lane.name()));
-            for mut slice in row {
-                slice["tid"] = number.into();
-                events.push(slice);
-            }
+            events.extend(row.into_iter().map(|slice| slice.event(lane, number, timeline.to)));
         }
     }
     events
+}
+
+/// What a slice shows.
+enum Slice<'t> {
+    Work(&'t Span),
+    Wait(&'t Wait),
 }
 
 /// The name and the place of a lane.
@@ -77,43 +80,47 @@ fn metadata(what: &str, thread: u64, about: Value) -> Value {
     json!({ "ph": "M", "name": what, "pid": PROCESS, "tid": thread, "ts": 0, "args": about })
 }
 
-/// The slice of a span, in no thread yet.
-fn work(lane: &Lane, span: &Span, now: Timestamp) -> Value {
-    let (name, state) = (clean(lane.work_of(span)), span.state.as_str());
-    let is_known = span.state == SpanState::Running;
-    let name = if is_known { name.into_owned() } else { format!("{name}: {state}") };
-    let about = json!({
-        "step": lane.step,
-        "activity": span.activity,
-        "attempt": span.attempt,
-        "outcome": span.outcome,
-        "open": span.to.is_none(),
-        "first_event": span.first,
-        "last_event": span.last,
-    });
-    complete(&name, state, span.stretch(now), &about)
-}
-
-/// The slice of a wait, in no thread yet.
-fn wait(lane: &Lane, wait: &Wait, now: Timestamp) -> Value {
-    let state = wait.state.as_str();
-    let about = json!({
-        "step": lane.step,
-        "open": wait.to.is_none(),
-        "first_event": wait.first,
-        "last_event": wait.last,
-    });
-    complete(&format!("{}: {state}", clean(lane.name())), state, wait.stretch(now), &about)
+impl Slice<'_> {
+    fn event(&self, lane: &Lane, thread: u64, now: Timestamp) -> Value {
+        match self {
+            Self::Work(span) => {
+                let (name, state) = (clean(lane.work_of(span)), span.state.as_str());
+                let is_known = span.state == SpanState::Running;
+                let name = if is_known { name.into_owned() } else { format!("{name}: {state}") };
+                let about = json!({
+                    "step": lane.step,
+                    "activity": span.activity,
+                    "attempt": span.attempt,
+                    "outcome": span.outcome,
+                    "open": span.to.is_none(),
+                    "first_event": span.first,
+                    "last_event": span.last,
+                });
+                complete(&name, state, thread, span.stretch(now), &about)
+            }
+            Self::Wait(wait) => {
+                let state = wait.state.as_str();
+                let about = json!({
+                    "step": lane.step,
+                    "open": wait.to.is_none(),
+                    "first_event": wait.first,
+                    "last_event": wait.last,
+                });
+                let name = format!("{}: {state}", clean(lane.name()));
+                complete(&name, state, thread, wait.stretch(now), &about)
+            }
+        }
+    }
 }
 
 fn session_slice(session: &SessionSpan, now: Timestamp) -> Value {
     let about = json!({ "open": session.to.is_none() });
-    complete(session.session.as_str(), "session", (session.from, session.to.unwrap_or(now)), &about)
+    complete(session.session.as_str(), "session", 0, (session.from, session.to.unwrap_or(now)), &about)
 }
 
-fn complete(name: &str, category: &str, (from, to): (Timestamp, Timestamp), about: &Value) -> Value {
+fn complete(name: &str, category: &str, thread: u64, (from, to): (Timestamp, Timestamp), about: &Value) -> Value {
     json!({
-        "ph": "X", "name": name, "cat": category, "pid": PROCESS, "tid": 0,
+        "ph": "X", "name": name, "cat": category, "pid": PROCESS, "tid": thread,
         "ts": microseconds(from), "dur": from.milliseconds_until(to) * 1000, "args": about,
     })
 }

@@ -1,7 +1,7 @@
 //! Writes a run in the format that is asked for.
 
+use crate::picture::export::lines::in_lines;
 use crate::picture::export::{chrome_trace, cloudevents, gantt, html, mermaid, otlp, svg};
-use crate::picture::text::in_lines;
 use crate::runs::{ExportFormat, WholeRun};
 
 /// The text of a run in `format`, which ends with a line break; none if the run has no diagram.

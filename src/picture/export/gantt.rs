@@ -88,9 +88,15 @@ fn line(lane: &Lane, span: &Span, now: Timestamp) -> String {
         (SpanState::Running, _) => ("", false),
     };
     let milestone = if span.is_point() { "milestone, " } else { "" };
-    let (name, (from, to)) = (name(lane.work_of(span)), span.stretch(now));
+    let (from, to) = span.stretch(now);
     let tags = tags(is_critical, span.to.is_none());
-    format!("    {} · {name}{state} :{milestone}{tags}, {}, {}\n", span.attempt, time(from), time(to))
+    format!(
+        "    {} · {}{state} :{milestone}{tags}, {}, {}\n",
+        span.attempt,
+        name(lane.work_of(span)),
+        time(from),
+        time(to)
+    )
 }
 
 /// `▲ code waits :crit, active, 2026-05-20T10:00:00.000, 2026-05-20T10:20:00.000`. Waiting belongs to no attempt.

@@ -8,11 +8,19 @@ const EVENTS: usize = 5_000;
 
 /// The page with all activities, and the log up to a bound.
 pub(super) fn write(whole: &WholeRun) -> String {
+    let run = &whole.run;
     // The page has the latest first, an export the earliest.
     let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
-    let (run, evidence, machine, now) = (&whole.run, &whole.evidence, whole.machine.as_ref(), whole.now);
-    let (activities, log) = (&activities, &latest(&whole.log));
-    let view = RunPage { run, evidence, activities, log, machine, address: None, now, actions: false };
+    let view = RunPage {
+        run,
+        evidence: &whole.evidence,
+        activities: &activities,
+        log: &latest(&whole.log),
+        machine: whole.machine.as_ref(),
+        address: None,
+        now: whole.now,
+        actions: false,
+    };
     format!("{}\n", document(&run_page(&view), Place::Alone).into_string())
 }
 

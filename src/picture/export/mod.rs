@@ -5,6 +5,7 @@ mod cloudevents;
 mod formats;
 mod gantt;
 mod html;
+mod lines;
 mod mermaid;
 mod otlp;
 mod svg;

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::model::RunId;
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::markdown::{clean_lines, rendered};
+use crate::picture::page::markdown::rendered;
 use crate::picture::page::pieces::{encoded, run_link};
-use crate::picture::words::{clean, count};
+use crate::picture::words::{clean, clean_lines, count};
 use crate::runs::{EvidenceFile, FileContent};
 
 /// The address of a file below that of its run, such as `file?evidence=tests.txt`.

@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-use crate::picture::words::clean;
+use crate::picture::words::clean_lines;
 
 /// A document with tables, task lists and struck text.
 pub(super) fn rendered(text: &str) -> Markup {
@@ -52,12 +52,6 @@ fn below(level: HeadingLevel) -> HeadingLevel {
 fn cleaned(text: &str) -> String {
     let end = if text.ends_with('\n') { "\n" } else { "" };
     clean_lines(text) + end
-}
-
-/// A text of many lines, without control characters.
-pub(super) fn clean_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| clean(&line.replace('\t', "    ")).into_owned()).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -10,11 +10,16 @@ use crate::picture::words::{clean, shortened};
 pub type OfProjects<T> = [(String, Result<T, Problem>)];
 
 /// A page with a part for each project.
-pub(super) fn by_project<T>(part: Part, title: &str, all: &OfProjects<T>, show: impl Fn(&str, &T) -> Markup) -> Page {
+pub(super) fn by_project<T>(
+    part: Part,
+    title: &str,
+    projects: &OfProjects<T>,
+    show: impl Fn(&str, &T) -> Markup,
+) -> Page {
     let main = html! {
         h1 { (title) }
-        @for (name, found) in all {
-            @if all.len() > 1 { h2.project { (clean(name)) } }
+        @for (name, found) in projects {
+            @if projects.len() > 1 { h2.project { (clean(name)) } }
             @match found {
                 Ok(found) => (show(name, found)),
                 Err(problem) => p.bad { "✕ " (shortened(&problem.one_line(), 600)) },

@@ -58,13 +58,13 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
     // The parts of a path do not show what it ends with.
     let bytes = named.as_os_str().as_encoded_bytes();
     if bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
-        return Err(Error::Document(DocumentFault::refused(named, "names a directory, not a file")));
+        return Err(DocumentFault::refused(named, "names a directory, not a file").into());
     }
-    let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| Error::Document(why.fault(named)))?;
+    let (root, relative) = root_of(&*cx.disk, &path).map_err(|why| why.fault(named))?;
     let path = root.join(&relative);
     if is_kept_by_programs(cx, &path) {
         let why = "is inside .git or .flow, which hold nothing but what git and flow write";
-        return Err(Error::Document(DocumentFault::refused(named, why)));
+        return Err(DocumentFault::refused(named, why).into());
     }
     let place = DocumentPlace {
         disk: &*cx.disk,
@@ -77,7 +77,7 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
         digest,
     };
     update_document::<Infallible>(&place, &mut |_| Ok(text.to_owned())).map_err(|error| match error {
-        DocumentError::Fault(fault) => Error::Document(fault),
+        DocumentError::Fault(fault) => Error::from(fault),
         DocumentError::Edit { source, .. } => match source {},
     })?;
     Ok(path)

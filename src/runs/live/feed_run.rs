@@ -19,8 +19,7 @@ use crate::runs::open::view::View;
 /// A run with everything that a page about it shows. Writes nothing.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of
-/// reading a run.
+/// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of reading a run.
 pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
     with_run(cx, request, |run| run.report(request.at))
 }

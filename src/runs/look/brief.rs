@@ -114,8 +114,7 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
     let Some(work) = OpenWork::find(cx)? else { return Ok(None) };
-    let (report, view) = resume_of_session(&work, request.session.as_ref())?;
-    Ok(brief_from(&work, report, view.as_ref()))
+    Ok(brief_of(&work, request.session.as_ref())?.map(|(report, _)| report))
 }
 
 /// As [`brief`] of this work, with the run as it was read, if it could be.

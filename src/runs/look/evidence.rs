@@ -12,7 +12,7 @@ use crate::disk::{Dir, DiskError, FilePart, Trust};
 use crate::engine::Attempt;
 use crate::model::{Kind, Number, Problem, RunId, SessionId, StateName, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
@@ -289,38 +289,44 @@ pub(in crate::runs) fn content(
     offset: u64,
     limit: usize,
 ) -> Result<FileContent> {
-    let FilePart { bytes, len } = part_of_named(opened, file, offset, limit)?;
+    if let EvidenceFile::Artifact(path) = file
+        && !is_registered(opened, Path::new(path))
+    {
+        return Err(no_such_file(opened.run));
+    }
+    let FilePart { bytes, len } = part_of_file(opened, file, offset, limit)?;
     // The first bytes tell the type, whichever part is asked for.
-    let image = match offset {
-        0 => image_type(&bytes),
-        _ => image_type(&part_of_named(opened, file, 0, 16)?.bytes),
-    };
+    let image = if offset == 0 { image_type(&bytes) } else { image_type(&part_of_file(opened, file, 0, 16)?.bytes) };
     Ok(FileContent { bytes, len, image })
 }
 
-/// A part of a file, but only if the run refers to it: a page could name any file of the project.
-fn part_of_named(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FilePart> {
-    let OpenedRun { project, run, view } = opened;
+/// Whether the run registered a file of the project as an artifact: a page could name any other one.
+fn is_registered(opened: OpenedRun<'_>, path: &Path) -> bool {
+    artifacts(opened.view).iter().any(|artifact| {
+        let registered = artifact.data.get("path").and_then(Value::as_str).unwrap_or_default();
+        artifact.kind == ArtifactKind::File && opened.project.relative(Path::new(registered)) == path
+    })
+}
+
+fn part_of_file(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FilePart> {
     let read = match file {
-        EvidenceFile::Evidence(name) => run.read_evidence(name, offset, limit),
-        EvidenceFile::Artifact(path) => {
-            let is_registered = artifacts(view).iter().any(|artifact| {
-                let registered = artifact.data.get("path").and_then(Value::as_str).unwrap_or_default();
-                artifact.kind == ArtifactKind::File && project.relative(Path::new(registered)) == Path::new(path)
-            });
-            if is_registered { part_of(project, Path::new(path), offset, limit) } else { Ok(None) }
-        }
+        EvidenceFile::Evidence(name) => opened.run.read_evidence(name, offset, limit),
+        EvidenceFile::Artifact(path) => part_of(opened.project, Path::new(path), offset, limit),
     };
     match read {
         Ok(Some(part)) => Ok(part),
         // What cannot be opened safely counts as missing: the reference is other programs' text.
         Ok(None) | Err(StoreError::Disk(DiskError::NotFound { .. } | DiskError::Unsafe { .. })) => {
-            let message = format!("run {} has no such file", run.id());
-            let help = Suggestion::flow("evidence").value(run.id()) + " lists what it refers to";
-            Err(Problem::new(Kind::NotFound, "file_not_found", message).help(help).into())
+            Err(no_such_file(opened.run))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn no_such_file(run: &dyn StoredRun) -> Error {
+    let message = format!("run {} has no such file", run.id());
+    let help = Suggestion::flow("evidence").value(run.id()) + " lists what it refers to";
+    Problem::new(Kind::NotFound, "file_not_found", message).help(help).into()
 }
 
 fn image_type(head: &[u8]) -> Option<&'static str> {

@@ -105,7 +105,7 @@ pub(in crate::runs) fn page_of(scan: &LogScan, after: Seq, limit: Option<usize>)
 fn skipped_lines(scan: &LogScan) -> Vec<SkippedLine> {
     let mut lines = Vec::with_capacity(scan.skipped.len());
     for line in &scan.skipped {
-        lines.push(SkippedLine { line: line.line, why: line.fault.as_str().to_owned(), text: line.text.clone() });
+        lines.push(SkippedLine { line: line.line, why: line.fault.to_string(), text: line.text.clone() });
     }
     lines
 }

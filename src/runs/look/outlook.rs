@@ -212,7 +212,7 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
 /// has the log, but it is not in this checkout.
 fn worst_damage(view: &View, is_away: bool) -> Option<Damage> {
     let culprit = match view.log.skipped.first() {
-        Some(line) => format!(" (line {}: {})", line.line, line.fault.as_str()),
+        Some(line) => format!(" (line {}: {})", line.line, line.fault),
         None => String::new(),
     };
     let mut worst: Option<(u8, Damage)> = None;

@@ -158,8 +158,8 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     Ok(report)
 }
 
-/// As [`resume`] of this work, without other worktrees, and the run as it was read, if it could be. `asked` is what git was asked for; a hook, which has some
-/// milliseconds, asks nothing.
+/// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some
+/// milliseconds, asks nothing. Returns the report, and the run as it was read, if it could be.
 pub(in crate::runs) fn resume_here(
     work: &OpenWork,
     request: &ResumeRequest,
@@ -362,15 +362,17 @@ fn in_place(path: &Path) -> Alternative {
 }
 
 fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
-    let (verdict, action, command) = match unreadable.len() {
-        0 => (Verdict::None, Action::Start, "workflow list"),
-        _ => (Verdict::Unreadable, Action::Repair, "doctor"),
-    };
+    if unreadable.is_empty() {
+        let command = Some(Suggestion::flow("workflow list"));
+        let next = NextReport { action: Action::Start, command, ..NextReport::default() };
+        let reason = "no run is active or blocked".to_owned();
+        return ResumeReport { verdict: Verdict::None, reason, next, ..ResumeReport::default() };
+    }
     let reason = match unreadable.len() {
-        0 => "no run is active or blocked".to_owned(),
         1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
         n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
     };
-    let next = NextReport { action, command: Some(Suggestion::flow(command)), ..NextReport::default() };
-    ResumeReport { verdict, reason, next, unreadable, ..ResumeReport::default() }
+    let next =
+        NextReport { action: Action::Repair, command: Some(Suggestion::flow("doctor")), ..NextReport::default() };
+    ResumeReport { verdict: Verdict::Unreadable, reason, next, unreadable, ..ResumeReport::default() }
 }

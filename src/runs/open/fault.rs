@@ -6,7 +6,7 @@ use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
-use crate::runs::refused::names;
+use crate::runs::refused::state_names;
 use crate::store::{Document, Presence, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.
@@ -49,8 +49,8 @@ fn edit_help(fault: &EditFault) -> String {
         EditFault::Id { .. } => "put the id back; a run cannot be renamed".to_owned(),
         EditFault::Workflow { .. } => "put the workflow back; start another run for another workflow".to_owned(),
         EditFault::Phase { known, suggestion: Some(near), .. } => {
-            format!("did you mean `{near}`? The phases are {}", names(known))
+            format!("did you mean `{near}`? The phases are {}", state_names(known))
         }
-        EditFault::Phase { known, suggestion: None, .. } => format!("the phases are {}", names(known)),
+        EditFault::Phase { known, suggestion: None, .. } => format!("the phases are {}", state_names(known)),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     if cx.env.flow_dir.is_some() && cx.options.project.is_none() {
         return Vec::new();
     }
-    let Ok(root) = cx.root_of(cx.project().ok().as_ref()) else { return Vec::new() };
+    let Ok(root) = cx.root() else { return Vec::new() };
     let Some(top) = cx.git.top(&root) else { return Vec::new() };
     let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
     let mut others = Vec::new();

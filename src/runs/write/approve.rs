@@ -182,7 +182,9 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
 /// `needs_approval`, which names the variable or process.
 pub fn refuse_agents(cx: &Context) -> Result<()> {
     match cx.begun_by() {
-        Some(sign) => Err(Error::for_a_person(format!(", and {sign} shows that an agent began this"))),
+        Some(sign) => {
+            Err(Error::needs_approval(format!("a person decides, and {sign} shows that an agent began this")))
+        }
         None => Ok(()),
     }
 }

@@ -105,8 +105,8 @@ pub struct RecordReport {
 /// Records a piece of work: activity file, event and `run.yaml` in one commit.
 ///
 /// # Errors
-/// `invalid_document`, [`Error::Refused`] when a rule forbids it,
-/// [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
+/// `invalid_document` for a document that is not YAML or does not match its schema, [`Error::Refused`] when a rule
+/// forbids it, [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
 /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
 pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
     let project = cx.project()?;

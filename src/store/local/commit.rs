@@ -9,15 +9,9 @@ use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
-    /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit) for a batch whose `lines` are sealed. `agree` is
-    /// called when the files are prepared and nothing is appended yet. If it fails, nothing has changed.
-    pub(super) fn commit_sealed(
-        &mut self,
-        batch: &Batch<'_>,
-        lines: &str,
-        merge: Merge<'_>,
-        agree: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<Committed, StoreError> {
+    /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
+    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+        let lines = batch.sealed(self.log.tail.end.last)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
         if self.log.has_moved_on {
@@ -29,9 +23,9 @@ impl LockedRun<'_> {
             self.run.runs.sync()?;
         }
         let lagging = if self.log.is_held() || !batch.earlier.is_empty() {
-            self.commit_with_others(batch, lines, merge, agree)?
+            self.commit_with_others(batch, &lines, merge)?
         } else {
-            self.commit_alone(batch, lines, merge, agree)?
+            self.commit_alone(batch, &lines, merge)?
         };
         self.log.tail.end.advance(last);
         Ok(Committed { seq: last.seq, lagging })
@@ -39,20 +33,13 @@ impl LockedRun<'_> {
 
     /// Commits while no one else waits for the lock. Returns why the projections could not be updated, if so: the record
     /// counts in any case.
-    fn commit_alone(
-        &mut self,
-        batch: &Batch<'_>,
-        lines: &str,
-        merge: Merge<'_>,
-        agree: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<Option<String>, StoreError> {
+    fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>, StoreError> {
         let (seq, now) = end_of(batch);
         let files = ActivityFile::of_records(batch.events);
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
         // On file systems with a journal this allocates the blocks now, so that the flush of the log also writes the
         // file. The second flush below then has almost nothing to do.
         new_run.write_soon();
-        agree().inspect_err(|_| self.discard())?;
         self.log.commit(lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
         // The record is acknowledged from here on: nothing below may fail the operation.
         let published = self.publish(batch, &files, files.len().min(1), now, merge);
@@ -60,14 +47,13 @@ impl LockedRun<'_> {
         Ok(published.err().map(|error| error.one_line()))
     }
 
-    /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one to publish shows
-    /// all events up to its own, so that the others have nothing left to do.
+    /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one
+    /// to publish shows all events up to its own, so that the others have nothing left to do.
     fn commit_with_others(
         &mut self,
         batch: &Batch<'_>,
         lines: &str,
         merge: Merge<'_>,
-        agree: impl FnOnce() -> Result<(), StoreError>,
     ) -> Result<Option<String>, StoreError> {
         let (seq, now) = end_of(batch);
         let name = run_tmp_of(seq);
@@ -77,7 +63,7 @@ impl LockedRun<'_> {
         let new_run = dir.create(&name, batch.new_text.as_bytes(), dir.mode_of(RUN_FILE))?;
         // By this lock others see that this writer lives.
         let committed = match new_run.lock(Wait::No) {
-            Ok(()) => agree().and_then(|()| self.log.commit_with_others(lines, &new_run)),
+            Ok(()) => self.log.commit_with_others(lines, &new_run),
             Err(errno) => Err(DiskError::io(Operation::Lock, dir.join(&name), errno).into()),
         };
         let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;

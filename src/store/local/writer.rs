@@ -44,8 +44,7 @@ impl RunWriter for LockedRun<'_> {
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        let lines = batch.sealed(self.log.tail.end.last)?;
-        self.commit_sealed(batch, &lines, merge, || Ok(()))
+        self.commit_batch(batch, merge)
     }
 
     fn roll_forward(

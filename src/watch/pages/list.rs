@@ -10,7 +10,7 @@ const BEFORE: &str = "  ";
 /// The widest cells of a row: state, id, workflow, phase and age.
 const WIDEST: [usize; CELLS] = [14, 40, 16, 20, 14];
 const CELLS: usize = 5;
-/// Cells that make room.
+/// The places of the cells that give way where there is no room.
 const ID: usize = 1;
 const WORKFLOW: usize = 2;
 const PHASE: usize = 3;
@@ -95,8 +95,13 @@ impl ListRow {
             _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
         };
         let phase = head.phase.as_ref().map(ToString::to_string).unwrap_or_default();
-        let (id, workflow) = (head.run_id.to_string(), head.workflow.to_string());
-        let cells = [format!("{symbol} {word}"), id, workflow, phase, age(head.updated_at, now)];
+        let cells = [
+            format!("{symbol} {word}"),
+            head.run_id.to_string(),
+            head.workflow.to_string(),
+            phase,
+            age(head.updated_at, now),
+        ];
         Self { look: Look::of_class(class), cells, about }
     }
 }
@@ -141,15 +146,16 @@ impl Table {
     }
 
     fn line(&self, row: &ListRow) -> PageLine {
-        let looks = [row.look, Look::Strong, Look::Plain, Look::Plain, Look::Dim, Look::Plain];
-        let texts = row.cells.iter().chain([&row.about]);
-        let widths = self.cells.into_iter().chain([self.about]);
+        let looks = [row.look, Look::Strong, Look::Plain, Look::Plain, Look::Dim];
         let mut line = PageLine::new();
-        // Before the first cell, the mark of the chosen run has as much room as a gap.
-        for ((look, text), width) in looks.into_iter().zip(texts).zip(widths) {
-            if width > 0 {
-                line = line.plain(BEFORE).with(look, cell(text, width));
+        for (at, look) in looks.into_iter().enumerate() {
+            // Before the first cell, the mark of the chosen run has as much room as a gap.
+            if self.cells[at] > 0 {
+                line = line.plain(BEFORE).with(look, cell(&row.cells[at], self.cells[at]));
             }
+        }
+        if self.about > 0 {
+            line = line.plain(BEFORE).with(Look::Plain, cell(&row.about, self.about));
         }
         line
     }

@@ -27,12 +27,9 @@ pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> V
     let activities: Vec<_> = facts.activities.iter().map(activity).collect();
     section(&mut lines, "Activities", &count(run.activities), activities);
     let latest: Vec<_> = facts.log.events.iter().map(log::line).collect();
-    section(&mut lines, "Log", &format!("the latest of {} events, times in UTC", count(counted(run.last.0))), latest);
+    let events = usize::try_from(run.last.0).unwrap_or(usize::MAX);
+    section(&mut lines, "Log", &format!("the latest of {} events, times in UTC", count(events)), latest);
     lines
-}
-
-fn counted(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// Adds a section, unless it is empty.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event};
 
 use crate::host::{SignalWatch, end_by, stop};
-use crate::model::{Explain as _, Kind, Problem};
+use crate::model::Explain as _;
 use crate::runs::{CardFilter, Context, Error, Keeper, Result};
 use crate::watch::Watching;
 use crate::watch::screen::draw::{draw, room};
@@ -44,9 +44,9 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     // Input and hints come through one channel, so that one wait serves both.
     let hints = send.clone();
     let keeper = Keeper::open(&cx, watching.poll, move |path| drop(hints.send(Wakeup::Hint(path))))?;
-    let signals = SignalWatch::begin().map_err(unusable)?;
-    let taken = TakenTerminal::take().map_err(unusable)?;
-    read_input(send).map_err(unusable)?;
+    let signals = at_terminal(SignalWatch::begin())?;
+    let taken = at_terminal(TakenTerminal::take())?;
+    at_terminal(read_input(send))?;
     let screen = Screen::new(list_filter(watching), run);
     let notifier = watching.notify.then(Notifier::default);
     let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour, notifier };
@@ -59,8 +59,9 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     ended
 }
 
-fn unusable(error: io::Error) -> Error {
-    Problem::new(Kind::Io, "io_error", "cannot use the terminal").caused_by(&error).into()
+/// Passes on the error of a system call for the terminal.
+fn at_terminal<T>(done: io::Result<T>) -> Result<T> {
+    done.map_err(|error| Error::io("cannot use the terminal", &error))
 }
 
 /// Reads input on a thread, which ends with the process.
@@ -124,8 +125,8 @@ impl Shower {
                     shown = self.read();
                     read_at = Instant::now();
                 }
-                Some(ScreenAction::Copy(text)) => self.taken.copy(&text).map_err(unusable)?,
-                Some(ScreenAction::Suspend) => self.taken.without(stop).map_err(unusable)?,
+                Some(ScreenAction::Copy(text)) => at_terminal(self.taken.copy(&text))?,
+                Some(ScreenAction::Suspend) => at_terminal(self.taken.without(stop))?,
             }
             page = self.draw(&shown)?;
         }
@@ -137,7 +138,7 @@ impl Shower {
         let Some(notifier) = &mut self.notifier else { return Ok(()) };
         let cards = self.keeper.feed.cards(&CardFilter { limit: usize::MAX, ..CardFilter::default() });
         let calls = notifier.calls(cards.groups.iter().flat_map(|group| &group.cards));
-        if calls.is_empty() { Ok(()) } else { self.taken.write(&calls).map_err(unusable) }
+        if calls.is_empty() { Ok(()) } else { at_terminal(self.taken.write(&calls)) }
     }
 
     fn read(&mut self) -> Shown {
@@ -156,14 +157,14 @@ impl Shower {
 
     /// Draws what was read, and returns the page, to which the next key applies.
     fn draw(&mut self, shown: &Shown) -> Result<ScreenPage> {
-        let size = self.taken.terminal.size().map_err(unusable)?;
+        let size = at_terminal(self.taken.terminal.size())?;
         let width = usize::from(size.width);
         let before = page(&self.screen, shown, width);
         self.screen.settle(&before, room(size.height));
         // The command is that of the run that is chosen now.
         let page = page(&self.screen, shown, width);
         let (screen, colour) = (&self.screen, self.colour);
-        self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)).map_err(unusable)?;
+        at_terminal(self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)))?;
         Ok(page)
     }
 }

@@ -1,6 +1,5 @@
 //! Starts the server: reads the projects, listens, and accepts connections.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -16,6 +15,9 @@ use crate::web::server::live::Live;
 use crate::web::server::memory::Memory;
 use crate::web::server::{accept, live, pages};
 use crate::web::{ServeReport, Serving};
+
+/// The message of an error before the server listens.
+const UNSTARTED: &str = "cannot start the server";
 
 /// Serves these projects until the process ends. Calls `announce` when the server listens.
 ///
@@ -42,10 +44,10 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         // One reads for all pages, the others act.
         .max_blocking_threads(1 + live::ACTIONS)
         .build()
-        .map_err(unstarted)?;
+        .map_err(|error| Error::io(UNSTARTED, &error))?;
     runtime.block_on(async {
         let listener = listen(serving, memory.port).await?;
-        let address = listener.local_addr().map_err(unstarted)?;
+        let address = listener.local_addr().map_err(|error| Error::io(UNSTARTED, &error))?;
         let warning = memory.remember(address.port());
         let token = memory.token.clone();
         let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
@@ -84,8 +86,4 @@ async fn bind(ip: IpAddr, port: u16) -> Result<TcpListener> {
             .help("leave out `--port` to take one that is free")
             .into()
     })
-}
-
-fn unstarted(error: io::Error) -> Error {
-    Problem::new(Kind::Io, "io_error", "cannot start the server").caused_by(&error).into()
 }

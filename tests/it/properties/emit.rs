@@ -10,7 +10,7 @@ use flowrun::engine::{
 };
 use flowrun::machine::{Form, Machine, StateTypes, compile_text};
 use flowrun::model::{
-    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, Timestamp, WorkflowId,
+    ActivityId, Emitted, Event, EventId, EventKind, Number, RunId, RunStarted, Seq, StepStatus, Timestamp, WorkflowId,
 };
 use flowrun::runs::{ReportRequest, parse_batch};
 use serde_json::{Map, Value};
@@ -133,7 +133,7 @@ impl<'a> Rehearsal<'a> {
         let stays = |here: &_| emitted.phase.as_ref() == Some(here) || emitted.beside.contains(here);
         let now = History::fold(&self.events).expect("it began");
         let undone = now.left_undone();
-        let is_told = |here: &_| undone.iter().any(|left| left.phase == *here);
+        let is_told = |here: &_| undone.iter().any(|left| left.phase == *here && left.status == StepStatus::NotStarted);
         let left = owned.positions().any(|here| !stays(here) && !is_told(here));
         let any = !emitted.records.is_empty() || !history.attempts().is_empty();
         assert!(emitted.phase.is_none() || self.machine.is_none() || !left || any, "{emitted:?}");

@@ -135,7 +135,7 @@ impl Image {
     /// Unmounts it. What was written is on the image then.
     pub fn unmount(&mut self) -> Result<(), Lack> {
         assert!(self.mounted, "not mounted");
-        unmounted(&self.path())?;
+        unless_busy(Command::new("umount").arg(self.path()))?;
         self.mounted = false;
         Ok(())
     }
@@ -192,37 +192,27 @@ impl Memory {
 
     /// Changes its options: `ro`, `rw`, `size=48k`.
     pub fn remount(&self, options: &str) -> Result<(), Lack> {
-        let deadline = Instant::now() + Duration::from_secs(5);
-        loop {
-            let done = done(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.path()));
-            // A process that another thread is just starting holds this one's open files until it runs its program.
-            match done {
-                Err(error) if error.why.contains("busy") && Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                done => return done,
-            }
-        }
+        unless_busy(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.path()))
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if done(Command::new("umount").arg(self.path())).is_err() {
+        if unless_busy(Command::new("umount").arg(self.path())).is_err() {
             let _ = done(Command::new("umount").arg("--lazy").arg(self.path()));
         }
     }
 }
 
-/// How long an unmount is tried.
-const BUSY: Duration = Duration::from_secs(5);
-
-/// Unmounts what is mounted there. A child that another test has just begun holds its files until it runs its program.
-fn unmounted(at: &Path) -> Result<(), Lack> {
-    let begun = Instant::now();
+/// As [`done`], again and again as long as files there are in use, but not for ever.
+fn unless_busy(command: &mut Command) -> Result<(), Lack> {
+    let deadline = Instant::now() + Duration::from_secs(5);
     loop {
-        match done(Command::new("umount").arg(at)) {
-            Err(_) if begun.elapsed() < BUSY => thread::sleep(Duration::from_millis(20)),
+        match done(command) {
+            // A process that another thread is just starting holds this one's open files until it runs its program.
+            Err(error) if error.why.contains("busy") && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(5));
+            }
             done => return done,
         }
     }

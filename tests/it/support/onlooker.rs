@@ -34,7 +34,7 @@ fn look(dir: &Path) -> Result<(), String> {
     let whole = &log[..log.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)];
     let mut events = Vec::new();
     for line in whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        let object = unseal(line).map_err(|fault| format!("{}: {}", fault.as_str(), String::from_utf8_lossy(line)))?;
+        let object = unseal(line).map_err(|fault| format!("{fault}: {}", String::from_utf8_lossy(line)))?;
         events.push(Event::from_object(&object).map_err(|error| error.to_string())?);
     }
     let last = events.last().map(|event| event.seq).ok_or("an empty log")?;

@@ -20,7 +20,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) ->
     if !worktrees {
         worktrees::hint(&report.worktrees, out);
     }
-    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status(&report)))
+    Ok(out.answer(&report, |page| fill(&report, page)).then(status(&report)))
 }
 
 /// The exit status of a report. A problem because of which no command works has the status that commands give for it.

@@ -10,7 +10,7 @@ use crate::runs::Context;
 pub(in crate::cli::cmd) fn run(cx: &Context, target: Option<&str>, out: &mut Out) -> Ended {
     let report = doctor::validate(cx, target)?;
     let status = if report.ok { Exit::Done } else { Exit::Refused };
-    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
+    Ok(out.answer(&report, |page| fill(&report, page)).then(status))
 }
 
 fn fill(report: &ValidateReport, page: &mut TextPage) {

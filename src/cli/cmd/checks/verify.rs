@@ -12,7 +12,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, run: RunArg, out: &mut Out) -> Ende
     let run = meant(cx, run, out, true)?;
     let report = doctor::verify(cx, &VerifyRequest { run, session: None })?;
     let status = if report.ok { Exit::Done } else { Exit::Damaged };
-    Ok(out.answer(&report, |page| fill(&report, page)).of_answer(status))
+    Ok(out.answer(&report, |page| fill(&report, page)).then(status))
 }
 
 fn fill(report: &VerifyReport, page: &mut TextPage) {

@@ -28,8 +28,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Ou
         }
         HooksCommand::Doctor { host } => {
             let report = settings::doctor(cx, &HooksDoctorRequest { host })?;
-            let exit = out.answer(&report, |page| findings(&report, page));
-            Ok(if exit == Exit::Done && !report.ok { Exit::Refused } else { exit })
+            let status = if report.ok { Exit::Done } else { Exit::Refused };
+            Ok(out.answer(&report, |page| findings(&report, page)).then(status))
         }
         HooksCommand::Plugin { dir, replace } => {
             written(settings::plugin(cx, &HooksPluginRequest { dir, replace }), out)

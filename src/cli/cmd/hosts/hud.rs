@@ -32,7 +32,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
         if shown.as_ref() != Some(&line) {
             let exit = out.answer(&report, |page| {
                 if !line.is_empty() {
-                    page.add(&line);
+                    page.raw(&line);
                 }
             });
             if !args.watch || exit != Exit::Done {

@@ -55,9 +55,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
         ("feature", "context", "feature"),
         ("journal", "context", "journal"),
     ] {
-        if let Some(value) = text(shown, section, key) {
-            page.field(label, &value);
-        }
+        page.each(label, text(shown, section, key));
     }
     let steps = shown.steps.iter();
     let steps =

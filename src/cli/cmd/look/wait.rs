@@ -33,8 +33,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
         // Only two failures in a row are more than a moment between two writes.
         was_wrong = false;
         if let Some(exit) = end(&card) {
-            let told = out.answer(&card, |page| page.line(&line(&card)));
-            return Ok(if told == Exit::Done { exit } else { told });
+            return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
         }
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
         if left.is_zero() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::host::{SettingsScope, project_root};
+use crate::hooks::settings::host::SettingsScope;
 use crate::hooks::settings::plugin::skills_in;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::entries::{Entries, EntryList};
@@ -52,7 +52,7 @@ pub(super) fn top(cx: &Context, scope: SettingsScope) -> Result<PathBuf> {
         (SettingsScope::User, None) => {
             Err(Error::Usage("HOME is not set, so the user's settings cannot be found".to_owned()))
         }
-        _ => Ok(project_root(cx)?),
+        _ => cx.root(),
     }
 }
 

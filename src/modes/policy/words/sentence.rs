@@ -164,7 +164,7 @@ impl<'a> Sentence<'a> {
     }
 
     fn hear_language(&mut self) {
-        if FOREIGN.contains(&self.word()) || !self.word().is_ascii() {
+        if FOREIGN.iter().any(|language| language.contains(&self.word())) || !self.word().is_ascii() {
             self.is_foreign = true;
         } else if self.heard == 1 && (VERBS.contains(&self.word()) || self.word() == "please") && self.word() != "do" {
             self.is_foreign = false;
