@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::disk::DiskError;
 use crate::model::{Explain, Help, Kind, Problem, RunId, Suggestion};
 use crate::store::address::Address;
+use crate::store::batch::WorkKey;
 use crate::store::request::Writer;
 
 /// Why a store could not read or write.
@@ -57,10 +58,20 @@ pub enum StoreError {
     },
     /// Another writer committed first, so the decision may be out of date. The transaction retries; callers see this
     /// error when every retry conflicted.
-    #[error("another process wrote to {run} at the same time, again and again")]
+    #[error("other processes wrote to {run} first, {races} times in a row")]
     Conflict {
         /// The run.
         run: RunId,
+        /// How often that happened to this command.
+        races: u32,
+    },
+    /// Another open run is about the same work.
+    #[error("run {run} is open and also about {about}")]
+    WorkTaken {
+        /// That run.
+        run: RunId,
+        /// What both are about, such as `issue 42`.
+        about: WorkKey,
     },
     /// A run with this id exists already.
     #[error("{at} exists already")]
@@ -84,7 +95,16 @@ pub enum StoreError {
         /// How long this process waited.
         waited: Duration,
     },
-    /// The record may or may not be on stable storage: a flush failed, and a second flush would prove nothing.
+    /// The store that machines share did not answer, and nothing was written there.
+    #[error("{at} was not reached: {why}")]
+    Unreached {
+        /// The store.
+        at: Address,
+        /// What was tried, and what became of it.
+        why: String,
+    },
+    /// The record may or may not be on stable storage: a flush failed, and a second flush would prove nothing; or a store
+    /// that machines share did not answer.
     #[error("the record in {at} could not be confirmed")]
     Unconfirmed {
         /// The log.
@@ -135,11 +155,13 @@ impl Explain for StoreError {
                 "bring an earlier version of events.jsonl back, with git for instance, or cut off what flow did not write; until then nothing is written there",
             ),
             Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
+            Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
+            Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
             Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
                 .help("try again; a record with the same --id is recorded once, whatever happened")
                 .caused_by(source),

@@ -14,7 +14,7 @@ mod run_store;
 
 pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
-pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun, WorkChange, WorkKey};
 pub use chores::LocalChores;
 pub use error::StoreError;
 pub(crate) use local::Initialised;

@@ -219,6 +219,20 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Whether what readers see is all that the store has. A copy of a run that other machines write may be behind.
+    fn is_current(&self) -> bool {
+        true
+    }
+
+    /// Brings a copy that may be behind up to date, so that it is current.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
+    fn catch_up(&self, request: &WriteRequest) -> Result<(), StoreError> {
+        let _ = request;
+        Ok(())
+    }
+
     /// Begins to write: repairs the end of the log, so that events can be appended. The projections are not touched
     /// yet.
     ///

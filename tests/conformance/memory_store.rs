@@ -113,7 +113,7 @@ impl RunStore for MemoryStore {
     ) -> Result<Box<dyn StoredRun>, StoreError> {
         let mut taken = Address::new("the run");
         for attempt in 1.. {
-            let Some(NewRun { id, text, events }) = propose(attempt) else { break };
+            let Some(NewRun { id, text, events, .. }) = propose(attempt) else { break };
             let run = MemoryRun { store: self.clone(), id: id.clone() };
             let mut all = self.all();
             if all.contains_key(&id) {
@@ -238,7 +238,7 @@ impl MemoryWriter<'_> {
             let done = change(run);
             Some((done, run.clone()))
         })?;
-        let (done, now) = changed.ok_or_else(|| StoreError::Conflict { run: self.run.id.clone() })?;
+        let (done, now) = changed.ok_or_else(|| StoreError::Conflict { run: self.run.id.clone(), races: 1 })?;
         self.seen = now;
         Ok(done)
     }

@@ -9,7 +9,7 @@ use flowrun::model::{
 };
 use flowrun::store::RunStamp;
 use flowrun::store::{
-    ActivityFile, Batch, Committed, NewRun, Position, RunWriter, StoreError, StoredRun, WriteRequest, Writer,
+    ActivityFile, Batch, Committed, NewRun, Position, RunWriter, StoreError, StoredRun, WorkChange, WriteRequest, Writer,
 };
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn text(seq: u64) -> String {
 }
 
 fn new(id: &str) -> NewRun {
-    NewRun { id: run_id(id), text: text(1), events: vec![plain(1, "begun")] }
+    NewRun { id: run_id(id), text: text(1), events: vec![plain(1, "begun")], work: Vec::new() }
 }
 
 /// The run `run-1` with its first event.
@@ -69,7 +69,8 @@ fn begun(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
 /// Commits these events on top of the text that shows the one before.
 fn commit(writer: &mut dyn RunWriter, events: &[Event]) -> Result<Committed, StoreError> {
     let (before, last) = (events[0].seq.0 - 1, events.last().unwrap().seq.0);
-    writer.commit(&Batch { events, earlier: &[], old_text: &text(before), new_text: &text(last) }, &mut |_| None)
+    let (old_text, new_text, work) = (&text(before), &text(last), WorkChange::default());
+    writer.commit(&Batch { events, earlier: &[], old_text, new_text, work }, &mut |_| None)
 }
 
 /// A run with the events 1 to 3, of which the third one records an activity.
@@ -255,7 +256,8 @@ pub fn a_text_that_a_person_saves_during_a_commit_is_merged(keeper: &dyn Keeper)
     let mut writer = run.begin(&request()).unwrap();
     keeper.save(run.id(), Some("saved: 1\n"));
     let (old, new) = (text(1), text(2));
-    let batch = Batch { events: &[plain(2, "waits")], earlier: &[], old_text: &old, new_text: &new };
+    let (events, work) = (&[plain(2, "waits")], WorkChange::default());
+    let batch = Batch { events, earlier: &[], old_text: &old, new_text: &new, work };
     let committed = writer.commit(&batch, &mut |saved| Some(format!("{saved}merged: 2\n"))).unwrap();
     assert_eq!(committed, Committed { seq: Seq(2), lagging: None });
     assert_eq!(run.text().unwrap().as_deref(), Some("saved: 1\nmerged: 2\n"));

@@ -6,6 +6,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::sparse::refuse_left_out_run;
+use crate::store::{WorkChange, WorkKey};
 
 /// What two open runs should not share: an issue, or a pull request in the same workflow.
 pub(crate) struct SameWork<'a> {
@@ -23,6 +24,29 @@ impl<'a> SameWork<'a> {
     /// The issue and pull request of a run.
     pub(crate) fn of(run: &'a RunDocument) -> Self {
         Self { issue: run.issue(), pr: run.context_number("pr"), workflow: run.workflow.as_str() }
+    }
+
+    /// The keys by which a store that several machines share tells it. `keys` makes that of the issue.
+    pub(crate) fn keys(&self, keys: &IssueKeys<'_>) -> Vec<WorkKey> {
+        let issue = self.issue.as_ref().map(|issue| format!("issue {}", keys.key(issue)));
+        let pr = self.pr.map(|pr| format!("pull request {pr} in {}", self.workflow));
+        issue.into_iter().chain(pr).map(WorkKey).collect()
+    }
+
+    /// How what an open run is about changes between these two documents of it.
+    pub(crate) fn change(project: &OpenedProject, before: &RunDocument, after: &RunDocument) -> WorkChange {
+        let is_same = before.state.status.is_terminal() == after.state.status.is_terminal()
+            && before.issue() == after.issue()
+            && before.context_number("pr") == after.context_number("pr");
+        if is_same {
+            return WorkChange::default();
+        }
+        let keys = IssueKeys::at(&project.cx, project.root().to_owned());
+        let (before, after) = (keys_of(before, &keys), keys_of(after, &keys));
+        WorkChange {
+            taken: after.iter().filter(|key| !before.contains(key)).cloned().collect(),
+            freed: before.into_iter().filter(|key| !after.contains(key)).collect(),
+        }
     }
 
     /// What of it is new to a run that was about `before`.
@@ -44,6 +68,11 @@ impl<'a> SameWork<'a> {
         let is_same = other.pr == Some(pr) && other.head.workflow.as_str() == self.workflow;
         if is_same { Some(format!("pull request {pr}")) } else { None }
     }
+}
+
+/// What a run is about; nothing once it is over.
+fn keys_of(run: &RunDocument, keys: &IssueKeys<'_>) -> Vec<WorkKey> {
+    if run.state.status.is_terminal() { Vec::new() } else { SameWork::of(run).keys(keys) }
 }
 
 /// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that

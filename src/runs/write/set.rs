@@ -79,6 +79,7 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
     transact(&project, &*run, caller, now, |tx| {
         refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let wanted = request.wanted(tx.state.document());
+        tx.may_share_work = request.another;
         if !request.another && !tx.state.status().is_terminal() {
             // Only what is new: a run that shares its work already may be changed in other ways.
             let news = SameWork::of(&wanted).without(&SameWork::of(tx.state.document()));

@@ -20,7 +20,7 @@ use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::token::token_of_new_run;
-use crate::store::{Document, NewRun, Presence, Project, StoredRun};
+use crate::store::{Document, NewRun, Presence, Project, StoreError, StoredRun};
 
 /// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -176,13 +176,14 @@ fn create_run(
     let mut document = None;
     let outside = project.outside();
     let request = project.cx.write_request(now, project.cx.lock_wait()?);
+    let same = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
+    let work = if asked.another { Vec::new() } else { same.keys(&IssueKeys::at(&project.cx, project.root().to_owned())) };
     let mut refused = None;
     let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
         // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
         // run.
         if attempt == 1 && !asked.another {
-            let work = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
-            refused = refuse_second_run(project, asked.id.as_ref(), &work).err();
+            refused = refuse_second_run(project, asked.id.as_ref(), &same).err();
         }
         if refused.is_some() {
             return None;
@@ -198,12 +199,15 @@ fn create_run(
         let text = RunText::create(state.document());
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         document = Some(state.document().clone());
-        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event] })
+        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], work: work.clone() })
     });
     if let Some(refused) = refused {
         return Err(refused);
     }
-    let run = created?;
+    let run = created.map_err(|error| match error {
+        StoreError::WorkTaken { run, about } => Error::SecondRun { run, about: about.to_string() },
+        other => other.into(),
+    })?;
     Ok((run, document.expect("BUG: a run was created without a document")))
 }
 

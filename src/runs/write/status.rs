@@ -109,6 +109,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             return Ok((report_of(tx, false), tx.state.document().clone()));
         }
         tx.refuse_moved_on(request.seen)?;
+        tx.may_share_work = request.another;
         if reopens && !request.another {
             refuse_second_run(&project, Some(run.id()), &SameWork::of(tx.state.document()))?;
         }

@@ -6,6 +6,7 @@
 mod holder;
 
 use std::cell::{OnceCell, RefCell};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,13 +29,11 @@ use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewou
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
+use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::journal;
 use crate::store::{ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest};
-
-/// How often a transaction is tried again because of another writer.
-const TRIES: u32 = 20;
 
 /// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
@@ -47,6 +46,8 @@ pub(crate) struct Transaction<'a> {
     /// The state with the events that are not committed yet.
     pub(crate) state: RunState,
     pub(crate) warnings: Vec<String>,
+    /// Whether the run may be about the same as another open run, because the caller said so.
+    pub(crate) may_share_work: bool,
     pub(in crate::runs) run: &'a dyn StoredRun,
     /// The workflow of the run, once it was read; none if the run has no usable one.
     workflow: OnceCell<Option<Rc<Machine>>>,
@@ -90,11 +91,12 @@ pub(crate) fn transact_as<T>(
     request: &WriteRequest,
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    let (mut tries, started) = (0, Instant::now());
+    let (mut lost, started) = (0, Instant::now());
     loop {
-        let may_wait = started.elapsed() < request.wait;
+        let left = request.wait.saturating_sub(started.elapsed());
+        let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, request, may_wait) {
+        let done = match Transaction::begin(project, run, &caller, request, !left.is_zero()) {
             Ok(Some(mut tx)) => tx.run_to_its_end(&mut act),
             Ok(None) => {
                 thread::sleep(Duration::from_millis(1));
@@ -103,13 +105,29 @@ pub(crate) fn transact_as<T>(
             Err(error) => Err(error),
         };
         match done {
-            Err(Error::Store(StoreError::Conflict { .. })) if tries < TRIES => {
-                tries += 1;
-                thread::sleep(Duration::from_millis(u64::from(tries)));
+            Err(Error::Store(StoreError::Conflict { run, .. })) => {
+                lost += 1;
+                if left.is_zero() {
+                    return Err(StoreError::Conflict { run, races: lost }.into());
+                }
+                thread::sleep(back_off(lost).min(left));
             }
+            Err(Error::Store(StoreError::WorkTaken { run, about })) => {
+                return Err(Error::SecondRun { run, about: about.to_string() });
+            }
+            // A copy that is behind must not be the reason of a refusal.
+            Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => run.catch_up(request)?,
             done => return done,
         }
     }
+}
+
+/// How long to wait before the next try, after so many lost races. It is random, so that two writers who lost to a third
+/// one do not race again at the same moment.
+fn back_off(lost: u32) -> Duration {
+    let longest = 1000_u64 << lost.min(10);
+    let random = RandomState::new().build_hasher().finish();
+    Duration::from_micros(1000 + random % longest)
 }
 
 impl<'a> Transaction<'a> {
@@ -163,9 +181,21 @@ impl<'a> Transaction<'a> {
         let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
         let (caller, workflow) = (caller.clone(), OnceCell::new());
-        let (behind, pending, next_text) = (None, Vec::new(), None);
-        let mut tx =
-            Self { project, writer, caller, now, text, state, warnings, run, workflow, behind, pending, next_text };
+        let mut tx = Self {
+            project,
+            writer,
+            caller,
+            now,
+            text,
+            state,
+            warnings,
+            may_share_work: false,
+            run,
+            workflow,
+            behind: None,
+            pending: Vec::new(),
+            next_text: None,
+        };
         let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
         if is_behind
             && let Some(chores) = tx.writer.chores()
@@ -331,7 +361,11 @@ impl<'a> Transaction<'a> {
                 let text = self.text.text().to_owned();
                 let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
                 self.append(EventKind::RunEdited(Box::new(edit)), None)?;
-                self.commit().map(drop)
+                // What a person wrote counts, whatever other runs are about.
+                self.may_share_work = true;
+                self.commit()?;
+                self.may_share_work = false;
+                Ok(())
             }
         }
     }
@@ -400,7 +434,11 @@ impl<'a> Transaction<'a> {
             Some(behind) => (&*behind.newer, &behind.old, Some(behind.since)),
             None => (&[][..], &self.text, self.text.document().state.last_seq),
         };
-        let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text() };
+        let mut work = SameWork::change(self.project, self.text.document(), text.document());
+        if self.may_share_work {
+            work.taken.clear();
+        }
+        let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text(), work };
         let merge = &mut |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
         let grown = text.text().len();
         let committed = self.writer.commit(&batch, merge)?;

@@ -15,7 +15,7 @@ impl LockedRun<'_> {
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
         if self.log.has_moved_on {
-            return Err(StoreError::Conflict { run: self.run.id.clone() });
+            return Err(StoreError::Conflict { run: self.run.id.clone(), races: 1 });
         }
         self.log.check_place()?;
         if self.log.tail.end.last <= Seq(1) {

@@ -346,8 +346,8 @@ fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let text =
         text.with_state(&state.document().state).map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
     second.run = Some(TextDigest(digest(text.text().as_bytes())));
-    let new = NewRun { id: state.id().clone(), text: text.text().to_owned(), events: vec![first, second] };
-    Ok((new, state))
+    let (id, text) = (state.id().clone(), text.text().to_owned());
+    Ok((NewRun { id, text, events: vec![first, second], work: Vec::new() }, state))
 }
 
 /// The key for the feature, in a run's context and in the data of a report.
