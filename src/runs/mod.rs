@@ -61,6 +61,7 @@ pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
 pub use look::wait::card_of;
+pub use open::copies::show_events;
 pub use open::listed::ListedRun;
 pub(crate) use open::name::short_name;
 pub use open::reading::Unreadable;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::model::RunId;
+
 /// A document of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document<'a> {
@@ -25,6 +27,12 @@ impl Address {
     #[must_use]
     pub fn new(called: impl Into<String>) -> Self {
         Self(called.into())
+    }
+
+    /// The address of a run in the store that this is the address of.
+    #[must_use]
+    pub fn of_run(&self, run: &RunId) -> Self {
+        Self(format!("run {run} in {self}"))
     }
 
     /// The text for messages: relative to `root` when it is a path below it.

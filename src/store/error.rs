@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::disk::DiskError;
-use crate::model::{Explain, Help, Kind, Problem, RunId, Suggestion};
+use crate::model::{Explain, Help, Kind, Problem, RunId, Seq, Suggestion};
 use crate::store::address::Address;
 use crate::store::batch::WorkKey;
 use crate::store::request::Writer;
@@ -95,6 +95,14 @@ pub enum StoreError {
         /// How long this process waited.
         waited: Duration,
     },
+    /// What a store that machines share has of a run was not written by flow.
+    #[error("{at} has something that is no event behind event {after}")]
+    NotALog {
+        /// The run.
+        at: Address,
+        /// The last position before it.
+        after: Seq,
+    },
     /// The store that machines share did not answer, and nothing was written there.
     #[error("{at} was not reached: {why}")]
     Unreached {
@@ -161,6 +169,8 @@ impl Explain for StoreError {
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
+            Self::NotALog { .. } => new(Kind::Damaged, "shared_log_damaged")
+                .help("remove what was put there with another program; until then nothing is written there"),
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
             Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
                 .help("try again; a record with the same --id is recorded once, whatever happened")

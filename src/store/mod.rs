@@ -9,8 +9,10 @@ mod chores;
 mod error;
 #[doc(hidden)]
 pub mod local;
+mod pause;
 mod request;
 mod run_store;
+pub mod shared;
 
 pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
@@ -20,7 +22,8 @@ pub use error::StoreError;
 pub(crate) use local::Initialised;
 pub use local::Project;
 pub(crate) use local::git_stamp;
+pub(crate) use pause::pause_after;
 pub use request::{WriteRequest, Writer};
 pub use run_store::{
-    MaybeOpen, Position, Presence, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun, Visit,
+    AsOf, MaybeOpen, Position, Presence, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun, Visit,
 };

@@ -108,6 +108,16 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         self.ids()
     }
 
+    /// Brings copies of runs that other machines write up to date, as long as `request` allows. Returns messages about what
+    /// was moved to quarantine. By default there are no copies.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be written.
+    fn refresh(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let _ = request;
+        Ok(Vec::new())
+    }
+
     /// The cache of what lists show. By default nothing is cached.
     fn run_cache(&self) -> Option<&dyn RunCache> {
         None
@@ -224,13 +234,19 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Brings a copy that may be behind up to date, so that it is current.
+    /// Brings a copy that may be behind up to date, so that it is current. Returns messages about what was moved to
+    /// quarantine.
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
-    fn catch_up(&self, request: &WriteRequest) -> Result<(), StoreError> {
+    fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let _ = request;
-        Ok(())
+        Ok(Vec::new())
+    }
+
+    /// Up to when a copy is known to be current; `None` for a run that is not a copy.
+    fn as_of(&self) -> Option<AsOf> {
+        None
     }
 
     /// Begins to write: repairs the end of the log, so that events can be appended. The projections are not touched
@@ -318,6 +334,15 @@ pub trait RunWriter: fmt::Debug {
     }
 }
 
+/// How far a copy of shared runs is known to be current.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsOf {
+    /// When the store that machines share was last reached; `None` if it never was.
+    pub at: Option<Timestamp>,
+    /// Whether it was reached when it was last asked.
+    pub reached: bool,
+}
+
 /// Which parts of a run exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -337,6 +362,16 @@ pub struct MaybeOpen {
     /// Those that have to be read.
     pub ids: Vec<RunId>,
     /// What the store found out about the runs; `None` if it cannot cache anything.
+    pub(in crate::store) seen: Option<SeenRuns>,
+    /// As many of the last ones are copies of shared runs.
+    pub(in crate::store) copies: Copied,
+}
+
+/// How many runs of a [`MaybeOpen`] are copies of shared runs, and what was found out about these.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Copied {
+    pub(in crate::store) known: usize,
+    pub(in crate::store) ids: usize,
     pub(in crate::store) seen: Option<SeenRuns>,
 }
 

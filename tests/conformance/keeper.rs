@@ -1,15 +1,19 @@
 //! Stores, and what persons and other programs do to the runs in them.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
+use flowrun::codec::{LogEnd, LogScan};
 use flowrun::disk::{Os, Trust};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::RunId;
 use flowrun::runs::{self, Context, Options};
-use flowrun::store::{Project, RunStore};
+use flowrun::store::shared::{Carrier, Shared};
+use flowrun::store::{Project, RunStore, StoreError};
 use tempfile::TempDir;
 
+use crate::memory_carrier::MemoryCarrier;
 use crate::memory_store::MemoryStore;
 
 /// A store with nothing in it.
@@ -22,6 +26,11 @@ pub trait Keeper: Sync {
 
     /// A person saves `run.yaml`, or removes it.
     fn save(&self, run: &RunId, text: Option<&str>);
+
+    /// Whether a run gets back what another program took from it.
+    fn brings_back_what_was_lost(&self) -> bool {
+        false
+    }
 
     /// Another program puts its version of the log in place.
     fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String);
@@ -64,17 +73,11 @@ impl Keeper for Local {
     }
 
     fn save(&self, run: &RunId, text: Option<&str>) {
-        let file = self.file(run, "run.yaml");
-        match text {
-            Some(text) => fs::write(file, text).unwrap(),
-            None => fs::remove_file(file).unwrap(),
-        }
+        save(&self.file(run, "run.yaml"), text);
     }
 
     fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String) {
-        let (log, new) = (self.file(run, "events.jsonl"), self.file(run, "new"));
-        fs::write(&new, change(&fs::read_to_string(&log).unwrap())).unwrap();
-        fs::rename(new, log).unwrap();
+        put_log(&self.file(run, "events.jsonl"), change);
     }
 }
 
@@ -107,4 +110,80 @@ impl Keeper for Memory {
     fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String) {
         self.store.put_log(run, change);
     }
+}
+
+/// Runs that a carrier keeps for several machines, seen from one of them.
+pub struct Machine<C> {
+    local: Local,
+    carrier: C,
+}
+
+impl<C: Default> Default for Machine<C> {
+    fn default() -> Self {
+        Self::with(C::default())
+    }
+}
+
+impl<C> Machine<C> {
+    /// A machine with nothing on it but an empty project.
+    pub fn with(carrier: C) -> Self {
+        Self { local: Local::default(), carrier }
+    }
+
+    /// The file of a copy.
+    pub fn file(&self, run: &RunId, name: &str) -> std::path::PathBuf {
+        let flow = Project::path_in(self.local.project.path());
+        Project::path_of_run(&flow.join("shared"), run).join(name)
+    }
+}
+
+/// As the program shows events; the texts of some tests only name a position.
+fn show(
+    run: &RunId,
+    text: Option<String>,
+    end: &LogEnd,
+    log: &dyn Fn() -> Result<LogScan, StoreError>,
+) -> Option<String> {
+    let is_plain = text.as_ref().is_none_or(|text| text.starts_with("shows: "));
+    let plain = if is_plain { Some(format!("shows: {}\n", end.last)) } else { None };
+    runs::show_events(run, text, end, log).or(plain)
+}
+
+impl<C: Carrier + Clone + 'static> Keeper for Machine<C> {
+    fn store(&self) -> Arc<dyn RunStore> {
+        let here = Project::open(&Os, self.local.project.path(), Trust::OwnFiles).unwrap();
+        Arc::new(Shared::new(here, Box::new(self.carrier.clone()), show).unwrap())
+    }
+
+    fn context(&self) -> Context {
+        context(&self.local.project).with_runs_in(self.store())
+    }
+
+    fn save(&self, run: &RunId, text: Option<&str>) {
+        save(&self.file(run, "run.yaml"), text);
+    }
+
+    fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String) {
+        put_log(&self.file(run, "events.jsonl"), change);
+    }
+
+    fn brings_back_what_was_lost(&self) -> bool {
+        true
+    }
+}
+
+/// [`Machine`] with a carrier in memory.
+pub type SharedInMemory = Machine<MemoryCarrier>;
+
+fn save(file: &Path, text: Option<&str>) {
+    match text {
+        Some(text) => fs::write(file, text).unwrap(),
+        None => fs::remove_file(file).unwrap(),
+    }
+}
+
+fn put_log(log: &Path, change: &dyn Fn(&str) -> String) {
+    let new = log.with_file_name("new");
+    fs::write(&new, change(&fs::read_to_string(log).unwrap())).unwrap();
+    fs::rename(new, log).unwrap();
 }

@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod keeper;
+mod memory_carrier;
 mod memory_store;
 mod promises;
+mod shared;
 mod verbs;
 
-use keeper::{Keeper, Local, Memory};
+use keeper::{Keeper, Local, Memory, SharedInMemory};
 
 macro_rules! kept_by_every_store {
     ($($promises:ident::$sentence:ident),* $(,)?) => {
@@ -17,6 +19,9 @@ macro_rules! kept_by_every_store {
         }
         mod memory {
             $(#[test] fn $sentence() { super::$promises::$sentence(&super::Memory::default()); })*
+        }
+        mod shared_in_memory {
+            $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInMemory::default()); })*
         }
     };
 }
@@ -60,9 +65,12 @@ fn an_activity_file_that_was_set_aside_is_written_again() {
 /// Beside its own promises, a store changes nothing in what a run says.
 #[test]
 fn the_same_commands_make_the_same_run_in_every_store() {
-    let runs = [&Local::default() as &dyn Keeper, &Memory::default()].map(verbs::whole_run);
-    for (one, other) in runs[0].iter().zip(&runs[1]) {
-        assert_eq!(one, other);
+    let local = verbs::whole_run(&Local::default());
+    for other in [&Memory::default() as &dyn Keeper, &SharedInMemory::default()] {
+        let run = verbs::whole_run(other);
+        for (one, other) in local.iter().zip(&run) {
+            assert_eq!(one, other);
+        }
+        assert_eq!(local.len(), run.len());
     }
-    assert_eq!(runs[0].len(), runs[1].len());
 }

@@ -1,6 +1,7 @@
 //! Which run is meant, and how it is read: without a lock, as recovery would leave it.
 
 pub(crate) mod checkout;
+pub(in crate::runs) mod copies;
 pub(in crate::runs) mod fault;
 pub(in crate::runs) mod listed;
 pub(in crate::runs) mod listing;

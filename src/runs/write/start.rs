@@ -177,7 +177,8 @@ fn create_run(
     let outside = project.outside();
     let request = project.cx.write_request(now, project.cx.lock_wait()?);
     let same = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
-    let work = if asked.another { Vec::new() } else { same.keys(&IssueKeys::at(&project.cx, project.root().to_owned())) };
+    let work =
+        if asked.another { Vec::new() } else { same.keys(&IssueKeys::at(&project.cx, project.root().to_owned())) };
     let mut refused = None;
     let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
         // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's

@@ -6,7 +6,6 @@
 mod holder;
 
 use std::cell::{OnceCell, RefCell};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +32,9 @@ use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::journal;
-use crate::store::{ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest};
+use crate::store::{
+    ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after,
+};
 
 /// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
@@ -92,12 +93,16 @@ pub(crate) fn transact_as<T>(
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
     let (mut lost, started) = (0, Instant::now());
+    let mut told = Vec::new();
     loop {
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
         let done = match Transaction::begin(project, run, &caller, request, !left.is_zero()) {
-            Ok(Some(mut tx)) => tx.run_to_its_end(&mut act),
+            Ok(Some(mut tx)) => {
+                tx.warnings.extend(told.iter().cloned());
+                tx.run_to_its_end(&mut act)
+            }
             Ok(None) => {
                 thread::sleep(Duration::from_millis(1));
                 continue;
@@ -110,24 +115,18 @@ pub(crate) fn transact_as<T>(
                 if left.is_zero() {
                     return Err(StoreError::Conflict { run, races: lost }.into());
                 }
-                thread::sleep(back_off(lost).min(left));
+                thread::sleep(pause_after(lost).min(left));
             }
             Err(Error::Store(StoreError::WorkTaken { run, about })) => {
                 return Err(Error::SecondRun { run, about: about.to_string() });
             }
             // A copy that is behind must not be the reason of a refusal.
-            Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => run.catch_up(request)?,
+            Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
+                told.extend(run.catch_up(request)?);
+            }
             done => return done,
         }
     }
-}
-
-/// How long to wait before the next try, after so many lost races. It is random, so that two writers who lost to a third
-/// one do not race again at the same moment.
-fn back_off(lost: u32) -> Duration {
-    let longest = 1000_u64 << lost.min(10);
-    let random = RandomState::new().build_hasher().finish();
-    Duration::from_micros(1000 + random % longest)
 }
 
 impl<'a> Transaction<'a> {

@@ -47,6 +47,24 @@ impl LockedRun<'_> {
         Ok(published.err().map(|error| error.one_line()))
     }
 
+    /// Appends lines that are durable elsewhere, and shows them. Nothing is flushed. Returns why the projections could not be
+    /// updated, if so.
+    pub(in crate::store) fn commit_unflushed(
+        &mut self,
+        batch: &Batch<'_>,
+        lines: &str,
+        merge: Merge<'_>,
+    ) -> Result<Option<String>, StoreError> {
+        let (seq, now) = end_of(batch);
+        let files = ActivityFile::of_records(batch.events);
+        self.prepare(batch.new_text, files.first(), now)?;
+        self.log.check_place().and_then(|()| self.log.append(lines)).inspect_err(|_| self.discard())?;
+        let published = self.publish(batch, &files, files.len().min(1), now, merge);
+        self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
+        self.log.tail.end.advance(batch.events.last().expect("BUG: nothing is committed"));
+        Ok(published.err().map(|error| error.one_line()))
+    }
+
     /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one
     /// to publish shows all events up to its own, so that the others have nothing left to do.
     fn commit_with_others(

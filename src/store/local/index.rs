@@ -61,7 +61,7 @@ impl Project {
 
 impl RunCache for Project {
     fn remember(&self, read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
-        let MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished }) } = read else {
+        let MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished }), .. } = read else {
             return;
         };
         let mut listed = OpenRuns::new(world);
@@ -227,7 +227,8 @@ fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen 
     }
     // Take the stamps before the runs are read: a later change then gives them others.
     let looked_at = ids.iter().map(|id| LookedAt::of_run(runs, id)).collect();
-    MaybeOpen { known, ids, seen: Some(SeenRuns { world, stamps, looked_at, finished: SeenFinished::Recent(recent) }) }
+    let seen = Some(SeenRuns { world, stamps, looked_at, finished: SeenFinished::Recent(recent) });
+    MaybeOpen { known, ids, seen, ..MaybeOpen::default() }
 }
 
 /// The numbers of the files of these runs. Of many, another thread looks at half.
@@ -283,7 +284,7 @@ fn all_but_finished(
     let is_outdated = finished.is_outdated(over.len());
     let finished = SeenFinished::All { known: over, is_outdated };
     let seen = world.map(|world| SeenRuns { world, stamps, looked_at, finished });
-    Ok(MaybeOpen { known, ids, seen })
+    Ok(MaybeOpen { known, ids, seen, ..MaybeOpen::default() })
 }
 
 /// Those of these runs that finished last.

@@ -12,6 +12,8 @@ pub const WORKFLOWS: &str = "workflows";
 pub const INTERVIEWS: &str = "interviews";
 /// Below [`FLOW`]: schemas for editors, written by `flow init`.
 pub const SCHEMAS: &str = "schemas";
+/// Below [`FLOW`]: copies of runs that several machines share, as a project of their own.
+pub const SHARED: &str = "shared";
 /// A run's document.
 pub const RUN_FILE: &str = "run.yaml";
 /// A run's log, the only commit point.
@@ -44,6 +46,8 @@ pub const FINISHED_RUNS: &str = "finished-runs";
 pub const HOSTS: &str = "hosts";
 /// Below [`CACHE`]: a recap of each run that is long enough for one.
 pub const RECAPS: &str = "recaps";
+/// Below [`CACHE`] of the copies of shared runs: what was seen when the store that has them was last asked.
+pub const SEEN_AT_CARRIER: &str = "seen.json";
 /// Below [`CACHE`]: the trouble that hooks had.
 pub const HOOK_LOG: &str = "hooks.log";
 /// Below [`CACHE`]: the documents in which interviews began.

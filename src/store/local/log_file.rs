@@ -51,6 +51,11 @@ impl LockedLog {
         self.put_aside.take()
     }
 
+    /// Adds to these messages.
+    pub(crate) fn tell(&self, told: Vec<String>) {
+        self.put_aside.borrow_mut().extend(told);
+    }
+
     pub(crate) fn note(&self, what: &str, quarantine: &Dir, name: &str) {
         let path = quarantine.join(name);
         self.put_aside.borrow_mut().push(format!("{what} was put into {}", path.display()));
@@ -175,7 +180,7 @@ impl LockedLog {
     }
 
     /// Appends with one write, and truncates the log again if the write was short.
-    fn append(&mut self, lines: &str) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
             self.take_back(before);

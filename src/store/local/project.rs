@@ -5,12 +5,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush};
+use crate::disk::{
+    Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush, replace_unflushed,
+};
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
-    CACHE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUN_FILE, RUNS, SCHEMAS,
-    STATE, WORKFLOWS,
+    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE,
+    RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
@@ -38,10 +40,12 @@ pub struct Initialised {
 
 /// The text in `.gitignore` by which flow recognises its own `.flow`.
 const MARK: &str = "# Written by flow";
+/// The `.gitignore` of the copies of shared runs.
+const IGNORE_COPIES: &str = "# Written by flow: copies of runs that several machines share.\n*\n";
 /// Names that flow and the original scripts use in `.flow`.
-const OWN_NAMES: [&str; 16] = [
+const OWN_NAMES: [&str; 17] = [
     CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
-    "modes.yaml", ".gitignore", ".gitattributes", "README.md",
+    SHARED, "modes.yaml", ".gitignore", ".gitattributes", "README.md",
 ];
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;
@@ -139,6 +143,24 @@ impl Project {
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
         Ok((project, Initialised { path: parent.join(&name), created }))
+    }
+
+    /// The project in it that has the copies of shared runs, which is made if it is missing. git never sees it.
+    pub(in crate::store) fn copies(&self) -> Result<Self, StoreError> {
+        let (copies, _) = self.flow.ensure_dir(SHARED)?;
+        if !copies.holds(".gitignore", IGNORE_COPIES.as_bytes())? {
+            replace_unflushed(&copies, ".gitignore", IGNORE_COPIES)?;
+        }
+        Self::open_flow(&self.flow, SHARED)
+    }
+
+    /// The directory of a run, made if it is missing. Nothing is flushed.
+    pub(in crate::store) fn make_run_dir(&self, id: &RunId) -> Result<RunDir, StoreError> {
+        let (runs, _) = self.flow.ensure_dir(RUNS)?;
+        let (dir, _) = runs.ensure_dir(id.as_str())?;
+        dir.ensure_dir(ACTIVITIES)?;
+        dir.ensure_dir(EVIDENCE)?;
+        Ok(RunDir { dir, runs, id: id.clone() })
     }
 
     /// Creates what is missing, and returns the names.

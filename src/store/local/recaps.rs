@@ -4,11 +4,14 @@
 use crate::disk::{Dir, replace_unflushed};
 use crate::model::RunId;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{CACHE, RECAPS};
+use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER};
 use crate::store::local::project::Project;
 
 /// The largest recap, in bytes. A run with a larger one is read whole.
 const RECAP_BYTES: usize = 1 << 20;
+
+/// The largest note of what was seen at a carrier, in bytes; enough for a million runs.
+const SEEN_BYTES: usize = 128 << 20;
 
 impl Project {
     pub(super) fn recaps(&self) -> Option<Dir> {
@@ -27,6 +30,16 @@ impl Project {
         }
         let (recaps, _) = self.cache()?.ensure_dir(RECAPS)?;
         Ok(replace_unflushed(&recaps, &name_of(id), text)?)
+    }
+
+    /// What was seen when a store that several machines share was last asked. `None` if that is not known.
+    pub(in crate::store) fn seen_at_carrier(&self) -> Option<String> {
+        self.flow.find_dir(CACHE).ok()??.read_text(SEEN_AT_CARRIER, SEEN_BYTES).ok()?
+    }
+
+    /// Keeps what was seen when a store that several machines share was asked.
+    pub(in crate::store) fn keep_seen_at_carrier(&self, text: &str) -> Result<(), StoreError> {
+        Ok(replace_unflushed(&self.cache()?, SEEN_AT_CARRIER, text)?)
     }
 }
 

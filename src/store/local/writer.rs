@@ -1,14 +1,73 @@
 //! The writer of the local store.
 
+use std::path::PathBuf;
+
 use crate::codec::{LogEnd, LogScan};
-use crate::disk::flush;
-use crate::model::{Event, Number, Seq, Timestamp};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::disk::{flush, replace_unflushed};
+use crate::model::{Event, Number, RunId, Seq, Timestamp};
+use crate::store::batch::{ActivityFile, Batch, Committed, Merge, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{RUN_FILE, RUN_TMP};
+use crate::store::local::layout::{ACTIVITIES, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
+use crate::store::local::mend::set_aside;
 use crate::store::local::run_dir::LockedRun;
 use crate::store::run_store::{RunWriter, StoredRun as _};
+
+/// What a store does that has its logs elsewhere and keeps copies here. Nothing of it is flushed.
+impl LockedRun<'_> {
+    /// The run's id.
+    pub(in crate::store) fn id(&self) -> &RunId {
+        &self.run.id
+    }
+
+    /// Adds to the messages about what was moved to quarantine.
+    pub(in crate::store) fn tell(&self, told: Vec<String>) {
+        self.log.tell(told);
+    }
+
+    /// Appends sealed lines that are durable elsewhere.
+    pub(in crate::store) fn append_unflushed(&mut self, lines: &str) -> Result<(), StoreError> {
+        self.log.check_place()?;
+        let before = self.log.tail.end.last;
+        self.log.append(lines)?;
+        self.log.reread_tail(before)?;
+        let end = &self.log.tail.end;
+        let (last, number) = (end.last, last_number(&end.newer));
+        self.log.lock.note_commit(last, number, self.log.tail.len);
+        Ok(())
+    }
+
+    /// Replaces the `run.yaml` that was read by `new`, and writes activity files that are missing.
+    pub(in crate::store) fn show_unflushed(
+        &mut self,
+        old: Option<&str>,
+        new: &str,
+        files: &[ActivityFile],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        for file in files {
+            if !self.activities.exists(&file.name)? {
+                replace_unflushed(&self.activities, &file.name, &file.text)?;
+            }
+        }
+        self.set_text_aside(RUN_TMP, now)?;
+        self.run.dir.create(RUN_TMP, new.as_bytes(), self.run.dir.mode_of(RUN_FILE))?;
+        // What a person saves meanwhile stays as it is, and the next command merges it.
+        self.publish_run(old, new, |_| false, now, &mut |_| None)
+    }
+
+    /// Moves everything that the run has into quarantine, and returns where that is.
+    pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf, StoreError> {
+        let dir = &self.run.dir;
+        // The log last: without it the others look like those of a copy that is behind.
+        for name in [RUN_FILE, ACTIVITIES, LOG] {
+            if dir.exists(name)? {
+                set_aside(dir, name, dir, now)?;
+            }
+        }
+        Ok(dir.join(QUARANTINE))
+    }
+}
 
 impl RunWriter for LockedRun<'_> {
     fn text(&self) -> Result<Option<String>, StoreError> {

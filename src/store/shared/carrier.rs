@@ -1,0 +1,78 @@
+//! What keeps the logs of shared runs: a git remote, or a bucket.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::model::{RunId, Seq};
+use crate::store::address::Address;
+use crate::store::batch::{WorkChange, WorkKey};
+
+/// Keeps the logs of runs for several machines. Of all writers that put lines behind the same position of a run, one
+/// succeeds.
+pub trait Carrier: fmt::Debug + Send + Sync {
+    /// Its address, for messages: `git:origin`.
+    fn address(&self) -> Address;
+
+    /// All runs, each with a mark that changes with its log. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached>;
+
+    /// The lines of a run from the event at `first` on; `None` if there is no such run. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn lines(&self, run: &RunId, first: Seq, left: Duration) -> Result<Option<String>, NotReached>;
+
+    /// Puts lines behind the last ones of a run, all or none. Takes at most `left`.
+    fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tip {
+    /// The run.
+    pub run: RunId,
+    /// A text that changes whenever its log does.
+    pub mark: String,
+}
+
+/// The lines of one commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Put<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The last position before these lines; 0 to begin the run.
+    pub before: Seq,
+    /// Whole sealed lines. They are kept as they are, byte for byte.
+    pub lines: &'a str,
+    /// Whether the run is over after them.
+    pub is_over: bool,
+    /// What the run is about from now on, and what no more. It is decided together with the lines.
+    pub work: &'a WorkChange,
+}
+
+/// What became of [`Carrier::put`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PutAnswer {
+    /// The lines are there, and stay.
+    Done,
+    /// Other lines follow that position, or these ones do already.
+    Taken,
+    /// Another open run is about the same; nothing was written.
+    WorkTaken {
+        /// That run.
+        run: RunId,
+        /// What both are about.
+        about: WorkKey,
+    },
+    /// They may be there, or arrive later. The text says why that is not known.
+    Unknown(String),
+    /// Nothing was written, and nothing will arrive later. The text says why.
+    NotReached(String),
+}
+
+/// The carrier did not answer; the text says what was tried and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReached(pub String);

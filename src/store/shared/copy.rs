@@ -1,0 +1,172 @@
+//! The copies of shared runs in `.flow/shared`.
+
+use std::time::Instant;
+
+use crate::codec::{LogEnd, LogScan, RunText};
+use crate::model::{RunId, Seq, Timestamp};
+use crate::store::address::Address;
+use crate::store::batch::ActivityFile;
+use crate::store::error::StoreError;
+use crate::store::local::{LockedRun, Project, RunDir};
+use crate::store::request::WriteRequest;
+use crate::store::run_store::RunWriter as _;
+use crate::store::shared::carrier::{Carrier, NotReached};
+use crate::store::shared::settle::left_until;
+
+/// What a `run.yaml` has to be so that it shows all events of its log: it was `text`, the log ends in `end`, which has the
+/// events that `text` does not show, and `log` reads all of it. `None` if a person has to look at it first.
+pub type ShowEvents = fn(
+    run: &RunId,
+    text: Option<String>,
+    end: &LogEnd,
+    log: &dyn Fn() -> Result<LogScan, StoreError>,
+) -> Option<String>;
+
+/// The copies, and where they come from.
+#[derive(Debug)]
+pub(super) struct Copies {
+    pub(super) carrier: Box<dyn Carrier>,
+    /// A project of their own, `.flow/shared`.
+    pub(super) project: Project,
+    pub(super) show: ShowEvents,
+}
+
+impl Copies {
+    /// Brings the copy of a run up to date, or makes one. Returns messages about what was moved to quarantine.
+    pub(super) fn catch_up(&self, id: &RunId, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        let Some(run) = self.existing(id)? else {
+            let lines = self.lines(id, Seq(1), deadline)?;
+            return self.make(id, &lines, request).map(|()| Vec::new());
+        };
+        let mut locked = run.lock(request)?;
+        if self.extend(&mut locked, deadline, request.writer.since)? == Compared::Same {
+            return Ok(Vec::new());
+        }
+        let lines = self.lines(id, Seq(1), deadline)?;
+        let aside = locked.set_contents_aside(request.writer.since)?;
+        self.make(id, &lines, request)?;
+        Ok(vec![format!("a copy of {id} that differed from the shared run was put into {}", aside.display())])
+    }
+
+    /// The copy of a run, if there is one.
+    pub(super) fn existing(&self, id: &RunId) -> Result<Option<RunDir>, StoreError> {
+        match self.project.run(id) {
+            Ok(run) => Ok(Some(run)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends what the shared log has more than the copy.
+    pub(super) fn extend(
+        &self,
+        run: &mut LockedRun<'_>,
+        deadline: Instant,
+        now: Timestamp,
+    ) -> Result<Compared, StoreError> {
+        run.read_end(Seq(u64::MAX))?;
+        let (last, at) = (run.end().last, run.end().at.clone());
+        // From the last event of the copy on, to see that both logs have the same one.
+        let id = run.id().clone();
+        let lines = self.lines(&id, last.max(Seq(1)), deadline)?;
+        let Some(at) = at else {
+            self.append(run, &lines, now)?;
+            return Ok(Compared::Same);
+        };
+        let (first, newer) = lines.split_at(lines.find('\n').map_or(lines.len(), |end| end + 1));
+        if LogScan::parse(first.as_bytes()).events().next() != Some(&at) {
+            return Ok(Compared::Different);
+        }
+        self.append(run, newer, now)?;
+        Ok(Compared::Same)
+    }
+
+    /// Makes the copy of a run that has these lines.
+    fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<(), StoreError> {
+        let run = self.project.make_run_dir(id)?;
+        let mut locked = run.lock(request)?;
+        // Another process may have made it meanwhile.
+        if locked.end().last > Seq(0) {
+            return Ok(());
+        }
+        self.append(&mut locked, lines, request.writer.since)
+    }
+
+    /// Makes the copy of a run that was just begun with these lines, and has this `run.yaml`.
+    pub(super) fn make_new(
+        &self,
+        id: &RunId,
+        lines: &str,
+        text: &str,
+        request: &WriteRequest,
+    ) -> Result<(), StoreError> {
+        let run = self.project.make_run_dir(id)?;
+        let mut locked = run.lock(request)?;
+        locked.append_unflushed(lines)?;
+        let files = ActivityFile::of_all(&locked.end().newer);
+        locked.show_unflushed(None, text, &files, request.writer.since)
+    }
+
+    /// Appends lines that the carrier has, and shows their events in the files of the copy.
+    pub(super) fn append(&self, run: &mut LockedRun<'_>, lines: &str, now: Timestamp) -> Result<(), StoreError> {
+        run.read_end(Seq(u64::MAX))?;
+        self.check(run.id(), run.end().last, lines)?;
+        if !lines.is_empty() {
+            run.append_unflushed(lines)?;
+        }
+        self.show(run, now)
+    }
+
+    /// Shows in the files of a copy what its log has.
+    pub(super) fn show(&self, run: &mut LockedRun<'_>, now: Timestamp) -> Result<(), StoreError> {
+        let old = run.text()?;
+        let shown = old.as_deref().and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        if shown.is_some() && shown >= Some(run.end().last) {
+            return Ok(());
+        }
+        run.read_end(shown.unwrap_or_default())?;
+        let end = run.end().clone();
+        if let Some(new) = (self.show)(run.id(), old.clone(), &end, &|| run.log()) {
+            run.show_unflushed(old.as_deref(), &new, &ActivityFile::of_all(&end.newer), now)?;
+        }
+        run.read_end(Seq(u64::MAX))
+    }
+
+    /// The lines of a run from `first` on.
+    fn lines(&self, id: &RunId, first: Seq, deadline: Instant) -> Result<String, StoreError> {
+        match self.carrier.lines(id, first, left_until(deadline)) {
+            Ok(Some(lines)) => Ok(lines),
+            Ok(None) => Err(StoreError::NoRun { at: self.address(id) }),
+            Err(NotReached(why)) => Err(StoreError::Unreached { at: self.carrier.address(), why }),
+        }
+    }
+
+    /// Refuses lines of the carrier that are no events, or do not follow each other. flow did not write them.
+    fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<(), StoreError> {
+        let scan = LogScan::parse(lines.as_bytes());
+        let mut last = after;
+        let mut follows = scan.skipped.is_empty() && (lines.is_empty() || lines.ends_with('\n'));
+        for line in &scan.lines {
+            follows = follows && line.event.seq > last;
+            last = line.event.seq;
+        }
+        if follows { Ok(()) } else { Err(StoreError::NotALog { at: self.address(id), after }) }
+    }
+
+    pub(super) fn address(&self, id: &RunId) -> Address {
+        self.carrier.address().of_run(id)
+    }
+}
+
+/// How a copy compares with the beginning of the shared log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compared {
+    Same,
+    Different,
+}
+
+/// Whether a `run.yaml` shows that its run is over.
+pub(super) fn shows_end(text: &str) -> bool {
+    RunText::parse(text).is_ok_and(|text| text.document().state.status.is_terminal())
+}

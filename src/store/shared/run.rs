@@ -1,0 +1,124 @@
+//! A run that several machines share, as readers here see it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::codec::{LogEnd, LogScan, RunText};
+use crate::disk::FilePart;
+use crate::model::{Event, Number, RunId, Seq};
+use crate::store::address::{Address, Document};
+use crate::store::error::StoreError;
+use crate::store::local::RunDir;
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{AsOf, Position, Presence, RunWriter, StoredRun};
+use crate::store::shared::copy::Copies;
+use crate::store::shared::writer::SharedWriter;
+
+/// The copy of a shared run.
+#[derive(Debug)]
+pub(super) struct SharedRun {
+    pub(super) copies: Arc<Copies>,
+    pub(super) copy: RunDir,
+    /// Whether the carrier said that the copy has everything, after it was opened here.
+    is_current: AtomicBool,
+    as_of: AsOf,
+}
+
+impl SharedRun {
+    pub(super) fn new(copies: Arc<Copies>, copy: RunDir, as_of: AsOf) -> Self {
+        Self { copies, copy, is_current: AtomicBool::new(false), as_of }
+    }
+}
+
+impl StoredRun for SharedRun {
+    fn id(&self) -> &RunId {
+        self.copy.id()
+    }
+
+    fn address(&self, document: Document<'_>) -> Address {
+        self.copy.address(document)
+    }
+
+    // git does not touch copies, and what they lack is at the carrier.
+    fn presence(&self) -> Presence {
+        Presence::Whole
+    }
+
+    fn noted(&self) -> Seq {
+        self.copy.noted()
+    }
+
+    fn is_log_changed(&self) -> bool {
+        self.copy.is_log_changed()
+    }
+
+    fn text(&self) -> Result<Option<String>, StoreError> {
+        self.copy.text()
+    }
+
+    fn log(&self) -> Result<LogScan, StoreError> {
+        self.copy.log()
+    }
+
+    fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        self.copy.end(since)
+    }
+
+    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
+        self.copy.log_from(position, after)
+    }
+
+    fn first_event(&self) -> Result<Option<Event>, StoreError> {
+        self.copy.first_event()
+    }
+
+    fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+        self.copy.activity_names()
+    }
+
+    fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.copy.activity(name)
+    }
+
+    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.copy.evidence()
+    }
+
+    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
+        self.copy.read_evidence(name, offset, limit)
+    }
+
+    fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
+    }
+
+    fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let told = self.copies.catch_up(self.id(), request)?;
+        self.is_current.store(true, Ordering::Relaxed);
+        Ok(told)
+    }
+
+    fn as_of(&self) -> Option<AsOf> {
+        Some(self.as_of)
+    }
+
+    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        let shown = self.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
+        let mut locked = self.copy.lock(request)?;
+        let known = locked.noted().0.max(shown.unwrap_or(Seq(1)));
+        if locked.end().last < known {
+            // A power cut, or another program, took the end of the copy. What comes next must not take the place of what is
+            // missing.
+            drop(locked);
+            let told = self.catch_up(request)?;
+            locked = self.copy.lock(request)?;
+            locked.tell(told);
+        } else if shown.is_some() {
+            // The process that appended the last lines may have died before it showed them.
+            self.copies.show(&mut locked, request.writer.since)?;
+        }
+        Ok(Box::new(SharedWriter::new(self, locked, deadline)))
+    }
+}

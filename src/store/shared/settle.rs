@@ -1,0 +1,80 @@
+//! Puts lines at the carrier, and finds out what became of them.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::codec::LogScan;
+use crate::model::EventId;
+use crate::store::error::StoreError;
+use crate::store::pause::pause_after;
+use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
+
+/// Who has the position.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// This commit.
+    Ours,
+    /// Another one. These are the lines behind the position before.
+    Theirs(String),
+}
+
+/// Puts the lines of a commit whose first event is `own`, and returns when it is known who has the position.
+///
+/// # Errors
+/// [`StoreError::Unreached`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
+/// time is up before it is known. [`StoreError::NoRun`] when the run is not there any more.
+pub(super) fn settle(
+    carrier: &dyn Carrier,
+    put: &Put<'_>,
+    own: &EventId,
+    deadline: Instant,
+) -> Result<Settled, StoreError> {
+    let mut tries = 0;
+    // Whether an earlier try may have written the lines, or may still do so.
+    let mut is_in_doubt = false;
+    loop {
+        let answer = carrier.put(put, left_until(deadline));
+        let mut why = match &answer {
+            PutAnswer::Done => return Ok(Settled::Ours),
+            PutAnswer::WorkTaken { run, about } if !is_in_doubt => {
+                return Err(StoreError::WorkTaken { run: run.clone(), about: about.clone() });
+            }
+            PutAnswer::NotReached(why) if !is_in_doubt => {
+                return Err(StoreError::Unreached { at: carrier.address(), why: why.clone() });
+            }
+            PutAnswer::Taken | PutAnswer::WorkTaken { .. } => "another commit may have its place".to_owned(),
+            PutAnswer::Unknown(why) | PutAnswer::NotReached(why) => {
+                is_in_doubt = true;
+                why.clone()
+            }
+        };
+        // Not before this is known may anything else be put there.
+        match carrier.lines(put.run, put.before.next(), left_until(deadline)) {
+            Ok(Some(lines)) if !lines.is_empty() => {
+                let is_ours = LogScan::parse(lines.as_bytes()).events().any(|event| event.id == *own);
+                return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
+            }
+            // Nobody has it.
+            Ok(found) => match answer {
+                PutAnswer::WorkTaken { run, about } => return Err(StoreError::WorkTaken { run, about }),
+                PutAnswer::Taken if found.is_none() && put.before.0 > 0 => {
+                    return Err(StoreError::NoRun { at: carrier.address().of_run(put.run) });
+                }
+                _ => {}
+            },
+            Err(NotReached(reason)) => why = reason,
+        }
+        if left_until(deadline).is_zero() {
+            let at = carrier.address().of_run(put.run);
+            return Err(StoreError::Unconfirmed { at, source: io::Error::other(why) });
+        }
+        tries += 1;
+        thread::sleep(pause_after(tries).min(left_until(deadline)));
+    }
+}
+
+/// How long it is until `deadline`.
+pub(super) fn left_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}

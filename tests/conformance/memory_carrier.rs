@@ -1,0 +1,182 @@
+//! A carrier in memory, which loses, delays and repeats what it is told to.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use flowrun::codec::LogScan;
+use flowrun::model::{RunId, Seq};
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
+use flowrun::store::{Address, WorkChange, WorkKey};
+
+/// What happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// It is refused before it is sent.
+    NotReached,
+    /// It never arrives, and the sender does not learn that.
+    RequestLost,
+    /// It arrives, and its answer does not.
+    AnswerLost,
+    /// It arrives after the next request of anyone, when its sender has given it up.
+    Late,
+    /// It arrives twice, and the answer is that to the second one.
+    Twice,
+}
+
+/// All of them.
+pub const TROUBLES: [Trouble; 6] =
+    [Trouble::None, Trouble::NotReached, Trouble::RequestLost, Trouble::AnswerLost, Trouble::Late, Trouble::Twice];
+
+/// A carrier that all its clones share.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryCarrier {
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    runs: BTreeMap<RunId, String>,
+    /// Who is about what.
+    work: BTreeMap<WorkKey, RunId>,
+    /// What happens to the next requests.
+    trouble: VecDeque<Trouble>,
+    late: Vec<OwnedPut>,
+    requests: usize,
+}
+
+#[derive(Debug, Clone)]
+struct OwnedPut {
+    run: RunId,
+    before: Seq,
+    lines: String,
+    work: WorkChange,
+}
+
+impl Kept {
+    fn last(&self, run: &RunId) -> Seq {
+        self.runs.get(run).map(|log| LogScan::parse(log.as_bytes()).last_seq()).unwrap_or_default()
+    }
+
+    fn put(&mut self, put: &OwnedPut) -> PutAnswer {
+        if self.last(&put.run) != put.before {
+            return PutAnswer::Taken;
+        }
+        for key in &put.work.taken {
+            if let Some(run) = self.work.get(key)
+                && *run != put.run
+            {
+                return PutAnswer::WorkTaken { run: run.clone(), about: key.clone() };
+            }
+        }
+        self.work.extend(put.work.taken.iter().map(|key| (key.clone(), put.run.clone())));
+        self.work.retain(|key, run| *run != put.run || !put.work.freed.contains(key));
+        self.runs.entry(put.run.clone()).or_default().push_str(&put.lines);
+        PutAnswer::Done
+    }
+
+    /// What happens to the next request, after those that were late have arrived.
+    fn request(&mut self) -> Trouble {
+        self.requests += 1;
+        self.trouble.pop_front().unwrap_or(Trouble::None)
+    }
+
+    fn deliver(&mut self, late: Vec<OwnedPut>) {
+        for put in late {
+            self.put(&put);
+        }
+    }
+
+    /// The answer to a request that only reads.
+    fn read<T>(&mut self, read: impl FnOnce(&Self) -> T) -> Result<T, NotReached> {
+        let late = std::mem::take(&mut self.late);
+        let answer = match self.request() {
+            Trouble::None | Trouble::Twice | Trouble::Late => Ok(read(self)),
+            trouble => Err(NotReached(format!("{trouble:?}"))),
+        };
+        self.deliver(late);
+        answer
+    }
+}
+
+impl MemoryCarrier {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This happens to the next requests, one after the other.
+    pub fn trouble(&self, next: &[Trouble]) {
+        self.kept().trouble = next.iter().copied().collect();
+    }
+
+    /// The log of a run.
+    pub fn log(&self, run: &RunId) -> String {
+        self.kept().runs.get(run).cloned().unwrap_or_default()
+    }
+
+    /// Puts another log in place, as a person with another program would.
+    pub fn put_log(&self, run: &RunId, log: String) {
+        self.kept().runs.insert(run.clone(), log);
+    }
+
+    /// Everything that is late arrives.
+    pub fn settle(&self) {
+        let mut kept = self.kept();
+        let late = std::mem::take(&mut kept.late);
+        kept.deliver(late);
+    }
+
+    /// How many requests there were since the last time this was asked.
+    pub fn requests(&self) -> usize {
+        std::mem::take(&mut self.kept().requests)
+    }
+}
+
+impl Carrier for MemoryCarrier {
+    fn address(&self) -> Address {
+        Address::new("memory:carrier")
+    }
+
+    fn tips(&self, _: Duration) -> Result<Vec<Tip>, NotReached> {
+        self.kept().read(|kept| {
+            let tip = |(run, log): (&RunId, &String)| Tip { run: run.clone(), mark: log.len().to_string() };
+            kept.runs.iter().map(tip).collect()
+        })
+    }
+
+    fn lines(&self, run: &RunId, first: Seq, _: Duration) -> Result<Option<String>, NotReached> {
+        self.kept().read(|kept| {
+            let log = kept.runs.get(run)?;
+            let before = LogScan::parse(log.as_bytes()).events().filter(|event| event.seq < first).count();
+            Some(log.split_inclusive('\n').skip(before).collect())
+        })
+    }
+
+    fn put(&self, put: &Put<'_>, _: Duration) -> PutAnswer {
+        let mut kept = self.kept();
+        let late = std::mem::take(&mut kept.late);
+        let owned =
+            OwnedPut { run: put.run.clone(), before: put.before, lines: put.lines.to_owned(), work: put.work.clone() };
+        let answer = match kept.request() {
+            Trouble::None => kept.put(&owned),
+            Trouble::NotReached => PutAnswer::NotReached("the network is down".to_owned()),
+            Trouble::RequestLost => PutAnswer::Unknown("no answer in time".to_owned()),
+            Trouble::AnswerLost => {
+                kept.put(&owned);
+                PutAnswer::Unknown("the connection was reset".to_owned())
+            }
+            Trouble::Late => {
+                kept.late.push(owned);
+                PutAnswer::Unknown("no answer in time".to_owned())
+            }
+            Trouble::Twice => {
+                kept.put(&owned);
+                kept.put(&owned)
+            }
+        };
+        kept.deliver(late);
+        answer
+    }
+}

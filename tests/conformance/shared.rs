@@ -1,0 +1,285 @@
+//! Runs that several machines share, through a carrier that loses, delays and repeats requests.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use flowrun::model::{ActivityId, Issue, RunId};
+use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+use flowrun::store::WriteRequest;
+
+use crate::keeper::{Keeper as _, Machine, SharedInMemory};
+use crate::memory_carrier::{MemoryCarrier, TROUBLES, Trouble};
+
+const RUN: &str = "run-1";
+
+fn run_id() -> RunId {
+    RunId::new(RUN).unwrap()
+}
+
+fn start_as(cx: &Context, id: &str, issue: Option<u64>) -> runs::Result<RunId> {
+    let request = StartRequest {
+        workflow: "debug".to_owned(),
+        id: Some(RunId::new(id).unwrap()),
+        repo: Some("parser".to_owned()),
+        issue: issue.map(Issue::Number),
+        ..StartRequest::default()
+    };
+    Ok(runs::start(cx, &request)?.run_id)
+}
+
+fn record(cx: &Context, id: &str) -> runs::Result<RecordReport> {
+    let id = Some(ActivityId::new(id).unwrap());
+    runs::record_activity(cx, &RecordRequest { run: Some(RUN.to_owned()), id, ..RecordRequest::default() })
+}
+
+fn end(cx: &Context, verb: StatusVerb) -> runs::Result<runs::StatusReport> {
+    let (run, reason) = (Some(RUN.to_owned()), Some("for the test".to_owned()));
+    runs::change_status(cx, &StatusRequest { run, reason, ..StatusRequest::new(verb) })
+}
+
+/// A machine that waits so long for the carrier.
+fn patient(machine: &SharedInMemory, wait: u64) -> Context {
+    machine.context().for_a_person(Duration::from_millis(wait))
+}
+
+fn ask(machine: &SharedInMemory) -> Vec<String> {
+    machine.store().refresh(&request()).unwrap()
+}
+
+fn request() -> WriteRequest {
+    let since = "2026-05-20T14:30:00Z".parse().unwrap();
+    let writer = flowrun::store::Writer { pid: std::process::id(), command: "a test".into(), since };
+    WriteRequest { wait: Duration::from_secs(30), writer, boot: "this boot".into() }
+}
+
+/// Two machines that share runs, of which the first one has begun one.
+fn two() -> (MemoryCarrier, SharedInMemory, SharedInMemory) {
+    let carrier = MemoryCarrier::default();
+    let (one, other) = (Machine::with(carrier.clone()), Machine::with(carrier.clone()));
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    ask(&other);
+    (carrier, one, other)
+}
+
+/// Both copies have the same files, which say what the carrier's log says.
+fn assert_same(carrier: &MemoryCarrier, machines: [&SharedInMemory; 2]) {
+    for machine in machines {
+        ask(machine);
+        assert_eq!(fs::read_to_string(machine.file(&run_id(), "events.jsonl")).unwrap(), carrier.log(&run_id()));
+    }
+    let files = machines.map(|machine| {
+        let run = machine.store().open(&run_id()).unwrap();
+        let names = run.activity_names().unwrap();
+        let activities: Vec<_> = names.into_iter().map(|(_, name)| run.activity(&name).unwrap().unwrap()).collect();
+        (run.text().unwrap(), activities)
+    });
+    assert_eq!(files[0], files[1]);
+}
+
+/// The ids of the activities in the carrier's log, in order.
+fn recorded(carrier: &MemoryCarrier) -> Vec<String> {
+    let log = flowrun::codec::LogScan::parse(carrier.log(&run_id()).as_bytes());
+    assert_eq!((log.gaps(), log.doubles(), log.skipped.len()), (vec![], vec![], 0));
+    log.events().flat_map(|event| event.kind.records()).map(|record| record.id().to_string()).collect()
+}
+
+#[test]
+fn what_one_machine_records_the_other_one_sees_and_goes_on_with() {
+    let (carrier, one, other) = two();
+    record(&one.context(), "first").unwrap();
+    record(&other.context(), "second").unwrap();
+    record(&one.context(), "third").unwrap();
+    assert_eq!(recorded(&carrier), ["first", "second", "third"]);
+    assert_same(&carrier, [&one, &other]);
+}
+
+#[test]
+fn a_record_with_nobody_else_is_one_request_and_asking_without_news_one() {
+    let (carrier, one, _) = two();
+    record(&one.context(), "first").unwrap();
+    carrier.requests();
+    record(&one.context(), "second").unwrap();
+    assert_eq!(carrier.requests(), 1);
+    ask(&one);
+    carrier.requests();
+    ask(&one);
+    assert_eq!(carrier.requests(), 1);
+}
+
+#[test]
+fn whatever_happens_to_two_requests_an_acknowledged_record_is_there_once() {
+    for first in TROUBLES {
+        for second in TROUBLES {
+            let (carrier, one, other) = two();
+            record(&other.context(), "before").unwrap();
+            carrier.trouble(&[first, second]);
+            let done = record(&patient(&one, 2000), "work");
+            carrier.trouble(&[]);
+            carrier.settle();
+            let known = recorded(&carrier);
+            let times = known.iter().filter(|id| *id == "work").count();
+            match done {
+                Ok(_) => assert_eq!(times, 1, "{first:?}, {second:?}: {known:?}"),
+                Err(error) => assert!(times <= 1, "{first:?}, {second:?}: {error}"),
+            }
+            // The next machine and a second try find their place, whatever is there.
+            record(&other.context(), "after").unwrap();
+            record(&one.context(), "work").unwrap();
+            let known = recorded(&carrier);
+            assert_eq!(known.iter().filter(|id| *id == "work").count(), 1, "{first:?}, {second:?}: {known:?}");
+            assert_same(&carrier, [&one, &other]);
+        }
+    }
+}
+
+#[test]
+fn a_carrier_that_is_not_reached_changes_nothing_here() {
+    let (carrier, one, _) = two();
+    let log = fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap();
+    carrier.trouble(&[Trouble::NotReached]);
+    let error = record(&one.context(), "work").unwrap_err();
+    assert_eq!(error.to_string(), "memory:carrier was not reached: the network is down");
+    assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), log);
+}
+
+#[test]
+fn when_the_time_is_up_the_record_is_unconfirmed_and_the_same_id_is_recorded_once() {
+    let (carrier, one, _) = two();
+    carrier.trouble(&[Trouble::Late, Trouble::RequestLost]);
+    let error = record(&patient(&one, 0), "work").unwrap_err();
+    assert_eq!(error.to_string(), "the record in run run-1 in memory:carrier could not be confirmed");
+    carrier.settle();
+    record(&one.context(), "work").unwrap();
+    assert_eq!(recorded(&carrier), ["work"]);
+}
+
+#[test]
+fn a_copy_that_is_behind_is_never_the_reason_of_a_refusal() {
+    let (carrier, one, other) = two();
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    ask(&other);
+    end(&one.context(), StatusVerb::Reopen).unwrap();
+    // The copy says that the run is cancelled.
+    record(&other.context(), "work").unwrap();
+    assert_eq!(recorded(&carrier), ["work"]);
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    let error = record(&other.context(), "more").unwrap_err();
+    assert_eq!(error.to_string(), "run run-1: the run is cancelled; it accepts no more records");
+    assert_same(&carrier, [&one, &other]);
+}
+
+#[test]
+fn of_two_machines_that_begin_a_run_for_one_issue_one_does() {
+    for _ in 0..20 {
+        let carrier = MemoryCarrier::default();
+        let machines = ["run-a", "run-b"].map(|id| (id, Machine::with(carrier.clone())));
+        let begun = thread::scope(|scope| {
+            let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let (winner, error) = match begun {
+            [Ok(winner), Err(error)] | [Err(error), Ok(winner)] => (winner, error),
+            both => panic!("{both:?}"),
+        };
+        assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
+    }
+}
+
+#[test]
+fn work_that_a_run_has_ended_is_free_for_another_one() {
+    let (_, one, other) = two();
+    let error = start_as(&other.context(), "run-2", Some(7)).unwrap_err();
+    assert_eq!(error.to_string(), "run-1 is open and is about issue 7 as well");
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    start_as(&other.context(), "run-2", Some(7)).unwrap();
+    let error = end(&one.context(), StatusVerb::Reopen).unwrap_err();
+    assert_eq!(error.to_string(), "run-2 is open and is about issue 7 as well");
+}
+
+#[test]
+fn a_copy_that_was_deleted_is_made_again() {
+    let (carrier, one, other) = two();
+    record(&one.context(), "first").unwrap();
+    fs::remove_dir_all(one.file(&run_id(), "").join("../..")).unwrap();
+    ask(&one);
+    record(&one.context(), "second").unwrap();
+    assert_same(&carrier, [&one, &other]);
+}
+
+#[test]
+fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record() {
+    let (carrier, one, other) = two();
+    record(&one.context(), "first").unwrap();
+    one.put_log(&run_id(), &|log| log.lines().take(1).map(|line| format!("{line}\n")).collect());
+    record(&one.context(), "second").unwrap();
+    assert_eq!(recorded(&carrier), ["first", "second"]);
+    assert_same(&carrier, [&one, &other]);
+}
+
+#[test]
+fn a_copy_that_differs_is_put_aside_and_read_again() {
+    let (carrier, one, other) = two();
+    record(&one.context(), "first").unwrap();
+    record(&other.context(), "second").unwrap();
+    // Another history, as from a store that was set up anew.
+    let log = carrier.log(&run_id());
+    let fresh = MemoryCarrier::default();
+    let third: SharedInMemory = Machine::with(fresh.clone());
+    start_as(&third.context(), RUN, None).unwrap();
+    record(&third.context(), "other").unwrap();
+    assert_ne!(fresh.log(&run_id()), log);
+    carrier.put_log(&run_id(), fresh.log(&run_id()));
+    let told = ask(&one);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("a copy of run-1 that differed from the shared run was put into "), "{told:?}");
+    assert_eq!(ask(&other).len(), 1);
+    record(&one.context(), "third").unwrap();
+    assert_same(&carrier, [&one, &other]);
+    assert_eq!(recorded(&carrier), ["other", "third"]);
+}
+
+#[test]
+fn lines_that_are_no_events_are_refused_and_touch_nothing() {
+    let (carrier, one, _) = two();
+    let whole = carrier.log(&run_id());
+    carrier.put_log(&run_id(), format!("{whole}{{\"v\":1,\"seq\":2}}\n"));
+    assert_eq!(ask(&one), ["run run-1 in memory:carrier has something that is no event behind event 1"]);
+    assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), whole);
+}
+
+#[test]
+fn an_edit_by_hand_on_one_machine_reaches_the_other_one() {
+    let (carrier, one, other) = two();
+    let text = fs::read_to_string(one.file(&run_id(), "run.yaml")).unwrap();
+    one.save(&run_id(), Some(&text.replace("max_iterations: 10", "max_iterations: 12")));
+    record(&one.context(), "first").unwrap();
+    record(&other.context(), "second").unwrap();
+    assert_same(&carrier, [&one, &other]);
+    let text = fs::read_to_string(other.file(&run_id(), "run.yaml")).unwrap();
+    assert!(text.contains("max_iterations: 12"), "{text}");
+}
+
+#[test]
+fn four_machines_with_three_writers_each_lose_nothing() {
+    let carrier = MemoryCarrier::default();
+    let machines: Vec<SharedInMemory> = (0..4).map(|_| Machine::with(carrier.clone())).collect();
+    start_as(&machines[0].context(), RUN, None).unwrap();
+    thread::scope(|scope| {
+        for (nth, machine) in machines.iter().enumerate() {
+            ask(machine);
+            for writer in 0..3 {
+                scope.spawn(move || {
+                    for work in 0..4 {
+                        record(&machine.context(), &format!("work-{nth}-{writer}-{work}")).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    let mut ids = recorded(&carrier);
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 4 * 3 * 4);
+    assert_same(&carrier, [&machines[0], &machines[3]]);
+}
