@@ -60,6 +60,7 @@ pub mod mcp;
 pub mod model;
 pub mod modes;
 pub mod picture;
+pub mod remote;
 pub mod runs;
 pub mod store;
 #[doc(hidden)]

@@ -33,7 +33,7 @@ pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
-pub use git::{AskedForChanges, Git, Head, WorkingTree};
+pub use git::{AskedForChanges, BareRepository, Git, Head, Pushed, RefChange, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef};
 pub use ids::Ids;
 #[cfg(feature = "serve")]

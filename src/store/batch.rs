@@ -1,10 +1,9 @@
 //! What one operation writes, and its result.
 
-use std::fmt;
-
 use crate::codec::{digest, emit, seal};
 use crate::model::{ActivityRecorded, Event, EventKind, Number, RunId, Seq, TextDigest, limits};
 use crate::store::error::StoreError;
+use crate::store::work::{WorkChange, WorkKey};
 
 /// An activity file.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,26 +55,6 @@ pub struct Batch<'a> {
     pub new_text: &'a str,
     /// What the run is about from now on, and what no more.
     pub work: WorkChange,
-}
-
-/// What only one open run may be about: an issue, or a pull request in one workflow. It reads `issue 42`, and is the same
-/// text for every name of the same issue.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WorkKey(pub String);
-
-impl fmt::Display for WorkKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// How a commit changes what an open run is about. A run that ends is about nothing any longer.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WorkChange {
-    /// What it is about from now on.
-    pub taken: Vec<WorkKey>,
-    /// What other runs may be about again.
-    pub freed: Vec<WorkKey>,
 }
 
 impl Batch<'_> {

@@ -9,8 +9,8 @@ use thiserror::Error;
 use crate::disk::DiskError;
 use crate::model::{Explain, Help, Kind, Problem, RunId, Seq, Suggestion};
 use crate::store::address::Address;
-use crate::store::batch::WorkKey;
 use crate::store::request::Writer;
+use crate::store::work::WorkKey;
 
 /// Why a store could not read or write.
 #[derive(Debug, Error)]

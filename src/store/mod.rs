@@ -1,7 +1,7 @@
 //! Durable runs: the trait of a store, and the stores. A store knows documents, not states.
 //!
 //! [`RunStore`] defines what every store promises. [`local`] keeps runs in `.flow`, and the program uses it; its
-//! documentation describes the commit protocol.
+//! documentation describes the commit protocol. [`shared`] keeps runs in one place for several machines.
 
 mod address;
 mod batch;
@@ -13,10 +13,11 @@ mod pause;
 mod request;
 mod run_store;
 pub mod shared;
+mod work;
 
 pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
-pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun, WorkChange, WorkKey};
+pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use chores::LocalChores;
 pub use error::StoreError;
 pub(crate) use local::Initialised;
@@ -27,3 +28,4 @@ pub use request::{WriteRequest, Writer};
 pub use run_store::{
     AsOf, MaybeOpen, Position, Presence, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun, Visit,
 };
+pub use work::{WorkChange, WorkKey};

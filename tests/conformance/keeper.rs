@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use flowrun::codec::{LogEnd, LogScan};
 use flowrun::disk::{Os, Trust};
-use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::host::{BareRepository, Clock, Env, Git, Ids};
 use flowrun::model::RunId;
+use flowrun::remote::GitCarrier;
 use flowrun::runs::{self, Context, Options};
 use flowrun::store::shared::{Carrier, Shared};
 use flowrun::store::{Project, RunStore, StoreError};
@@ -112,22 +114,74 @@ impl Keeper for Memory {
     }
 }
 
-/// Runs that a carrier keeps for several machines, seen from one of them.
-pub struct Machine<C> {
-    local: Local,
-    carrier: C,
+/// Keeps the logs of shared runs for machines.
+pub trait Place: Sync {
+    /// A carrier to it for the machine whose project this is.
+    fn carrier(&self, project: &Path) -> Box<dyn Carrier>;
 }
 
-impl<C: Default> Default for Machine<C> {
-    fn default() -> Self {
-        Self::with(C::default())
+impl Place for MemoryCarrier {
+    fn carrier(&self, _: &Path) -> Box<dyn Carrier> {
+        Box::new(self.clone())
     }
 }
 
-impl<C> Machine<C> {
+/// A bare repository.
+#[derive(Clone)]
+pub struct Remote {
+    dir: Arc<TempDir>,
+}
+
+impl Default for Remote {
+    fn default() -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let made = Command::new("git").args(["init", "--quiet", "--bare"]).arg(dir.path()).status().unwrap();
+        assert!(made.success());
+        Self { dir }
+    }
+}
+
+impl Remote {
+    /// The names of its references.
+    pub fn refs(&self) -> Vec<String> {
+        let mut git = Command::new("git");
+        let out =
+            git.arg("--git-dir").arg(self.dir.path()).args(["for-each-ref", "--format=%(refname)"]).output().unwrap();
+        String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Removes all that is in it.
+    pub fn remove(&self) {
+        fs::remove_dir_all(self.dir.path()).unwrap();
+    }
+}
+
+impl Place for Remote {
+    fn carrier(&self, project: &Path) -> Box<dyn Carrier> {
+        let bare = Project::path_in(project).join(".cache/runs.git");
+        fs::create_dir_all(bare.parent().unwrap()).unwrap();
+        let address = self.dir.path().to_str().unwrap().to_owned();
+        let repository = BareRepository::new(Git::default(), bare, address, Vec::new());
+        Box::new(GitCarrier::new(repository, "git:origin".to_owned()))
+    }
+}
+
+/// Runs that are kept elsewhere for several machines, seen from one of them.
+pub struct Machine<P> {
+    local: Local,
+    place: P,
+}
+
+impl<P: Default> Default for Machine<P> {
+    fn default() -> Self {
+        Self::with(P::default())
+    }
+}
+
+impl<P> Machine<P> {
     /// A machine with nothing on it but an empty project.
-    pub fn with(carrier: C) -> Self {
-        Self { local: Local::default(), carrier }
+    pub fn with(place: P) -> Self {
+        Self { local: Local::default(), place }
     }
 
     /// The file of a copy.
@@ -149,10 +203,11 @@ fn show(
     runs::show_events(run, text, end, log).or(plain)
 }
 
-impl<C: Carrier + Clone + 'static> Keeper for Machine<C> {
+impl<P: Place> Keeper for Machine<P> {
     fn store(&self) -> Arc<dyn RunStore> {
         let here = Project::open(&Os, self.local.project.path(), Trust::OwnFiles).unwrap();
-        Arc::new(Shared::new(here, Box::new(self.carrier.clone()), show).unwrap())
+        let carrier = self.place.carrier(self.local.project.path());
+        Arc::new(Shared::new(here, carrier, show).unwrap())
     }
 
     fn context(&self) -> Context {
@@ -174,6 +229,8 @@ impl<C: Carrier + Clone + 'static> Keeper for Machine<C> {
 
 /// [`Machine`] with a carrier in memory.
 pub type SharedInMemory = Machine<MemoryCarrier>;
+/// [`Machine`] with a git repository.
+pub type SharedInGit = Machine<Remote>;
 
 fn save(file: &Path, text: Option<&str>) {
     match text {

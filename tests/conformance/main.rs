@@ -10,7 +10,7 @@ mod promises;
 mod shared;
 mod verbs;
 
-use keeper::{Keeper, Local, Memory, SharedInMemory};
+use keeper::{Keeper, Local, Memory, SharedInGit, SharedInMemory};
 
 macro_rules! kept_by_every_store {
     ($($promises:ident::$sentence:ident),* $(,)?) => {
@@ -22,6 +22,9 @@ macro_rules! kept_by_every_store {
         }
         mod shared_in_memory {
             $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInMemory::default()); })*
+        }
+        mod shared_in_git {
+            $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInGit::default()); })*
         }
     };
 }
@@ -66,7 +69,7 @@ fn an_activity_file_that_was_set_aside_is_written_again() {
 #[test]
 fn the_same_commands_make_the_same_run_in_every_store() {
     let local = verbs::whole_run(&Local::default());
-    for other in [&Memory::default() as &dyn Keeper, &SharedInMemory::default()] {
+    for other in [&Memory::default() as &dyn Keeper, &SharedInMemory::default(), &SharedInGit::default()] {
         let run = verbs::whole_run(other);
         for (one, other) in local.iter().zip(&run) {
             assert_eq!(one, other);

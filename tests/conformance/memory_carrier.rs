@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use flowrun::codec::LogScan;
@@ -45,6 +46,21 @@ struct Kept {
     trouble: VecDeque<Trouble>,
     late: Vec<OwnedPut>,
     requests: usize,
+    /// A promise that it does not keep.
+    broken: Option<Broken>,
+}
+
+/// A promise that a carrier does not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// It takes whatever comes.
+    IgnoresConditions,
+    /// It looks whether the position is free, and then stores the lines, without a lock.
+    LooksBeforeItStores,
+    /// It keeps other lines than it says.
+    KeepsTheLastLines,
+    /// It lists nothing.
+    ListsNothing,
 }
 
 #[derive(Debug, Clone)]
@@ -61,8 +77,14 @@ impl Kept {
     }
 
     fn put(&mut self, put: &OwnedPut) -> PutAnswer {
-        if self.last(&put.run) != put.before {
-            return PutAnswer::Taken;
+        match self.broken {
+            Some(Broken::IgnoresConditions) => {}
+            Some(Broken::KeepsTheLastLines) if self.last(&put.run) == put.before.next() => {
+                self.runs.insert(put.run.clone(), put.lines.clone());
+                return PutAnswer::Taken;
+            }
+            _ if self.last(&put.run) != put.before => return PutAnswer::Taken,
+            _ => {}
         }
         for key in &put.work.taken {
             if let Some(run) = self.work.get(key)
@@ -121,6 +143,11 @@ impl MemoryCarrier {
         self.kept().runs.insert(run.clone(), log);
     }
 
+    /// It does not keep this promise from now on.
+    pub fn breaks(&self, promise: Broken) {
+        self.kept().broken = Some(promise);
+    }
+
     /// Everything that is late arrives.
     pub fn settle(&self) {
         let mut kept = self.kept();
@@ -142,11 +169,12 @@ impl Carrier for MemoryCarrier {
     fn tips(&self, _: Duration) -> Result<Vec<Tip>, NotReached> {
         self.kept().read(|kept| {
             let tip = |(run, log): (&RunId, &String)| Tip { run: run.clone(), mark: log.len().to_string() };
-            kept.runs.iter().map(tip).collect()
+            let listed = if kept.broken == Some(Broken::ListsNothing) { 0 } else { usize::MAX };
+            kept.runs.iter().map(tip).take(listed).collect()
         })
     }
 
-    fn lines(&self, run: &RunId, first: Seq, _: Duration) -> Result<Option<String>, NotReached> {
+    fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, _: Duration) -> Result<Option<String>, NotReached> {
         self.kept().read(|kept| {
             let log = kept.runs.get(run)?;
             let before = LogScan::parse(log.as_bytes()).events().filter(|event| event.seq < first).count();
@@ -154,8 +182,19 @@ impl Carrier for MemoryCarrier {
         })
     }
 
+    fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
+        self.kept().runs.remove(run);
+        Ok(())
+    }
+
     fn put(&self, put: &Put<'_>, _: Duration) -> PutAnswer {
         let mut kept = self.kept();
+        if kept.broken == Some(Broken::LooksBeforeItStores) && kept.last(put.run) == put.before {
+            drop(kept);
+            thread::sleep(Duration::from_millis(20));
+            self.kept().runs.entry(put.run.clone()).or_default().push_str(put.lines);
+            return PutAnswer::Done;
+        }
         let late = std::mem::take(&mut kept.late);
         let owned =
             OwnedPut { run: put.run.clone(), before: put.before, lines: put.lines.to_owned(), work: put.work.clone() };

@@ -22,7 +22,7 @@ fn run_id(id: &str) -> RunId {
 
 fn request() -> WriteRequest {
     let writer = Writer { pid: std::process::id(), command: "a test".into(), since: now() };
-    WriteRequest { wait: Duration::ZERO, writer, boot: "this boot".into() }
+    WriteRequest { wait: Duration::from_secs(30), writer, boot: "this boot".into() }
 }
 
 fn now() -> flowrun::model::Timestamp {
@@ -118,15 +118,15 @@ pub fn an_id_that_is_taken_is_not_given_again(keeper: &dyn Keeper) {
 }
 
 pub fn of_many_creators_of_one_id_one_succeeds(keeper: &dyn Keeper) {
-    let wait = WriteRequest { wait: Duration::from_secs(30), ..request() };
     // Each is another operation: one that is repeated would succeed again.
     let new_by = |creator: usize| {
         let mut new = new("run-1");
         new.events[0].id = EventId::new(format!("creator-{creator}")).unwrap();
         new
     };
-    let create =
-        |creator: usize| keeper.store().create(&wait, None, &mut |nth| (nth == 1).then(|| new_by(creator))).is_ok();
+    let create = |creator: usize| {
+        keeper.store().create(&request(), None, &mut |nth| (nth == 1).then(|| new_by(creator))).is_ok()
+    };
     let created = thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|creator| scope.spawn(move || create(creator))).collect();
         all.into_iter().map(|one| one.join().unwrap()).filter(|created| *created).count()
@@ -242,7 +242,7 @@ pub fn a_follower_reads_a_log_from_its_beginning_that_was_replaced(keeper: &dyn 
 pub fn of_two_writers_of_one_run_the_second_one_waits_or_decides_again(keeper: &dyn Keeper) {
     let run = begun(keeper);
     let mut first = run.begin(&request()).unwrap();
-    let second = run.begin(&request());
+    let second = run.begin(&WriteRequest { wait: Duration::ZERO, ..request() });
     commit(&mut *first, &[plain(2, "first")]).unwrap();
     drop(first);
     match second {

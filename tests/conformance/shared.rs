@@ -7,9 +7,10 @@ use std::time::Duration;
 use flowrun::model::{ActivityId, Issue, RunId};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::WriteRequest;
+use flowrun::store::shared::{BrokenPromise, Carrier, probe};
 
-use crate::keeper::{Keeper as _, Machine, SharedInMemory};
-use crate::memory_carrier::{MemoryCarrier, TROUBLES, Trouble};
+use crate::keeper::{Keeper as _, Machine, Place as _, Remote, SharedInGit, SharedInMemory};
+use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
 
 const RUN: &str = "run-1";
 
@@ -282,4 +283,120 @@ fn four_machines_with_three_writers_each_lose_nothing() {
     ids.dedup();
     assert_eq!(ids.len(), 4 * 3 * 4);
     assert_same(&carrier, [&machines[0], &machines[3]]);
+}
+
+fn probed(carrier: &dyn Carrier) -> Result<(), BrokenPromise> {
+    probe(carrier, "2026-05-20T14:30:00Z".parse().unwrap(), Duration::from_secs(120))
+}
+
+#[test]
+fn a_probe_passes_a_carrier_that_keeps_its_promises_and_leaves_nothing() {
+    let carrier = MemoryCarrier::default();
+    probed(&carrier).unwrap();
+    assert_eq!(carrier.tips(Duration::from_secs(1)).unwrap(), []);
+}
+
+#[test]
+fn a_probe_names_the_promise_that_a_carrier_breaks() {
+    let said = |promise| {
+        let carrier = MemoryCarrier::default();
+        carrier.breaks(promise);
+        probed(&carrier).unwrap_err().to_string()
+    };
+    let all = "16 of 16 writers got one position at the beginning of a run, where one may";
+    assert_eq!(said(Broken::IgnoresConditions), all);
+    assert!(
+        said(Broken::LooksBeforeItStores)
+            .ends_with("writers got one position at the beginning of a run, where one may")
+    );
+    assert_eq!(said(Broken::KeepsTheLastLines), "it does not give back the lines that it took");
+    assert_eq!(said(Broken::ListsNothing), "it does not list a run that it has");
+}
+
+#[test]
+fn a_git_repository_keeps_its_promises() {
+    let project = tempfile::tempdir().unwrap();
+    let remote = Remote::default();
+    let carrier = remote.carrier(project.path());
+    probed(&*carrier).unwrap();
+    assert_eq!(carrier.tips(Duration::from_secs(30)).unwrap(), []);
+}
+
+/// Two machines with the same repository, of which the first one has begun a run.
+fn two_with_git() -> (Remote, SharedInGit, SharedInGit) {
+    let remote = Remote::default();
+    let (one, other): (SharedInGit, SharedInGit) = (Machine::with(remote.clone()), Machine::with(remote.clone()));
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    other.store().refresh(&request()).unwrap();
+    (remote, one, other)
+}
+
+#[test]
+fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over() {
+    let (remote, one, other) = two_with_git();
+    record(&one.context(), "first").unwrap();
+    record(&other.context(), "second").unwrap();
+    let work = "refs/flow/work/9b4a4b62108f4680b2f58e47f776bc46b0e53de5b8a8e2743246c1e05ee42774";
+    assert_eq!(remote.refs(), ["refs/flow/open/run-1", work]);
+    let error = start_as(&other.context(), "run-2", Some(7)).unwrap_err();
+    assert_eq!(error.to_string(), "run-1 is open and is about issue 7 as well");
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    assert_eq!(remote.refs(), ["refs/flow/over/run-1"]);
+    // The copy of the other machine does not know that yet.
+    start_as(&other.context(), "run-2", Some(7)).unwrap();
+    end(&one.context(), StatusVerb::Reopen).unwrap_err();
+    end(&other.context(), StatusVerb::Reopen).unwrap_err();
+    let files = [&one, &other].map(|machine| {
+        machine.store().refresh(&request()).unwrap();
+        ["events.jsonl", "run.yaml"].map(|name| fs::read_to_string(machine.file(&run_id(), name)).unwrap())
+    });
+    assert_eq!(files[0], files[1]);
+}
+
+#[test]
+fn in_git_of_two_machines_that_begin_a_run_for_one_issue_one_does() {
+    for _ in 0..5 {
+        let remote = Remote::default();
+        let machines: [(_, SharedInGit); 2] = ["run-a", "run-b"].map(|id| (id, Machine::with(remote.clone())));
+        let begun = thread::scope(|scope| {
+            let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let (winner, error) = match begun {
+            [Ok(winner), Err(error)] | [Err(error), Ok(winner)] => (winner, error),
+            both => panic!("{both:?}"),
+        };
+        assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
+    }
+}
+
+#[test]
+fn in_git_machines_that_write_at_once_lose_nothing() {
+    let (_, one, other) = two_with_git();
+    thread::scope(|scope| {
+        for (nth, machine) in [&one, &other].into_iter().enumerate() {
+            for writer in 0..2 {
+                scope.spawn(move || {
+                    for work in 0..3 {
+                        record(&machine.context(), &format!("work-{nth}-{writer}-{work}")).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    one.store().refresh(&request()).unwrap();
+    let log = one.store().open(&run_id()).unwrap().log().unwrap();
+    assert_eq!((log.gaps(), log.doubles()), (vec![], vec![]));
+    assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 12);
+}
+
+#[test]
+fn a_git_repository_that_is_gone_is_named_and_nothing_happens() {
+    let (remote, one, _) = two_with_git();
+    let log = fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap();
+    remote.remove();
+    let error = record(&one.context(), "work").unwrap_err().to_string();
+    assert!(error.starts_with("git:origin was not reached: '"), "{error}");
+    assert!(error.ends_with("' does not appear to be a git repository"), "{error}");
+    assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), log);
 }

@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["model", "codec", "machine"]),
     ("catalog", &["model", "codec", "machine", "disk"]),
     ("runs", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog"]),
+    ("remote", &["model", "codec", "host", "store"]),
     ("modes", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("interviews", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("picture", &["model", "machine", "engine", "runs", "modes", "interviews"]),
@@ -56,7 +57,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("similar", &["hooks/settings/diff.rs"]),
     ("crc32c", &["codec/seal.rs"]),
     ("fs2", &["disk/"]),
-    ("tempfile", &["disk/document.rs", "host/git/common.rs"]),
+    ("tempfile", &["disk/document.rs", "host/git/bare.rs", "host/git/common.rs"]),
     // The disk is the one way to files; the host reads what the machine makes up, and git's own.
     ("std::fs", &["disk/", "host/", "cli/terminal.rs"]),
     // At a terminal: what was typed before it was asked for.

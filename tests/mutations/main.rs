@@ -21,6 +21,8 @@ use place::{Mutation, mutations, texts};
 
 /// How long the tests may take with a mistake that lets them hang, in seconds.
 const LIMIT: &str = "900";
+/// How long the tests of all mistakes may take together, in seconds.
+const LIMIT_OF_ALL: &str = "7200";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -149,9 +151,10 @@ fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
 /// Whether the tests with these words in their names pass with this mistake.
 fn passes(copy: &Path, programs: &[PathBuf], mistake: &str, filters: &[&str]) -> bool {
     std::fs::write(copy.join("mistake"), mistake).unwrap();
+    let limit = if mistake.is_empty() { LIMIT_OF_ALL } else { LIMIT };
     programs.iter().all(|program| {
         let mut tests = Command::new("timeout");
-        tests.args(["-k", "5", LIMIT]).arg(program).args(filters).current_dir(copy);
+        tests.args(["-k", "5", limit]).arg(program).args(filters).current_dir(copy);
         tests.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         tests.status().is_ok_and(|status| status.success())
     })

@@ -78,7 +78,12 @@ impl Silence {
 impl Asked {
     /// Starts `command`, in a process group of its own, so that what git started is killed at the time limit too.
     pub(super) fn start(command: &mut Command, limit: Duration) -> Result<Self, Silence> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        Self::start_with(command, Stdio::null(), limit)
+    }
+
+    /// As [`Self::start`], with something to read.
+    pub(super) fn start_with(command: &mut Command, input: Stdio, limit: Duration) -> Result<Self, Silence> {
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
         Ok(Self { child, limit, out, complaint, is_over: false })

@@ -24,7 +24,7 @@ const QUIET: &[(&str, &str)] = &[
 pub(super) const NO_SUCH_KEY: i32 = 1;
 /// Variables that git sets while it runs a hook. They name that git's repository, which may be another one than the one
 /// asked about.
-const FOREIGN: &[&str] = &[
+pub(super) const FOREIGN: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",

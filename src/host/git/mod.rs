@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
 mod asked;
+mod bare;
 mod command;
 mod common;
 mod facts;
@@ -20,6 +21,7 @@ mod tests;
 mod tree;
 mod worktrees;
 
+pub use bare::{BareRepository, Pushed, RefChange};
 pub use command::Git;
 pub use facts::GitFacts;
 pub use head::Head;

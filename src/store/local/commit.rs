@@ -55,13 +55,13 @@ impl LockedRun<'_> {
         lines: &str,
         merge: Merge<'_>,
     ) -> Result<Option<String>, StoreError> {
-        let (seq, now) = end_of(batch);
+        let last = batch.events.last().expect("BUG: nothing is committed");
         let files = ActivityFile::of_records(batch.events);
-        self.prepare(batch.new_text, files.first(), now)?;
+        self.prepare(batch.new_text, files.first(), last.at)?;
         self.log.check_place().and_then(|()| self.log.append(lines)).inspect_err(|_| self.discard())?;
-        let published = self.publish(batch, &files, files.len().min(1), now, merge);
-        self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
-        self.log.tail.end.advance(batch.events.last().expect("BUG: nothing is committed"));
+        let published = self.publish(batch, &files, usize::from(!files.is_empty()), last.at, merge);
+        self.log.lock.note_commit(last.seq, batch.last_number(), self.log.tail.len);
+        self.log.tail.end.advance(last);
         Ok(published.err().map(|error| error.one_line()))
     }
 

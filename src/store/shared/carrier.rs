@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::{RunId, Seq};
 use crate::store::address::Address;
-use crate::store::batch::{WorkChange, WorkKey};
+use crate::store::work::{WorkChange, WorkKey};
 
 /// Keeps the logs of runs for several machines. Of all writers that put lines behind the same position of a run, one
 /// succeeds.
@@ -19,14 +19,21 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// [`NotReached`].
     fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached>;
 
-    /// The lines of a run from the event at `first` on; `None` if there is no such run. Takes at most `left`.
+    /// The lines of a run from the event at `first` on; `None` if there is no such run. With `mark`, that of a tip which was
+    /// just returned, they may be those that the run had then. Takes at most `left`.
     ///
     /// # Errors
     /// [`NotReached`].
-    fn lines(&self, run: &RunId, first: Seq, left: Duration) -> Result<Option<String>, NotReached>;
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached>;
 
     /// Puts lines behind the last ones of a run, all or none. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
+
+    /// Removes a run that was made to try the carrier. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached>;
 }
 
 /// How far a run is.

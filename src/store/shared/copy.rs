@@ -32,18 +32,24 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Brings the copy of a run up to date, or makes one. Returns messages about what was moved to quarantine.
-    pub(super) fn catch_up(&self, id: &RunId, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    /// Brings the copy of a run up to date, or makes one; with a `mark`, to what the run had when its tip had that mark.
+    /// Returns messages about what was moved to quarantine.
+    pub(super) fn catch_up(
+        &self,
+        id: &RunId,
+        mark: Option<&str>,
+        request: &WriteRequest,
+    ) -> Result<Vec<String>, StoreError> {
         let deadline = Instant::now() + request.wait;
         let Some(run) = self.existing(id)? else {
-            let lines = self.lines(id, Seq(1), deadline)?;
+            let lines = self.lines(id, Seq(1), mark, deadline)?;
             return self.make(id, &lines, request).map(|()| Vec::new());
         };
         let mut locked = run.lock(request)?;
-        if self.extend(&mut locked, deadline, request.writer.since)? == Compared::Same {
+        if self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same {
             return Ok(Vec::new());
         }
-        let lines = self.lines(id, Seq(1), deadline)?;
+        let lines = self.lines(id, Seq(1), mark, deadline)?;
         let aside = locked.set_contents_aside(request.writer.since)?;
         self.make(id, &lines, request)?;
         Ok(vec![format!("a copy of {id} that differed from the shared run was put into {}", aside.display())])
@@ -59,9 +65,10 @@ impl Copies {
     }
 
     /// Appends what the shared log has more than the copy.
-    pub(super) fn extend(
+    fn extend(
         &self,
         run: &mut LockedRun<'_>,
+        mark: Option<&str>,
         deadline: Instant,
         now: Timestamp,
     ) -> Result<Compared, StoreError> {
@@ -69,7 +76,7 @@ impl Copies {
         let (last, at) = (run.end().last, run.end().at.clone());
         // From the last event of the copy on, to see that both logs have the same one.
         let id = run.id().clone();
-        let lines = self.lines(&id, last.max(Seq(1)), deadline)?;
+        let lines = self.lines(&id, last.max(Seq(1)), mark, deadline)?;
         let Some(at) = at else {
             self.append(run, &lines, now)?;
             return Ok(Compared::Same);
@@ -134,8 +141,8 @@ impl Copies {
     }
 
     /// The lines of a run from `first` on.
-    fn lines(&self, id: &RunId, first: Seq, deadline: Instant) -> Result<String, StoreError> {
-        match self.carrier.lines(id, first, left_until(deadline)) {
+    fn lines(&self, id: &RunId, first: Seq, mark: Option<&str>, deadline: Instant) -> Result<String, StoreError> {
+        match self.carrier.lines(id, first, mark, left_until(deadline)) {
             Ok(Some(lines)) => Ok(lines),
             Ok(None) => Err(StoreError::NoRun { at: self.address(id) }),
             Err(NotReached(why)) => Err(StoreError::Unreached { at: self.carrier.address(), why }),

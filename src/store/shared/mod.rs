@@ -17,10 +17,13 @@
 
 mod carrier;
 mod copy;
+mod probe;
 mod run;
 mod settle;
 mod store;
 mod writer;
 
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip};
+pub use copy::ShowEvents;
+pub use probe::{BrokenPromise, probe};
 pub use store::Shared;

@@ -94,7 +94,7 @@ impl StoredRun for SharedRun {
     }
 
     fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let told = self.copies.catch_up(self.id(), request)?;
+        let told = self.copies.catch_up(self.id(), None, request)?;
         self.is_current.store(true, Ordering::Relaxed);
         Ok(told)
     }
@@ -119,6 +119,6 @@ impl StoredRun for SharedRun {
             // The process that appended the last lines may have died before it showed them.
             self.copies.show(&mut locked, request.writer.since)?;
         }
-        Ok(Box::new(SharedWriter::new(self, locked, deadline)))
+        Ok(Box::new(SharedWriter::new(&self.copies, locked, deadline)))
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::seal;
 use crate::model::{RunId, RunSummary, Seq, Timestamp};
-use crate::store::batch::{NewRun, WorkChange};
+use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
@@ -18,6 +18,7 @@ use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::work::WorkChange;
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
 const ID_TRIES: usize = 1000;
@@ -88,7 +89,7 @@ impl Shared {
         for Tip { run, mark } in tips {
             let is_current = seen.marks.get(&run) == Some(&mark) && self.copies.existing(&run)?.is_some();
             if !is_current {
-                match self.copies.catch_up(&run, request) {
+                match self.copies.catch_up(&run, Some(&mark), request) {
                     Ok(more) => told.extend(more),
                     // Who holds it brings it up to date, or the next one who asks.
                     Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => continue,

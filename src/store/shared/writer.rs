@@ -8,16 +8,15 @@ use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::LockedRun;
-use crate::store::run_store::{RunWriter, StoredRun as _};
+use crate::store::run_store::RunWriter;
 use crate::store::shared::carrier::Put;
-use crate::store::shared::copy::shows_end;
-use crate::store::shared::run::SharedRun;
+use crate::store::shared::copy::{Copies, shows_end};
 use crate::store::shared::settle::{Settled, settle};
 
 /// A locked copy, and the run that it is a copy of.
 #[derive(Debug)]
 pub(super) struct SharedWriter<'a> {
-    run: &'a SharedRun,
+    copies: &'a Copies,
     copy: LockedRun<'a>,
     /// How long to wait for the carrier.
     deadline: Instant,
@@ -26,8 +25,8 @@ pub(super) struct SharedWriter<'a> {
 }
 
 impl<'a> SharedWriter<'a> {
-    pub(super) fn new(run: &'a SharedRun, copy: LockedRun<'a>, deadline: Instant) -> Self {
-        Self { run, copy, deadline, is_behind: false }
+    pub(super) fn new(copies: &'a Copies, copy: LockedRun<'a>, deadline: Instant) -> Self {
+        Self { copies, copy, deadline, is_behind: false }
     }
 }
 
@@ -65,20 +64,18 @@ impl RunWriter for SharedWriter<'_> {
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
-        let conflict = || StoreError::Conflict { run: self.run.id().clone(), races: 1 };
+        let run = self.copy.id().clone();
         let lines = batch.sealed(self.copy.end().last)?;
-        batch.refuse_full(self.run.id())?;
+        batch.refuse_full(&run)?;
         if self.is_behind {
-            return Err(conflict());
+            return Err(StoreError::Conflict { run, races: 1 });
         }
         let (first, last) = (&batch.events[0], batch.events.last().expect("BUG: nothing is committed"));
-        let before = self.copy.end().last;
-        let put =
-            Put { run: self.run.id(), before, lines: &lines, is_over: shows_end(batch.new_text), work: &batch.work };
-        let copies = &self.run.copies;
-        if let Settled::Theirs(theirs) = settle(&*copies.carrier, &put, &first.id, self.deadline)? {
-            copies.append(&mut self.copy, &theirs, first.at)?;
-            return Err(conflict());
+        let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
+        let put = Put { run: &run, before, lines: &lines, is_over, work: &batch.work };
+        if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, &first.id, self.deadline)? {
+            self.copies.append(&mut self.copy, &theirs, first.at)?;
+            return Err(StoreError::Conflict { run, races: 1 });
         }
         // The record is acknowledged from here on: nothing below may fail the operation.
         let lagging = match self.copy.commit_unflushed(batch, &lines, merge) {

@@ -1,0 +1,332 @@
+//! A bare repository of flow's own, through which commits go to a repository elsewhere and come from there.
+//!
+//! The user's own repository is not touched, and nothing that it configures is run: no hook, no command. What the user
+//! configured for themselves counts, such as how to log in. Nothing asks on a terminal. The address of the other
+//! repository may hold a password, so git gets it through its environment, where other users cannot read it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::host::git::asked::{Asked, GitAnswer, is_cut, reason};
+use crate::host::git::command::{FOREIGN, Git, LIMIT};
+
+/// The name by which git knows the other repository.
+const OTHER: &str = "flow";
+/// What the name of a directory begins with that is being made.
+const NEW: &str = ".new-git-";
+/// The tree without files, which git knows in every repository.
+const NO_FILES: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// What git is told for all its commands.
+const SETTINGS: [(&str, &str); 6] = [
+    ("core.hooksPath", "/dev/null"),
+    ("gc.autoDetach", "false"),
+    ("i18n.commitEncoding", "UTF-8"),
+    ("i18n.logOutputEncoding", "UTF-8"),
+    ("fetch.recurseSubmodules", "false"),
+    ("push.recurseSubmodules", "no"),
+];
+
+/// A bare repository, and the one elsewhere.
+#[derive(Debug, Clone)]
+pub struct BareRepository {
+    git: Git,
+    dir: PathBuf,
+    address: String,
+    /// Settings of the user's repository that count for the address: headers that log in.
+    headers: Vec<(String, String)>,
+}
+
+/// A reference that is to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefChange {
+    /// Its whole name.
+    pub name: String,
+    /// The commit that it names now; `None` if it does not exist.
+    pub from: Option<String>,
+    /// The commit that it is to name; `None` to delete it.
+    pub to: Option<String>,
+}
+
+/// What became of a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pushed {
+    /// All references have changed.
+    Done,
+    /// One of them names another commit than was said, so none has changed.
+    Stale,
+    /// None has changed. The text says why.
+    Refused(String),
+    /// They may have changed, or change later. The text says why that is not known.
+    Unknown(String),
+}
+
+impl BareRepository {
+    /// The one in `dir`, for the repository at `address`, with these further settings. Touches neither.
+    #[must_use]
+    pub fn new(git: Git, dir: PathBuf, address: String, headers: Vec<(String, String)>) -> Self {
+        Self { git, dir, address, headers }
+    }
+
+    /// Makes the directory, if it is missing.
+    ///
+    /// # Errors
+    /// Why git could not make it.
+    pub fn ensure(&self) -> Result<(), String> {
+        if self.dir.join("HEAD").exists() {
+            return Ok(());
+        }
+        // Others may make it at the same time, so it appears whole.
+        let parent = self.dir.parent().unwrap_or(Path::new("/"));
+        let new = tempfile::Builder::new().prefix(NEW).tempdir_in(parent);
+        let new = new.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))?;
+        let mut command = Command::new(&self.git.program);
+        command.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(new.path());
+        self.run(command, None, LIMIT)?;
+        match fs::rename(new.path(), &self.dir) {
+            Err(error) if !self.dir.join("HEAD").exists() => {
+                Err(format!("cannot make {}: {error}", self.dir.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings the references that these patterns name, and forgets those that are gone.
+    ///
+    /// # Errors
+    /// Why git did not bring them.
+    pub fn fetch(&self, patterns: &[String], limit: Duration) -> Result<(), String> {
+        let mut command = self.command();
+        command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--force", OTHER]);
+        command.args(patterns);
+        self.run(command, None, limit).map(drop)
+    }
+
+    /// The references that match a pattern, each with its commit.
+    ///
+    /// # Errors
+    /// Why git did not list them.
+    pub fn refs(&self, patterns: &[&str]) -> Result<Vec<(String, String)>, String> {
+        let mut command = self.command();
+        command.args(["for-each-ref", "--format=%(refname) %(objectname)"]).args(patterns);
+        let out = self.run(command, None, LIMIT)?;
+        let out = String::from_utf8_lossy(&out);
+        let pairs = out.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
+    }
+
+    /// The messages of `commit` and the ones before it, the latest first: `count` of them after `skip`. Fewer if they would
+    /// be very long together; none is then one that is too long alone.
+    ///
+    /// # Errors
+    /// Why git did not show them.
+    pub fn messages(&self, commit: &str, skip: usize, count: usize) -> Result<Vec<String>, String> {
+        let mut count = count;
+        loop {
+            let mut command = self.command();
+            command.args(["rev-list", "--first-parent", "--format=%B%x00"]);
+            command.args([format!("--skip={skip}"), format!("--max-count={count}"), commit.to_owned()]);
+            let answer = self.answer(command, None, LIMIT * 6)?;
+            if is_cut(&answer.out) && count > 1 {
+                count /= 2;
+                continue;
+            }
+            if is_cut(&answer.out) {
+                return Err(format!("the message of a commit near {commit} is too long"));
+            }
+            if !answer.status.success() {
+                return Err(self.complaint(&answer));
+            }
+            let out = String::from_utf8_lossy(&answer.out);
+            let mut messages = Vec::new();
+            for part in out.split('\0') {
+                // In front of each message stands the line `commit ID`.
+                if let Some((_, message)) = part.trim_start_matches('\n').split_once('\n') {
+                    messages.push(format!("{}\n", message.trim_end_matches('\n')));
+                }
+            }
+            return Ok(messages);
+        }
+    }
+
+    /// Makes a commit without files, and returns its id. `at` is in seconds since 1970: the same arguments make the same
+    /// commit.
+    ///
+    /// # Errors
+    /// Why git did not make it.
+    pub fn commit(&self, parent: Option<&str>, message: &str, at: i64) -> Result<String, String> {
+        let mut command = self.command();
+        command.args(["commit-tree", NO_FILES]);
+        if let Some(parent) = parent {
+            command.args(["-p", parent]);
+        }
+        let date = format!("@{at} +0000");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "flow");
+            command.env(format!("GIT_{who}_EMAIL"), "flow@localhost");
+            command.env(format!("GIT_{who}_DATE"), &date);
+        }
+        let out = self.run(command, Some(message), LIMIT)?;
+        Ok(String::from_utf8_lossy(&out).trim().to_owned())
+    }
+
+    /// Changes references of the other repository, all or none.
+    #[must_use]
+    pub fn push(&self, changes: &[RefChange], limit: Duration) -> Pushed {
+        let mut command = self.command();
+        command.args(["push", "--porcelain", "--no-verify", "--atomic", "--no-follow-tags", "--signed=no"]);
+        for RefChange { name, from, .. } in changes {
+            command.arg(format!("--force-with-lease={name}:{}", from.as_deref().unwrap_or_default()));
+        }
+        command.arg(OTHER);
+        command
+            .args(changes.iter().map(|change| format!("{}:{}", change.to.as_deref().unwrap_or_default(), change.name)));
+        let answer = match self.answer(command, None, limit) {
+            Ok(answer) => answer,
+            Err(why) => return Pushed::Unknown(why),
+        };
+        if answer.status.success() {
+            return Pushed::Done;
+        }
+        let out = String::from_utf8_lossy(&answer.out);
+        // One line for each reference: flag, names, and in brackets what became of it.
+        let refused: Vec<_> = out.lines().filter(|line| line.starts_with('!')).collect();
+        // What a rule of the repository declined, it will decline the next time.
+        if refused.iter().any(|line| is_stale(line)) && !refused.iter().any(|line| line.contains("declined")) {
+            return Pushed::Stale;
+        }
+        let why = self.complaint(&answer);
+        if let Some(line) = refused.first() {
+            let said = line.rsplit('\t').next().unwrap_or(line);
+            return Pushed::Refused(format!("the repository refused the push: {said}"));
+        }
+        if is_before_sending(&String::from_utf8_lossy(&answer.complaint)) {
+            return Pushed::Refused(why);
+        }
+        Pushed::Unknown(why)
+    }
+
+    /// Changes references here, as a push has done elsewhere.
+    ///
+    /// # Errors
+    /// Why git did not change them.
+    pub fn set_refs(&self, changes: &[RefChange]) -> Result<(), String> {
+        let mut command = self.command();
+        command.args(["update-ref", "--stdin"]);
+        let mut lines = String::new();
+        for change in changes {
+            match &change.to {
+                Some(to) => lines.push_str(&format!("update {} {to}\n", change.name)),
+                None => lines.push_str(&format!("delete {}\n", change.name)),
+            }
+        }
+        self.run(command, Some(&lines), LIMIT).map(drop)
+    }
+
+    /// Git for this repository.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.git.program);
+        command.arg("--git-dir").arg(&self.dir).arg("--no-pager");
+        command
+    }
+
+    fn run(&self, command: Command, input: Option<&str>, limit: Duration) -> Result<Vec<u8>, String> {
+        let answer = self.answer(command, input, limit)?;
+        if answer.status.success() { Ok(answer.out) } else { Err(self.complaint(&answer)) }
+    }
+
+    fn answer(&self, mut command: Command, input: Option<&str>, limit: Duration) -> Result<GitAnswer, String> {
+        for variable in FOREIGN {
+            command.env_remove(variable);
+        }
+        command.env("GIT_TERMINAL_PROMPT", "0").env("SSH_ASKPASS_REQUIRE", "never").env("LC_ALL", "C");
+        // No address may name a program.
+        command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+        if self.is_by_ssh() && std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+        command.envs(self.git.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.settings());
+        // What is in the way of git's own directories is not this one's.
+        command.current_dir(self.dir.parent().unwrap_or(Path::new("/")));
+        let input = match input {
+            Some(text) => file_with(text).map_err(|error| format!("cannot write what git is to read: {error}"))?,
+            None => Stdio::null(),
+        };
+        let asked = Asked::start_with(&mut command, input, limit).map_err(|silence| silence.why())?;
+        asked.answer(Instant::now() + limit).map_err(|silence| silence.why())
+    }
+
+    /// The settings, as variables that git reads.
+    fn settings(&self) -> Vec<(OsString, OsString)> {
+        let mut all: Vec<(String, String)> = vec![(format!("remote.{OTHER}.url"), self.address.clone())];
+        all.extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        all.extend(self.headers.iter().cloned());
+        let mut variables = vec![("GIT_CONFIG_COUNT".into(), all.len().to_string().into())];
+        for (nth, (key, value)) in all.into_iter().enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{nth}").into(), key.into()));
+            variables.push((format!("GIT_CONFIG_VALUE_{nth}").into(), value.into()));
+        }
+        variables
+    }
+
+    fn is_by_ssh(&self) -> bool {
+        self.address.starts_with("ssh://") || !self.address.contains("://") && self.address.contains(':')
+    }
+
+    /// What git complained about, without what may be a password.
+    fn complaint(&self, answer: &GitAnswer) -> String {
+        let said = reason(answer);
+        let Some((scheme, rest)) = self.address.split_once("://") else { return said };
+        match rest.split_once('@') {
+            Some((login, host)) if !login.contains('/') => {
+                said.replace(&self.address, &format!("{scheme}://{host}")).replace(login, "…")
+            }
+            _ => said,
+        }
+    }
+}
+
+/// Whether a line of a push says that a reference names another commit than was said, or is being changed.
+fn is_stale(line: &str) -> bool {
+    [
+        "stale info",
+        "cannot lock ref",
+        "failed to update ref",
+        "incorrect old value",
+        "already exists",
+        "fetch first",
+        "atomic transaction failed",
+    ]
+    .iter()
+    .any(|word| line.contains(word))
+}
+
+/// Whether a push failed before anything was sent.
+fn is_before_sending(complaint: &str) -> bool {
+    let is_before = [
+        "unable to access",
+        "Could not resolve",
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "does not appear to be a git repository",
+        "Repository not found",
+        "does not support --atomic",
+        "Permission denied",
+        "not allowed",
+    ];
+    let is_during = ["RPC failed", "send-pack", "unpack", "hung up unexpectedly"];
+    is_before.iter().any(|word| complaint.contains(word)) && !is_during.iter().any(|word| complaint.contains(word))
+}
+
+/// A file without a name that has this text, to be read from its beginning.
+fn file_with(text: &str) -> std::io::Result<Stdio> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
+}

@@ -1,0 +1,275 @@
+//! The carrier of a git remote.
+//!
+//! `refs/flow/open/<key>` names the last commit of a run, `refs/flow/over/<key>` that of one that is over. A commit has no
+//! files; its message is the sealed lines of one command, so `git log` reads a run. `refs/flow/work/<digest>` names the
+//! commit of a marker that says which open run is about something; it is made and deleted in the push that begins and
+//! ends the run. Every push says which commits the references name before it (`--force-with-lease`), and is atomic. So of
+//! all writers at one position one succeeds.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::codec::LogScan;
+use crate::host::{BareRepository, Pushed, RefChange};
+use crate::model::{RunId, Seq, hex};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
+use crate::store::{Address, WorkKey};
+
+/// Where the references are here, and by default in the remote.
+const PLACE: &str = "refs/flow/";
+/// Below it: runs that are open, runs that are over, and what open runs are about.
+const OPEN: &str = "open/";
+const OVER: &str = "over/";
+const WORK: &str = "work/";
+/// What ends a message where the references are branches, so that no pipeline starts.
+const SKIP_CI: &str = "[skip ci]";
+/// How many messages are asked for at first; then more each time.
+const FEW: usize = 8;
+const MANY: usize = 1024;
+/// How often a fetch is tried while another process of this machine fetches.
+const FETCHES: u32 = 5;
+
+/// Runs in a git repository elsewhere.
+#[derive(Debug)]
+pub struct GitCarrier {
+    repository: BareRepository,
+    /// The address for messages: `git:origin`.
+    called: String,
+    /// Where the references are in the remote: `refs/flow/`, or `refs/heads/flow/` where only branches are taken.
+    place: String,
+}
+
+/// The last commit of a run.
+#[derive(Debug)]
+struct LastCommit {
+    /// The reference, below the place of all.
+    name: String,
+    id: String,
+    last: Seq,
+}
+
+impl GitCarrier {
+    /// The carrier for the other repository of `repository`. `called` is the address for messages.
+    #[must_use]
+    pub fn new(repository: BareRepository, called: String) -> Self {
+        Self { repository, called, place: PLACE.to_owned() }
+    }
+
+    /// The same with its references elsewhere, such as `refs/heads/flow/`.
+    #[must_use]
+    pub fn with_place(self, place: String) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Brings all references of the remote.
+    fn fetch(&self, left: Duration) -> Result<(), NotReached> {
+        let deadline = Instant::now() + left;
+        self.repository.ensure().map_err(NotReached)?;
+        let patterns = [format!("+{}*:{PLACE}*", self.place)];
+        let mut tries = 1;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.repository.fetch(&patterns, left) {
+                Err(why) if why.contains("lock") && tries < FETCHES && !left.is_zero() => {
+                    thread::sleep(Duration::from_millis(20 << tries));
+                    tries += 1;
+                }
+                done => return done.map_err(NotReached),
+            }
+        }
+    }
+
+    /// The last commit of a run, as it was brought last.
+    fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, String> {
+        let key = key_of(run);
+        let names = [OPEN, OVER].map(|state| format!("{PLACE}{state}{key}"));
+        let found = self.repository.refs(&[&names[0], &names[1]])?;
+        let Some((name, id)) = found.into_iter().next() else { return Ok(None) };
+        let messages = self.repository.messages(&id, 0, 1)?;
+        let lines = messages.first().map(|message| lines_in(message)).unwrap_or_default();
+        let name = name.trim_start_matches(PLACE).to_owned();
+        Ok(Some(LastCommit { name, id, last: LogScan::parse(lines.as_bytes()).last_seq() }))
+    }
+
+    /// Puts the lines. An error says why nothing was sent.
+    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, String> {
+        let left = || deadline.saturating_duration_since(Instant::now());
+        self.repository.ensure()?;
+        let is_about_work = !put.work.taken.is_empty() || !put.work.freed.is_empty();
+        let mut last = self.last_commit(put.run)?;
+        if is_about_work || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
+            self.fetch(left()).map_err(|NotReached(why)| why)?;
+            last = self.last_commit(put.run)?;
+        }
+        if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
+            return Ok(PutAnswer::Taken);
+        }
+        let at =
+            LogScan::parse(put.lines.as_bytes()).events().next().map_or(0, |event| event.at.as_datetime().timestamp());
+        let commit = self.repository.commit(last.as_ref().map(|last| &*last.id), &self.message(put.lines), at)?;
+        let mut changes = self.moves(put, last, commit);
+        for key in &put.work.taken {
+            match self.marker(put.run, key)? {
+                Marker::Own { .. } => {}
+                Marker::None { own } => changes.push(RefChange { name: work_ref(key), from: None, to: Some(own) }),
+                Marker::Other { run } => return Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
+            }
+        }
+        for key in &put.work.freed {
+            if let Marker::Own { own } = self.marker(put.run, key)? {
+                changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
+            }
+        }
+        let there: Vec<_> = changes
+            .iter()
+            .map(|change| RefChange { name: format!("{}{}", self.place, change.name), ..change.clone() })
+            .collect();
+        Ok(match self.repository.push(&there, left()) {
+            Pushed::Done => {
+                let here: Vec<_> = changes
+                    .into_iter()
+                    .map(|change| RefChange { name: format!("{PLACE}{}", change.name), ..change })
+                    .collect();
+                // Otherwise the next fetch brings them.
+                let _ = self.repository.set_refs(&here);
+                PutAnswer::Done
+            }
+            Pushed::Stale => PutAnswer::Taken,
+            Pushed::Refused(why) => PutAnswer::NotReached(why),
+            Pushed::Unknown(why) => PutAnswer::Unknown(why),
+        })
+    }
+
+    /// How the references of a run change: its last commit is another one, and they say whether it is over.
+    fn moves(&self, put: &Put<'_>, last: Option<LastCommit>, commit: String) -> Vec<RefChange> {
+        let state = if put.is_over { OVER } else { OPEN };
+        let name = format!("{state}{}", key_of(put.run));
+        match last {
+            Some(last) if last.name != name => vec![
+                RefChange { name, from: None, to: Some(commit) },
+                RefChange { name: last.name, from: Some(last.id), to: None },
+            ],
+            last => vec![RefChange { name, from: last.map(|last| last.id), to: Some(commit) }],
+        }
+    }
+
+    /// Which run is marked as being about `key`, as it was brought last.
+    fn marker(&self, run: &RunId, key: &WorkKey) -> Result<Marker, String> {
+        let own = self.repository.commit(None, &self.message(&format!("{run}\n{key}\n")), 0)?;
+        let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
+        let Some((_, id)) = found.into_iter().next() else { return Ok(Marker::None { own }) };
+        if id == own {
+            return Ok(Marker::Own { own });
+        }
+        let messages = self.repository.messages(&id, 0, 1)?;
+        let named = messages.first().and_then(|message| message.lines().next()).unwrap_or_default();
+        match RunId::new(named) {
+            Ok(run) => Ok(Marker::Other { run }),
+            Err(_) => Err(format!("the marker {} in {} names no run", work_ref(key), self.called)),
+        }
+    }
+
+    fn message(&self, lines: &str) -> String {
+        if self.place.starts_with("refs/heads/") { format!("{lines}\n{SKIP_CI}\n") } else { lines.to_owned() }
+    }
+}
+
+/// Who is marked as being about something. `own` is the commit of this run's marker.
+#[derive(Debug)]
+enum Marker {
+    None { own: String },
+    Own { own: String },
+    Other { run: RunId },
+}
+
+impl Carrier for GitCarrier {
+    fn address(&self) -> Address {
+        Address::new(&*self.called)
+    }
+
+    fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached> {
+        self.fetch(left)?;
+        let all = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
+        let found = self.repository.refs(&[&all[0], &all[1]]).map_err(NotReached)?;
+        let mut tips = Vec::new();
+        for (name, mark) in found {
+            // Other names were not made by flow.
+            if let Some(run) = name.rsplit('/').next().and_then(|key| RunId::new(key.replace("%2E", ".")).ok()) {
+                tips.push(Tip { run, mark });
+            }
+        }
+        Ok(tips)
+    }
+
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+        let commit = if let Some(mark) = mark {
+            mark.to_owned()
+        } else {
+            self.fetch(left)?;
+            match self.last_commit(run).map_err(NotReached)? {
+                Some(last) => last.id,
+                None => return Ok(None),
+            }
+        };
+        let (mut later, mut skip, mut count) = (Vec::new(), 0, FEW);
+        loop {
+            let messages = self.repository.messages(&commit, skip, count).map_err(NotReached)?;
+            skip += messages.len();
+            let is_end = messages.is_empty();
+            let mut is_found = false;
+            for message in messages {
+                let lines = lines_in(&message).to_owned();
+                let begins = LogScan::parse(lines.as_bytes()).events().next().map(|event| event.seq);
+                later.push(lines);
+                is_found = begins.is_some_and(|begins| begins <= first);
+                if is_found {
+                    break;
+                }
+            }
+            if is_found || is_end {
+                break;
+            }
+            count = (count * 4).min(MANY);
+        }
+        later.reverse();
+        let lines = later.concat();
+        let before = LogScan::parse(lines.as_bytes()).events().filter(|event| event.seq < first).count();
+        Ok(Some(lines.split_inclusive('\n').skip(before).collect()))
+    }
+
+    fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
+        self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::NotReached)
+    }
+
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
+        self.fetch(left)?;
+        let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(()) };
+        let gone =
+            |place: &str| RefChange { name: format!("{place}{}", last.name), from: Some(last.id.clone()), to: None };
+        match self.repository.push(&[gone(&self.place)], left) {
+            Pushed::Done => self.repository.set_refs(&[gone(PLACE)]).map_err(NotReached),
+            Pushed::Stale => Err(NotReached("another process changes the run".to_owned())),
+            Pushed::Refused(why) | Pushed::Unknown(why) => Err(NotReached(why)),
+        }
+    }
+}
+
+/// The id of a run as a part of a reference's name: git refuses some names with dots.
+fn key_of(run: &RunId) -> String {
+    run.as_str().replace('.', "%2E")
+}
+
+/// The reference of the marker for what a run is about.
+fn work_ref(key: &WorkKey) -> String {
+    format!("{WORK}{}", hex(&Sha256::digest(key.0.as_bytes())))
+}
+
+/// The lines in a message.
+fn lines_in(message: &str) -> &str {
+    match message.strip_suffix(&format!("\n{SKIP_CI}\n")) {
+        Some(lines) => lines,
+        None => message,
+    }
+}
