@@ -56,10 +56,10 @@ impl LockedRun<'_> {
         merge: Merge<'_>,
     ) -> Result<Option<String>, StoreError> {
         let last = batch.events.last().expect("BUG: nothing is committed");
-        let files = ActivityFile::of_records(batch.events);
-        self.prepare(batch.new_text, files.first(), last.at)?;
+        let recorded = ActivityFile::of_records(batch.events);
+        self.prepare(batch.new_text, recorded.first(), last.at)?;
         self.log.check_place().and_then(|()| self.log.append(lines)).inspect_err(|_| self.discard())?;
-        let published = self.publish(batch, &files, usize::from(!files.is_empty()), last.at, merge);
+        let published = self.publish(batch, &recorded, usize::from(!recorded.is_empty()), last.at, merge);
         self.log.lock.note_commit(last.seq, batch.last_number(), self.log.tail.len);
         self.log.tail.end.advance(last);
         Ok(published.err().map(|error| error.one_line()))

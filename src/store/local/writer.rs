@@ -46,9 +46,10 @@ impl LockedRun<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         for file in files {
-            if !self.activities.exists(&file.name)? {
-                replace_unflushed(&self.activities, &file.name, &file.text)?;
+            if self.activities.exists(&file.name)? {
+                continue;
             }
+            replace_unflushed(&self.activities, &file.name, &file.text)?;
         }
         self.set_text_aside(RUN_TMP, now)?;
         self.run.dir.create(RUN_TMP, new.as_bytes(), self.run.dir.mode_of(RUN_FILE))?;
