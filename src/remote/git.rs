@@ -122,18 +122,10 @@ impl GitCarrier {
                 changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
             }
         }
-        let there: Vec<_> = changes
-            .iter()
-            .map(|change| RefChange { name: format!("{}{}", self.place, change.name), ..change.clone() })
-            .collect();
-        Ok(match self.repository.push(&there, left()) {
+        Ok(match self.repository.push(&below(&self.place, &changes), left()) {
             Pushed::Done => {
-                let here: Vec<_> = changes
-                    .into_iter()
-                    .map(|change| RefChange { name: format!("{PLACE}{}", change.name), ..change })
-                    .collect();
                 // Otherwise the next fetch brings them.
-                let _ = self.repository.set_refs(&here);
+                let _ = self.repository.set_refs(&below(PLACE, &changes));
                 PutAnswer::Done
             }
             Pushed::Stale => PutAnswer::Taken,
@@ -246,14 +238,19 @@ impl Carrier for GitCarrier {
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
         self.fetch(left)?;
         let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(()) };
-        let gone =
-            |place: &str| RefChange { name: format!("{place}{}", last.name), from: Some(last.id.clone()), to: None };
-        match self.repository.push(&[gone(&self.place)], left) {
-            Pushed::Done => self.repository.set_refs(&[gone(PLACE)]).map_err(NotReached),
+        let gone = [RefChange { name: last.name, from: Some(last.id), to: None }];
+        match self.repository.push(&below(&self.place, &gone), left) {
+            Pushed::Done => self.repository.set_refs(&below(PLACE, &gone)).map_err(NotReached),
             Pushed::Stale => Err(NotReached("another process changes the run".to_owned())),
             Pushed::Refused(why) | Pushed::Unknown(why) => Err(NotReached(why)),
         }
     }
+}
+
+/// The same changes of the references below `place`.
+fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
+    let named = |change: &RefChange| RefChange { name: format!("{place}{}", change.name), ..change.clone() };
+    changes.iter().map(named).collect()
 }
 
 /// The id of a run as a part of a reference's name: git refuses some names with dots.

@@ -82,35 +82,26 @@ impl Shared {
 
     /// Brings the copy of each of these runs up to date whose mark has changed.
     fn catch_up_changed(&self, tips: Vec<Tip>, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let mut seen = self.seen();
-        let mut told = Vec::new();
-        let mut marks = BTreeMap::new();
-        let mut fault = None;
+        let before = self.seen().marks;
+        let (mut marks, mut told) = (BTreeMap::new(), Vec::new());
         for Tip { run, mark } in tips {
-            let is_current = seen.marks.get(&run) == Some(&mark) && self.copies.existing(&run)?.is_some();
-            if !is_current {
-                match self.copies.catch_up(&run, Some(&mark), request) {
-                    Ok(more) => told.extend(more),
-                    // Who holds it brings it up to date, or the next one who asks.
-                    Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => continue,
-                    // One damaged run must not hide the others.
-                    Err(error @ StoreError::NotALog { .. }) => {
-                        told.push(error.to_string());
-                        continue;
-                    }
-                    Err(error) => {
-                        fault = Some(error);
-                        break;
-                    }
-                }
+            if before.get(&run) == Some(&mark) && self.copies.existing(&run)?.is_some() {
+                marks.insert(run, mark);
+                continue;
             }
-            marks.insert(run, mark);
+            match self.copies.catch_up(&run, Some(&mark), request) {
+                Ok(more) => {
+                    told.extend(more);
+                    marks.insert(run, mark);
+                }
+                // Who holds it brings it up to date, or the next one who asks.
+                Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => {}
+                // One damaged run must not hide the others.
+                Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
+                Err(error) => return Err(error),
+            }
         }
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
-        seen = Seen { at: Some(request.writer.since), reached: true, marks };
-        self.remember_seen(seen);
+        self.remember_seen(Seen { at: Some(request.writer.since), reached: true, marks });
         Ok(told)
     }
 }
