@@ -1,7 +1,7 @@
 //! The carrier of a git remote.
 //!
-//! `refs/flow/open/<key>` names the last commit of a run, `refs/flow/over/<key>` that of one that is over. A commit has no
-//! files; its message is the sealed lines of one command, so `git log` reads a run. `refs/flow/work/<digest>` names the
+//! All references are below `refs/flow/`. `open/<key>` names the last commit of a run, `over/<key>` that of one that is over. A
+//! commit has no files; its message is the sealed lines of one command, so `git log` reads a run. `work/<digest>` names the
 //! commit of a marker that says which open run is about something; it is made and deleted in the push that begins and
 //! ends the run. Every push says which commits the references name before it (`--force-with-lease`), and is atomic. So of
 //! all writers at one position one succeeds.
@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::codec::LogScan;
 use crate::host::{BareRepository, Pushed, RefChange};
 use crate::model::{RunId, Seq, hex};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, WorkKey};
 
 /// Where the references are here, and by default in the remote.
@@ -64,13 +64,12 @@ impl GitCarrier {
     }
 
     /// Brings all references of the remote.
-    fn fetch(&self, left: Duration) -> Result<(), NotReached> {
-        let deadline = Instant::now() + left;
+    fn fetch(&self, deadline: Instant) -> Result<(), NotReached> {
         self.repository.ensure().map_err(NotReached)?;
         let patterns = [format!("+{}*:{PLACE}*", self.place)];
         let mut tries = 1;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = left_until(deadline);
             match self.repository.fetch(&patterns, left) {
                 Err(why) if why.contains("lock") && tries < FETCHES && !left.is_zero() => {
                     thread::sleep(Duration::from_millis(20 << tries));
@@ -95,12 +94,11 @@ impl GitCarrier {
 
     /// Puts the lines. An error says why nothing was sent.
     fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, String> {
-        let left = || deadline.saturating_duration_since(Instant::now());
         self.repository.ensure()?;
         let is_about_work = !put.work.taken.is_empty() || !put.work.freed.is_empty();
         let mut last = self.last_commit(put.run)?;
         if is_about_work || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
-            self.fetch(left()).map_err(|NotReached(why)| why)?;
+            self.fetch(deadline).map_err(|NotReached(why)| why)?;
             last = self.last_commit(put.run)?;
         }
         if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
@@ -122,7 +120,7 @@ impl GitCarrier {
                 changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
             }
         }
-        Ok(match self.repository.push(&below(&self.place, &changes), left()) {
+        Ok(match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
             Pushed::Done => {
                 // Otherwise the next fetch brings them.
                 let _ = self.repository.set_refs(&below(PLACE, &changes));
@@ -182,7 +180,7 @@ impl Carrier for GitCarrier {
     }
 
     fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached> {
-        self.fetch(left)?;
+        self.fetch(Instant::now() + left)?;
         let all = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
         let found = self.repository.refs(&[&all[0], &all[1]]).map_err(NotReached)?;
         let mut tips = Vec::new();
@@ -199,7 +197,7 @@ impl Carrier for GitCarrier {
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
-            self.fetch(left)?;
+            self.fetch(Instant::now() + left)?;
             match self.last_commit(run).map_err(NotReached)? {
                 Some(last) => last.id,
                 None => return Ok(None),
@@ -236,7 +234,7 @@ impl Carrier for GitCarrier {
     }
 
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
-        self.fetch(left)?;
+        self.fetch(Instant::now() + left)?;
         let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(()) };
         let gone = [RefChange { name: last.name, from: Some(last.id), to: None }];
         match self.repository.push(&below(&self.place, &gone), left) {
@@ -249,8 +247,11 @@ impl Carrier for GitCarrier {
 
 /// The same changes of the references below `place`.
 fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
-    let named = |change: &RefChange| RefChange { name: format!("{place}{}", change.name), ..change.clone() };
-    changes.iter().map(named).collect()
+    let mut named = changes.to_vec();
+    for change in &mut named {
+        change.name.insert_str(0, place);
+    }
+    named
 }
 
 /// The id of a run as a part of a reference's name: git refuses some names with dots.

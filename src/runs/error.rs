@@ -23,7 +23,7 @@ use crate::store::{Address, StoreError};
 pub enum Error {
     /// An error of the store.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// An error of a definition.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -104,6 +104,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
         Self::Problem(Box::new(problem))
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            // The same refusal, whoever found the other run.
+            StoreError::WorkTaken { run, about } => Self::SecondRun { run, about: about.to_string() },
+            other => Self::Store(other),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub enum StoreError {
         waited: Duration,
     },
     /// What a store that machines share has of a run was not written by flow.
-    #[error("{at} has something that is no event behind event {after}")]
+    #[error("{at} has a line after event {after} that is not an event")]
     NotALog {
         /// The run.
         at: Address,

@@ -9,7 +9,7 @@ use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, St
 use flowrun::store::WriteRequest;
 use flowrun::store::shared::{BrokenPromise, Carrier, probe};
 
-use crate::keeper::{Keeper as _, Machine, Place as _, Remote, SharedInGit, SharedInMemory};
+use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit, SharedInMemory};
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
 
 const RUN: &str = "run-1";
@@ -170,20 +170,24 @@ fn a_copy_that_is_behind_is_never_the_reason_of_a_refusal() {
     assert_same(&carrier, [&one, &other]);
 }
 
+/// Two machines begin a run for one issue at the same moment. One does, and the other one names that run.
+fn begin_for_one_issue<P: Place + Clone>(place: &P) {
+    let machines = ["run-a", "run-b"].map(|id| (id, Machine::with(place.clone())));
+    let begun = thread::scope(|scope| {
+        let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));
+        threads.map(|thread| thread.join().unwrap())
+    });
+    let (winner, error) = match begun {
+        [Ok(winner), Err(error)] | [Err(error), Ok(winner)] => (winner, error),
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
+}
+
 #[test]
 fn of_two_machines_that_begin_a_run_for_one_issue_one_does() {
     for _ in 0..20 {
-        let carrier = MemoryCarrier::default();
-        let machines = ["run-a", "run-b"].map(|id| (id, Machine::with(carrier.clone())));
-        let begun = thread::scope(|scope| {
-            let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));
-            threads.map(|thread| thread.join().unwrap())
-        });
-        let (winner, error) = match begun {
-            [Ok(winner), Err(error)] | [Err(error), Ok(winner)] => (winner, error),
-            both => panic!("{both:?}"),
-        };
-        assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
+        begin_for_one_issue(&MemoryCarrier::default());
     }
 }
 
@@ -245,7 +249,7 @@ fn lines_that_are_no_events_are_refused_and_touch_nothing() {
     let (carrier, one, _) = two();
     let whole = carrier.log(&run_id());
     carrier.put_log(&run_id(), format!("{whole}{{\"v\":1,\"seq\":2}}\n"));
-    assert_eq!(ask(&one), ["run run-1 in memory:carrier has something that is no event behind event 1"]);
+    assert_eq!(ask(&one), ["run run-1 in memory:carrier has a line after event 1 that is not an event"]);
     assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), whole);
 }
 
@@ -336,8 +340,8 @@ fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over()
     let (remote, one, other) = two_with_git();
     record(&one.context(), "first").unwrap();
     record(&other.context(), "second").unwrap();
-    let work = "refs/flow/work/9b4a4b62108f4680b2f58e47f776bc46b0e53de5b8a8e2743246c1e05ee42774";
-    assert_eq!(remote.refs(), ["refs/flow/open/run-1", work]);
+    let work = "work/9b4a4b62108f4680b2f58e47f776bc46b0e53de5b8a8e2743246c1e05ee42774";
+    assert_eq!(remote.refs(), ["refs/flow/open/run-1", &format!("refs/flow/{work}")]);
     let error = start_as(&other.context(), "run-2", Some(7)).unwrap_err();
     assert_eq!(error.to_string(), "run-1 is open and is about issue 7 as well");
     end(&one.context(), StatusVerb::Cancel).unwrap();
@@ -356,17 +360,7 @@ fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over()
 #[test]
 fn in_git_of_two_machines_that_begin_a_run_for_one_issue_one_does() {
     for _ in 0..5 {
-        let remote = Remote::default();
-        let machines: [(_, SharedInGit); 2] = ["run-a", "run-b"].map(|id| (id, Machine::with(remote.clone())));
-        let begun = thread::scope(|scope| {
-            let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));
-            threads.map(|thread| thread.join().unwrap())
-        });
-        let (winner, error) = match begun {
-            [Ok(winner), Err(error)] | [Err(error), Ok(winner)] => (winner, error),
-            both => panic!("{both:?}"),
-        };
-        assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
+        begin_for_one_issue(&Remote::default());
     }
 }
 

@@ -20,7 +20,7 @@ use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::token::token_of_new_run;
-use crate::store::{Document, NewRun, Presence, Project, StoreError, StoredRun};
+use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
 /// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -205,10 +205,7 @@ fn create_run(
     if let Some(refused) = refused {
         return Err(refused);
     }
-    let run = created.map_err(|error| match error {
-        StoreError::WorkTaken { run, about } => Error::SecondRun { run, about: about.to_string() },
-        other => other.into(),
-    })?;
+    let run = created?;
     Ok((run, document.expect("BUG: a run was created without a document")))
 }
 

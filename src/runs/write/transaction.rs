@@ -117,9 +117,6 @@ pub(crate) fn transact_as<T>(
                 }
                 thread::sleep(pause_after(lost).min(left));
             }
-            Err(Error::Store(StoreError::WorkTaken { run, about })) => {
-                return Err(Error::SecondRun { run, about: about.to_string() });
-            }
             // A copy that is behind must not be the reason of a refusal.
             Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
                 told.extend(run.catch_up(request)?);

@@ -19,8 +19,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// [`NotReached`].
     fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached>;
 
-    /// The lines of a run from the event at `first` on; `None` if there is no such run. With `mark`, that of a tip which was
-    /// just returned, they may be those that the run had then. Takes at most `left`.
+    /// The lines of a run from the event at `first` on; `None` if there is no such run. With the `mark` of a tip, lines that
+    /// were added after that tip was read may be missing. Takes at most `left`.
     ///
     /// # Errors
     /// [`NotReached`].

@@ -72,7 +72,6 @@ impl Copies {
         deadline: Instant,
         now: Timestamp,
     ) -> Result<Compared, StoreError> {
-        run.read_end(Seq(u64::MAX))?;
         let (last, at) = (run.end().last, run.end().at.clone());
         // From the last event of the copy on, to see that both logs have the same one.
         let id = run.id().clone();
@@ -117,7 +116,6 @@ impl Copies {
 
     /// Appends lines that the carrier has, and shows their events in the files of the copy.
     pub(super) fn append(&self, run: &mut LockedRun<'_>, lines: &str, now: Timestamp) -> Result<(), StoreError> {
-        run.read_end(Seq(u64::MAX))?;
         self.check(run.id(), run.end().last, lines)?;
         if !lines.is_empty() {
             run.append_unflushed(lines)?;

@@ -26,4 +26,5 @@ mod writer;
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip};
 pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
+pub(crate) use settle::left_until;
 pub use store::Shared;

@@ -55,7 +55,7 @@ pub(super) fn settle(
                 let is_ours = LogScan::parse(lines.as_bytes()).events().any(|event| event.id == *own);
                 return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
             }
-            // Nobody has it.
+            // The position is free.
             Ok(found) => match answer {
                 PutAnswer::WorkTaken { run, about } => return Err(StoreError::WorkTaken { run, about }),
                 PutAnswer::Taken if found.is_none() && put.before.0 > 0 => {
@@ -75,6 +75,6 @@ pub(super) fn settle(
 }
 
 /// How long it is until `deadline`.
-pub(super) fn left_until(deadline: Instant) -> Duration {
+pub(crate) fn left_until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
