@@ -89,6 +89,11 @@ story("what the reader did not see is shown before it is decided again", async (
   await page.getByText("Cancel this run").click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await ask(page).waitFor();
+  // Slow, so that the page is still being asked for when the button is pressed.
+  await page.route("**/demo/runs/r1", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue();
+  });
   await project.flow(["record-activity", "--run-id", "r1", "--id", "look", "--status", "passed"]);
   await page.getByRole("button", { name: "Cancel the run" }).click();
   await ask(page).getByText("it moved on").waitFor();

@@ -96,38 +96,38 @@ function placeChildren(old, fresh) {
 
 // ---- asking for the page
 
-let [asking, again] = [false, false];
+// The request for the page that is under way, and whether it is too old already.
+let [asking, again] = [null, false];
 // A page that waits to be shown, and how far this one knows the feed.
 let [held, since] = [null, null];
 
+// Ends when a page is shown that was asked for after this call.
 async function refresh() {
-  if (!secret) {
-    say('This page needs the token. Open the address that `flow serve` printed.');
-    return;
-  }
-  if (asking) {
-    again = true;
-    return;
-  }
-  asking = true;
-  try {
-    const asked = location.pathname + location.search;
-    const answer = await fetch(asked, { headers: { Authorization: `Bearer ${secret}` } });
-    if (answer.status === 401) {
-      refused();
-    } else {
-      since = answer.headers.get('Flow-Since') ?? since;
-      const fresh = parsed(await answer.text());
-      // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
-      if (!typing && asked === location.pathname + location.search) show(fresh);
+  if (!secret) return say('This page needs the token. Open the address that `flow serve` printed.');
+  again = asking !== null;
+  asking ??= renew();
+  await asking;
+}
+
+async function renew() {
+  do {
+    again = false;
+    try {
+      const asked = location.pathname + location.search;
+      const answer = await fetch(asked, { headers: { Authorization: `Bearer ${secret}` } });
+      if (answer.status === 401) {
+        refused();
+      } else {
+        since = answer.headers.get('Flow-Since') ?? since;
+        const fresh = parsed(await answer.text());
+        // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
+        if (!typing && asked === location.pathname + location.search) show(fresh);
+      }
+    } catch {
+      status(false);
     }
-  } catch {
-    status(false);
-  } finally {
-    const isOld = again;
-    asking = again = false;
-    if (isOld && secret) refresh();
-  }
+  } while (again && secret);
+  asking = null;
 }
 
 // The token was refused. Another tab may have a newer one.
@@ -385,10 +385,13 @@ function ask(form) {
 }
 
 async function act() {
-  const { form, id, text } = meant;
-  const body = { ...JSON.parse(meant.sent), ...text };
+  const mine = meant;
+  const { form, id, text } = mine;
+  const body = { ...JSON.parse(mine.sent), ...text };
   if ('seen' in body) body.id = id;
   const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+  // Not pressed again before the reader sees what came of it.
+  doIt.disabled = true;
   try {
     const answer = await fetch(form.getAttribute('action'), { method: 'POST', headers, body: JSON.stringify(body) });
     trouble.textContent = answer.ok ? '' : ((await answer.json()).error?.message ?? 'It was refused.');
@@ -399,7 +402,9 @@ async function act() {
   }
   await refresh();
   // What the reader sees now counts for the next try.
-  meant.sent = form.dataset.sent;
+  mine.sent = form.dataset.sent;
+  doIt.disabled = false;
+  if (dialog.open) doIt.focus();
 }
 
 dialog.addEventListener('click', ({ target }) => (target === doIt ? act() : target === leave && dialog.close()));
