@@ -13,7 +13,7 @@ use crate::disk::Disk;
 use crate::machine::StateTypes;
 
 /// The name of the file.
-const FILE: &str = "config.yaml";
+pub(crate) const FILE: &str = "config.yaml";
 
 /// The configuration of a project; empty if the file is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -23,13 +23,25 @@ pub(super) struct Config {
     pub(super) definitions: Vec<PathBuf>,
     /// Types of states that graphs may use besides the built-in ones.
     pub(super) state_types: Vec<String>,
+    /// The store that machines share.
+    pub(super) store: Option<String>,
     /// Keys that mean nothing to flow, in their order.
     #[serde(flatten)]
     pub(super) others: Map<String, Value>,
 }
 
 /// The keys that mean something.
-const KEYS: [&str; 2] = ["definitions", "state_types"];
+const KEYS: [&str; 3] = ["definitions", "state_types", STORE];
+/// The key of the store that machines share.
+pub(crate) const STORE: &str = "store";
+
+/// The store that the project whose `.flow` directory is `flow_dir` names for its runs.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn named_store(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Option<String>, CatalogError> {
+    Ok(Config::read(disk, flow_dir)?.store)
+}
 
 impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.

@@ -21,6 +21,7 @@ mod hosts;
 mod interview;
 mod look;
 mod mode;
+mod remote;
 mod shared;
 mod values;
 mod workflow;
@@ -42,6 +43,7 @@ pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs,
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
 pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, WaitArgs, WatchArgs};
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
+pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use workflow::WorkflowCommand;
@@ -254,6 +256,9 @@ pub(super) enum Workflows {
 pub(super) enum Checks {
     /// Create .flow, or add what is missing in it
     Init,
+    /// Share the runs of this project with other machines
+    #[command(subcommand)]
+    Remote(RemoteCommand),
     /// Find everything that is wrong with a file, a run, or the project
     Validate {
         /// A file, a directory, or a run [default: the whole project]
@@ -316,6 +321,9 @@ pub(super) struct StartArgs {
     /// Start even if a run about the same issue or pull request is open
     #[arg(long)]
     pub(super) another: bool,
+    /// Start it in this checkout alone, where the project shares its runs
+    #[arg(long)]
+    pub(super) local: bool,
 }
 
 // Arguments of `record-activity`.

@@ -17,6 +17,7 @@ use crate::cli::{shell, topics, usage, verbs};
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
 use crate::runs::{Context, Options, Result};
+use crate::sharing::SharedStores;
 
 /// Runs the program with the arguments, environment and clock of this process.
 #[must_use]
@@ -121,7 +122,7 @@ fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options
         ..Options::default()
     };
     let cx = match context(options) {
-        Ok(cx) => cx,
+        Ok(cx) => cx.choosing_stores_by(Arc::new(SharedStores)),
         Err(error) => return out.error(&error),
     };
     // What sets flow up is about this directory, even without a `.flow`.

@@ -10,11 +10,11 @@ use crate::doctor::diagnosis::diagnose;
 use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::project;
 use crate::doctor::report::Severity;
-use crate::model::Explain as _;
+use crate::model::{Explain as _, Help, Kind, Problem, Suggestion};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{OpenedProject, Result};
 use crate::store::local::layout::RUNS;
-use crate::store::{StoreError, StoredRun as _};
+use crate::store::{Document, StoreError, StoredRun};
 
 /// How often a repair looks at what cannot be read.
 const LOOKS: usize = 3;
@@ -66,12 +66,26 @@ pub(super) fn whole_survey(project: &OpenedProject, request: &DoctorRequest) -> 
     Ok(found)
 }
 
+/// The error that the copy of a shared run is not repaired: a repair would make another history of it.
+fn copy_is_read_again(run: &dyn StoredRun) -> Problem {
+    let message = format!("run {} is shared, and only its copy can be repaired here", run.id());
+    let place = run.address(Document::Run);
+    let help = Help::from(format!("remove {place}, and "))
+        + Suggestion::flow("remote fetch").value(run.id())
+        + " reads it again";
+    Problem::new(Kind::Refused, "shared_copy", message).help(help)
+}
+
 /// Examines the run that the request names, or the project and all of its runs.
 pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result<Survey> {
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
     let now = project.cx.clock.now();
     if let Some(id) = &request.run {
-        let run = project.run(open_run(project, id, Purpose::Read)?.id())?;
+        let named = open_run(project, id, Purpose::Read)?;
+        if request.repair && project.runs().copies_with(named.id()).is_some() {
+            return Err(copy_is_read_again(&*named).into());
+        }
+        let run = project.with_files_of(named.id())?.run(named.id())?;
         survey.runs = 1;
         survey.parts.push(diagnose(project, &run, None, true, now).findings);
         return Ok(survey);

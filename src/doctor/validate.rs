@@ -102,7 +102,7 @@ fn validate_target(
         Err(_) => {
             let project = project?;
             let run = open_run(&project, target, Purpose::Read)?;
-            checker.tree(project.run(run.id())?.path())?;
+            checker.tree(project.with_files_of(run.id())?.run(run.id())?.path())?;
             return Ok(project.root().to_owned());
         }
     }

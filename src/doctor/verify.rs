@@ -89,7 +89,7 @@ pub struct VerifyRequest {
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
-    let run = project.run(run.id())?;
+    let run = project.with_files_of(run.id())?.run(run.id())?;
     if run.presence() == Presence::Away {
         return Err(elsewhere(&project, &run));
     }

@@ -1,5 +1,7 @@
 //! A run as the notebook of a driver: every step is recorded in it before the next one.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
@@ -228,6 +230,7 @@ impl<'p> RunNotebook<'p> {
             name: self.goal.clone(),
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),
+            local: false,
         };
         let answer = emit_by(&self.cx, &request, &Reporter { definition: Some(&self.machine), ..Reporter::default() })?;
         self.known.warnings.extend(answer.data.warnings);
@@ -257,6 +260,9 @@ impl<'p> RunNotebook<'p> {
     }
 }
 
+/// How long a driver that stops waits for the store that machines share.
+const STOPPING: Duration = Duration::from_secs(2);
+
 impl Drop for RunNotebook<'_> {
     fn drop(&mut self) {
         if !self.drive.owns_session {
@@ -265,7 +271,7 @@ impl Drop for RunNotebook<'_> {
         if let Ok(project) = self.cx.project() {
             let caller = Caller { session: Some(self.drive.session.clone()), ..Caller::default() };
             // If this fails, the run is free once this process has ended.
-            let _ = end_in(&project, &self.drive.run, caller, Some("the driver stopped"), self.cx.now());
+            let _ = end_in(&project, &self.drive.run, caller, Some("the driver stopped"), self.cx.now(), STOPPING);
         }
     }
 }

@@ -34,7 +34,7 @@ pub use clock::{BadNow, Clock};
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub use git::{AskedForChanges, BareRepository, Git, Head, Pushed, RefChange, WorkingTree};
-pub(crate) use git::{GitFacts, GitRef};
+pub(crate) use git::{GitFacts, GitRef, without_login};
 pub use ids::Ids;
 #[cfg(feature = "serve")]
 pub(crate) use ids::{SECRET, secret};

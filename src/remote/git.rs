@@ -28,6 +28,8 @@ const SKIP_CI: &str = "[skip ci]";
 /// How many messages are asked for at first; then more each time.
 const FEW: usize = 8;
 const MANY: usize = 1024;
+/// How long a command waits by default: of sixteen machines that write to one run at once, the last one waited half a minute.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// How often a fetch is tried while another process of this machine fetches.
 const FETCHES: u32 = 5;
 
@@ -177,6 +179,10 @@ enum Marker {
 impl Carrier for GitCarrier {
     fn address(&self) -> Address {
         Address::new(&*self.called)
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
     }
 
     fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached> {

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
 use crate::model::{Timestamp, hex, named};
-use crate::runs::context::OpenedProject;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::{make_user_state, user_state};
 
 /// The version of the file's format.
@@ -42,6 +42,8 @@ named! {
         Command = "command",
         /// A server that chooses among states.
         Endpoint = "endpoint",
+        /// A store that machines share.
+        Store = "store",
     }
 }
 
@@ -66,6 +68,11 @@ impl Thing {
         Self { kind: AcceptedKind::Endpoint, what: url.to_owned(), place: String::new() }
     }
 
+    /// The store that the project calls `name`, at `address`. It is accepted for all worktrees of a repository.
+    pub(crate) fn store(name: &str, address: &str) -> Self {
+        Self { kind: AcceptedKind::Store, what: address.to_owned(), place: name.to_owned() }
+    }
+
     fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for part in [self.kind.as_str(), &self.place, &self.what] {
@@ -77,7 +84,11 @@ impl Thing {
     }
 
     fn entry(&self, at: Timestamp) -> AcceptedEntry {
-        let what = self.what.chars().take(SHOWN).collect();
+        let what = match self.kind {
+            // An address may hold a password.
+            AcceptedKind::Store => self.place.clone(),
+            _ => self.what.chars().take(SHOWN).collect(),
+        };
         AcceptedEntry { kind: self.kind.as_str().to_owned(), what, digest: self.digest(), at }
     }
 }
@@ -101,12 +112,12 @@ struct AcceptedEntry {
 }
 
 impl Accepted {
-    /// What was accepted in `project`; nothing if that cannot be read.
-    fn read(project: &OpenedProject) -> Self {
+    /// What was accepted in `root`, the directory of a project or repository; nothing if that cannot be read.
+    fn read(cx: &Context, root: &Path) -> Self {
         // The directory is the same by whatever links it is named.
-        let root = project.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
+        let root = cx.disk.canonical(root).unwrap_or_else(|_| root.to_owned());
         let root = root.to_string_lossy().into_owned();
-        let bytes = user_state(&project.cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
+        let bytes = user_state(cx).and_then(|dir| dir.read(&file_of(&root), LONGEST).ok()?);
         let found = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         found.unwrap_or(Self { v: VERSION, project: root, entries: Vec::new() })
     }
@@ -120,35 +131,45 @@ impl Accepted {
 
 /// Whether all `things` were accepted in `project`.
 pub(crate) fn is_accepted(project: &OpenedProject, things: &[Thing]) -> bool {
-    if things.is_empty() {
-        return true;
-    }
-    let known = Accepted::read(project);
-    things.iter().all(|thing| known.holds(thing))
+    is_accepted_in(&project.cx, project.root(), things)
 }
 
 /// Notes that `things` were accepted in `project`. Whether that works does not matter to the caller.
 pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) {
-    if is_accepted(project, things) {
+    accept_in(&project.cx, project.root(), things);
+}
+
+/// As [`is_accepted`], of the project or repository in the directory `root`.
+pub(crate) fn is_accepted_in(cx: &Context, root: &Path, things: &[Thing]) -> bool {
+    if things.is_empty() {
+        return true;
+    }
+    let known = Accepted::read(cx, root);
+    things.iter().all(|thing| known.holds(thing))
+}
+
+/// As [`accept`], of the project or repository in the directory `root`.
+pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) {
+    if is_accepted_in(cx, root, things) {
         return;
     }
-    if let Ok(dir) = make_user_state(&project.cx) {
+    if let Ok(dir) = make_user_state(cx) {
         // Losing it is no error, so neither is failing to write it.
-        let _ = add(project, &dir, things);
+        let _ = add(cx, root, &dir, things);
     }
 }
 
-fn add(project: &OpenedProject, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {
+fn add(cx: &Context, root: &Path, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {
     let Taken::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
     // Read again: another process may have written since.
-    let mut known = Accepted::read(project);
+    let mut known = Accepted::read(cx, root);
     // Another version of flow wrote the file, in a form that this one does not know: leave it alone.
     if known.v != VERSION {
         return Ok(());
     }
     for thing in things {
         if !known.holds(thing) {
-            known.entries.push(thing.entry(project.cx.now()));
+            known.entries.push(thing.entry(cx.now()));
         }
     }
     // The oldest entries stand first.

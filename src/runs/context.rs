@@ -13,11 +13,8 @@ use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
 use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
-use crate::runs::host_note::{bound_process, session_of_process};
-use crate::store::{Initialised, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
-
-/// How long a writer waits for another one by default.
-pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+use crate::runs::host_note::session_of_process;
+use crate::store::{Initialised, LOCK_WAIT, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// Settings of a [`Context`] that a caller chooses.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +37,8 @@ pub struct Options {
     pub budget: Budget,
     /// The session whose runs come first if not all of them can be read.
     pub wanted_by: Option<SessionId>,
+    /// Whether what is read is not asked for in the store that machines share.
+    pub is_offline: bool,
 }
 
 /// A part of flow above the runs that has to act when a run or a session ends.
@@ -50,6 +49,15 @@ pub trait Observer: std::fmt::Debug + Send + Sync {
     /// Called when a session ends, before its runs are marked. Gives warnings. A host's hook waits for this, so it must not wait
     /// longer than 0.1 s for another writer.
     fn session_ended(&self, project: &OpenedProject, session: &SessionId) -> Vec<String>;
+}
+
+/// A part of flow above the runs that knows where those of a project are that several machines share.
+pub trait ChoosesStore: std::fmt::Debug + Send + Sync {
+    /// The store of the runs of `project`; `None` if they are in its `.flow` alone.
+    ///
+    /// # Errors
+    /// Why the store cannot be used.
+    fn store_of(&self, project: &OpenedProject) -> Result<Option<Arc<dyn RunStore>>>;
 }
 
 /// The entry to all verbs. Cheap to make; nothing is opened before a verb needs it.
@@ -63,13 +71,14 @@ pub struct Context {
     pub(crate) options: Options,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     runs: Option<Arc<dyn RunStore>>,
+    store: Option<Arc<dyn ChoosesStore>>,
 }
 
 impl Context {
     /// A context from its parts; see [`crate::host`] for the real ones.
     #[must_use]
     pub fn new(clock: Clock, ids: Ids, env: Env, git: Git, options: Options) -> Self {
-        Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new(), runs: None }
+        Self { clock, ids, env, git, disk: Arc::new(Os), options, observers: Vec::new(), runs: None, store: None }
     }
 
     /// This context with another file system for everything below `.flow`.
@@ -84,13 +93,30 @@ impl Context {
         Self { runs: Some(store), ..self }
     }
 
+    /// This context for projects whose runs are where `store` says.
+    #[must_use]
+    pub fn choosing_stores_by(self, store: Arc<dyn ChoosesStore>) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
     /// The project that was opened, with this context's store of runs.
-    fn own(&self, project: Project) -> OpenedProject {
-        let project = match &self.runs {
-            Some(store) => project.with_runs_in(Arc::clone(store)),
-            None => project,
+    fn own(&self, project: Project) -> Result<OpenedProject> {
+        let mut opened = OpenedProject { cx: self.clone(), project };
+        let store = match (&self.runs, &self.store) {
+            (Some(store), _) => Some(Arc::clone(store)),
+            (None, Some(choice)) => choice.store_of(&opened)?,
+            _ => None,
         };
-        OpenedProject { cx: self.clone(), project }
+        if let Some(store) = store {
+            opened.project = opened.project.with_runs_in(store);
+        }
+        Ok(opened)
+    }
+
+    /// This context for a caller that must not wait for a network.
+    #[must_use]
+    pub fn offline(&self) -> Self {
+        Self { options: Options { is_offline: true, ..self.options.clone() }, ..self.clone() }
     }
 
     /// This context with an `observer` of the ends of runs and sessions.
@@ -261,7 +287,7 @@ impl Context {
         }
         let start = self.search_from()?;
         match Project::find(&*self.disk, &start, || self.git.top(&start))? {
-            Some(parent) => Ok(self.own(Project::open(&*self.disk, &parent, self.trust()?)?)),
+            Some(parent) => self.own(Project::open(&*self.disk, &parent, self.trust()?)?),
             None => Err(self.no_project(start)),
         }
     }
@@ -300,7 +326,7 @@ impl Context {
     /// would go unnoticed.
     fn open_named(&self, named: &Path) -> Result<OpenedProject> {
         match Project::open_named(&*self.disk, named, self.trust()?) {
-            Ok(project) => Ok(self.own(project)),
+            Ok(project) => self.own(project),
             Err(StoreError::Disk(DiskError::NotFound { .. })) => Err(Error::Usage(format!(
                 "FLOW_DIR is {}, and there is no such directory; correct or unset it, or make one with `flow init`",
                 named.display()
@@ -349,7 +375,7 @@ impl Context {
             None => self.place_for_flow()?,
         };
         let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &request)?;
-        Ok((self.own(project), made))
+        Ok((self.own(project)?, made))
     }
 
     /// The `.flow` that is found from here, or that is to be created.
@@ -472,7 +498,7 @@ impl Context {
 
     /// The agent that calls without a session of its own, and the process of its host. A fixed clock is that of a test, and
     /// what runs a test does not call.
-    fn unnamed_agent(&self) -> Option<(Agent, Holder)> {
+    pub(super) fn unnamed_agent(&self) -> Option<(Agent, Holder)> {
         if self.env.is_of_a_person || self.env.session.is_some() {
             return None;
         }
@@ -509,7 +535,7 @@ impl Context {
     }
 
     /// The process that the caller or `FLOW_HOLDER_PID` names as the holder.
-    pub(crate) fn holder_given_to_flow(&self) -> Result<Option<u32>> {
+    pub(super) fn holder_given_to_flow(&self) -> Result<Option<u32>> {
         let is_given = self.options.holder_pid.is_some() || self.env.names_holder();
         if is_given { self.holder_pid() } else { Ok(None) }
     }
@@ -531,9 +557,38 @@ impl Deref for OpenedProject {
 }
 
 impl OpenedProject {
+    /// The project that has the files of a run: this one, or that of the copies of shared runs.
+    pub(crate) fn with_files_of(&self, run: &RunId) -> Result<Project> {
+        match self.runs().copies_with(run) {
+            Some(copies) => Ok(Project::open_named(&*self.cx.disk, &copies, self.trust())?),
+            None => Ok(self.project.clone()),
+        }
+    }
+
+    /// The runs of this checkout alone, whatever store the project names.
+    pub(crate) fn local_runs(&self) -> &dyn RunStore {
+        match self.cx.runs {
+            Some(_) => self.project.runs(),
+            None => &self.project,
+        }
+    }
+
+    /// Where a run begins: in the store of the project, or in this checkout alone.
+    pub(crate) fn runs_to_begin_in(&self, is_local: bool) -> &dyn RunStore {
+        if is_local { self.local_runs() } else { self.project.runs() }
+    }
+
     /// The available definitions.
     pub(crate) fn catalog(&self) -> Catalog {
         Catalog::new(Arc::clone(&self.cx.disk), Some(self.path().to_owned()))
+    }
+
+    /// How long to wait for other writers: as the caller or the environment says, otherwise as the store needs.
+    pub(crate) fn lock_wait(&self) -> Result<Duration> {
+        match self.cx.options.lock_wait {
+            Some(wait) => Ok(wait),
+            None => Ok(self.cx.env.lock_wait()?.unwrap_or_else(|| self.runs().patience())),
+        }
     }
 
     /// The state of the files that git writes, and the boot of the machine: if they are unchanged, neither git nor a power
@@ -545,30 +600,5 @@ impl OpenedProject {
             None => "no repository".to_owned(),
         };
         Some(format!("{of_git}|{}", self.cx.boot()))
-    }
-
-    /// As [`Context::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has
-    /// bound it, unless the caller names another one.
-    pub(crate) fn holder_for(&self, session: Option<&SessionId>) -> Result<Option<String>> {
-        match self.sure_holder(session)? {
-            Some(holder) => Ok(Some(holder)),
-            None => Ok(self.cx.holder()?.map(|holder| holder.to_string())),
-        }
-    }
-
-    /// As [`Self::holder_for`], if that process is named by the caller, a hook or the agent. Otherwise it is only the
-    /// nearest ancestor, which may be a hook that ends at once.
-    pub(crate) fn sure_holder(&self, session: Option<&SessionId>) -> Result<Option<String>> {
-        // What the caller says comes before what a hook noted, and both before the agent's own variable.
-        let sure = if let Some(pid) = self.cx.holder_given_to_flow()? {
-            Holder::current(Some(pid))
-        } else if let Some(bound) = session.and_then(|session| bound_process(self, session)) {
-            Some(bound)
-        } else if let Some(pid) = self.cx.env.holder()? {
-            Holder::current(Some(pid))
-        } else {
-            self.cx.unnamed_agent().map(|(_, process)| process)
-        };
-        Ok(sure.map(|holder| holder.to_string()))
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod driver;
 mod error;
 mod here;
+mod holder;
 mod host_note;
 pub(crate) mod init;
 mod live;
@@ -26,10 +27,10 @@ pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub(crate) use crate::engine::Attempt;
 pub use crate::host::AgentHost;
-pub(crate) use accepted::{Thing, accept, is_accepted};
+pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in};
 pub use advice::{Alternative, Who};
 pub use budget::Budget;
-pub use context::{Context, Observer, OpenedProject, Options};
+pub use context::{ChoosesStore, Context, Observer, OpenedProject, Options};
 pub use driver::CommandSource;
 pub use error::{Error, Result};
 #[cfg(feature = "mcp")]
@@ -37,6 +38,7 @@ pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub(crate) use init::remove_unused;
 pub use init::{InitReport, init};
+pub use live::asking::StoreAsker;
 pub use live::export::{ExportFormat, ExportReport, save_export};
 pub use live::feed::{CardFilter, CardsOfGroup, CardsReport, Feed, WorkflowUse};
 pub use live::feed_run::{Cursor, EventsAfter, FeedRun, run_report, whole_run};
@@ -63,14 +65,16 @@ pub use look::show::{
 pub use look::wait::card_of;
 pub use open::copies::show_events;
 pub use open::listed::ListedRun;
-pub(crate) use open::name::short_name;
+pub(crate) use open::name::{named_run, short_name};
 pub use open::reading::Unreadable;
 pub(crate) use open::reading::passed_over_in_words;
+pub(crate) use open::same_work::work_of;
 #[cfg(feature = "mcp")]
 pub(crate) use open::select::heeding_own_run_only;
 #[doc(hidden)]
 pub use open::select::meant_run;
 pub(crate) use open::select::run_in_environment;
+pub use open::shared::{SharedAsOf, Sharing};
 pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{RUNS_NAMED, in_other_worktrees, other_worktrees};
@@ -83,9 +87,9 @@ pub(crate) use sessions::going_on::going_on;
 #[cfg(feature = "mcp")]
 pub(crate) use sessions::hosts::session_of_host;
 pub(crate) use sessions::hosts::{has_begun, is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
-pub(crate) use user_state::UserNote;
 #[cfg(feature = "serve")]
 pub(crate) use user_state::make_user_state;
+pub(crate) use user_state::{UserNote, git_state};
 pub use workflow::{
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowEntry, WorkflowListReport, WorkflowReport, WorkflowRequest,
     workflow_check, workflow_convert, workflow_list, workflow_machine, workflow_named, workflow_show,
@@ -106,3 +110,4 @@ pub use write::set::{SetReport, SetRequest, set};
 pub(crate) use write::source::read_source;
 pub use write::start::{StartReport, StartRequest, start};
 pub use write::status::{StatusReport, StatusRequest, StatusVerb, change_status};
+pub(crate) use write::transaction::adopt_edits;

@@ -52,7 +52,7 @@ pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf
 }
 
 /// As [`user_state_outside`], of the checkout that contains `dir`: where answers of git are kept.
-pub(super) fn git_state(cx: &Context, dir: &Path) -> Option<PathBuf> {
+pub(crate) fn git_state(cx: &Context, dir: &Path) -> Option<PathBuf> {
     user_state_outside(cx, cx.git.top(dir).as_deref().unwrap_or(dir))
 }
 

@@ -103,6 +103,12 @@ pub enum StoreError {
         /// The last position before it.
         after: Seq,
     },
+    /// The user has not accepted the store that machines share.
+    #[error("the runs of this project are shared in {at}, which was not accepted on this machine")]
+    NotAccepted {
+        /// The store.
+        at: Address,
+    },
     /// The store that machines share did not answer, and nothing was written there.
     #[error("{at} was not reached: {why}")]
     Unreached {
@@ -171,6 +177,11 @@ impl Explain for StoreError {
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::NotALog { .. } => new(Kind::Damaged, "shared_log_damaged")
                 .help("remove what was put there with another program; until then nothing is written there"),
+            Self::NotAccepted { at } => new(Kind::Refused, "store_not_accepted").help(
+                Help::from("look who can read it, then ")
+                    + Suggestion::flow("remote use").value(at)
+                    + "; or begin a run of this checkout alone with --local",
+            ),
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
             Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
                 .help("try again; a record with the same --id is recorded once, whatever happened")

@@ -24,7 +24,7 @@ pub(crate) use local::Initialised;
 pub use local::Project;
 pub(crate) use local::git_stamp;
 pub(crate) use pause::pause_after;
-pub use request::{WriteRequest, Writer};
+pub use request::{LOCK_WAIT, WriteRequest, Writer};
 pub use run_store::{
     AsOf, MaybeOpen, Position, Presence, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun, Visit,
 };

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
+/// How long a command waits by default for another writer.
+pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+
 /// Who wants to write, and how long to wait for another writer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteRequest {

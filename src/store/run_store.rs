@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::codec::{LogEnd, LogScan};
 use crate::disk::{FilePart, Stat};
@@ -16,7 +17,7 @@ use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::request::WriteRequest;
+use crate::store::request::{LOCK_WAIT, WriteRequest};
 
 /// Tells whether a run changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,11 +65,15 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool)
     -> Result<Vec<(RunId, RunStamp)>, StoreError>;
 
-    /// The directory of a run, or of all runs: something in it changes when the run changes, or when a run begins. `None`
-    /// for a store without directories.
-    fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
+    /// The directory of a run: something in it changes when the run changes. `None` for a store without directories.
+    fn place(&self, id: &RunId) -> Option<PathBuf> {
         let _ = id;
         None
+    }
+
+    /// The directories in which the directories of runs are: something in them changes when a run begins.
+    fn places(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Creates a run, whole or not at all. Calls `propose` with 1, 2, 3, … until the proposed id is free or `propose`
@@ -106,6 +111,22 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
         let _ = known;
         self.ids()
+    }
+
+    /// The directory like `.flow` that has the copy of a shared run; `None` for another run.
+    fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
+        let _ = id;
+        None
+    }
+
+    /// The address of the store that several machines share; `None` for one of this machine alone.
+    fn shared_at(&self) -> Option<Address> {
+        None
+    }
+
+    /// How long a command waits by default for other writers, and for the store that machines share.
+    fn patience(&self) -> Duration {
+        LOCK_WAIT
     }
 
     /// Brings copies of runs that other machines write up to date, as long as `request` allows. Returns messages about what

@@ -161,7 +161,7 @@ impl Place for Remote {
         let bare = Project::path_in(project).join(".cache/runs.git");
         fs::create_dir_all(bare.parent().unwrap()).unwrap();
         let address = self.dir.path().to_str().unwrap().to_owned();
-        let repository = BareRepository::new(Git::default(), bare, address, Vec::new());
+        let repository = BareRepository::new(Git::default(), bare, address, None);
         Box::new(GitCarrier::new(repository, "git:origin".to_owned()))
     }
 }
@@ -207,7 +207,7 @@ impl<P: Place> Keeper for Machine<P> {
     fn store(&self) -> Arc<dyn RunStore> {
         let here = Project::open(&Os, self.local.project.path(), Trust::OwnFiles).unwrap();
         let carrier = self.place.carrier(self.local.project.path());
-        Arc::new(Shared::new(here, carrier, show).unwrap())
+        Arc::new(Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap())
     }
 
     fn context(&self) -> Context {

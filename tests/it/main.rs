@@ -68,6 +68,7 @@ mod properties;
 mod questions;
 mod recaps;
 mod recovery;
+mod remote;
 mod saying;
 mod schemas;
 mod seams;

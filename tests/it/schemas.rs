@@ -38,6 +38,7 @@ use flowrun::runs::{
     StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
     WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
 };
+use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
 use flowrun::watch::WatchMessage;
 use flowrun::web::ServeReport;
 use jsonschema::Validator;
@@ -77,7 +78,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 63] = [
+const ANSWERS: [(&str, Form); 68] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -110,6 +111,11 @@ const ANSWERS: [(&str, Form); 63] = [
     ("validate", printed::<ValidateReport>),
     ("doctor", printed::<DoctorReport>),
     ("verify", printed::<VerifyReport>),
+    ("remote use", printed::<UseReport>),
+    ("remote status", printed::<StoreStatusReport>),
+    ("remote probe", printed::<ProbeReport>),
+    ("remote push", printed::<PushReport>),
+    ("remote fetch", printed::<FetchReport>),
     ("workflow list", printed::<WorkflowListReport>),
     ("workflow show", printed::<WorkflowReport>),
     ("workflow check", printed::<WorkflowReport>),
@@ -371,6 +377,32 @@ fn varied(forms: &Forms) {
     forms.ask(&sandbox, &["interview", "run", "docs/charter.md"]);
 }
 
+/// Runs that a git remote keeps, and one that it does not have yet.
+fn shared(forms: &Forms) {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
+    sandbox.git(&["remote", "set-url", "origin", "../hub.git"]);
+    forms.ask(&sandbox, &["remote", "status"]);
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    std::fs::write(sandbox.path(".flow/config.yaml"), "store: git:origin\n").unwrap();
+    forms.ask(&sandbox, &["list"]);
+    forms.ask(&sandbox, &["remote", "status"]);
+    for args in [
+        &["remote", "use", "git:origin"][..],
+        &["start", "debug", "--id", "r2", "--session", "s1"],
+        &["remote", "push", "r1"],
+        &["remote", "fetch", "r2"],
+        &["remote", "status"],
+        &["list"],
+        &["attention", "--all"],
+        &["show", "r1"],
+        &["resume", "r2"],
+        &["hud", "--session", "s1"],
+    ] {
+        forms.ask(&sandbox, args);
+    }
+}
+
 #[test]
 fn what_a_command_prints_is_what_the_schema_of_its_report_says() {
     let forms = Forms::new();
@@ -386,17 +418,18 @@ fn what_a_command_prints_is_what_the_schema_of_its_report_says() {
     }
     varied(&forms);
     hosts(&forms);
+    shared(&forms);
     let sandbox = Sandbox::within(&quick());
     sandbox.start("debug");
     let stdout = Server::of(&sandbox).report.to_string();
     forms.check(&["serve"], &Answer { stdout, stderr: String::new(), code: Some(0) });
     let seen = forms.seen.into_inner();
-    // These answer only a person, see `gates`.
-    let is_a_persons = |name: &&str| ["approve", "reject"].contains(name);
+    // Two answer only a person, see `gates`; one takes long, see `remote`.
+    let is_tried_elsewhere = |name: &&str| ["approve", "reject", "remote probe"].contains(name);
     let unseen: Vec<_> = ANSWERS
         .iter()
         .map(|(command, _)| *command)
-        .filter(|name| !seen.contains(name) && !is_a_persons(name))
+        .filter(|name| !seen.contains(name) && !is_tried_elsewhere(name))
         .collect();
     assert!(unseen.is_empty(), "gave no answer: {unseen:?}");
 }
@@ -488,7 +521,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<AdoptRequest>(&json!({ "run_id": "r1", "from": "a.yaml", "session": "s1", "epoch": 2 }));
     holds::<EmitRequest>(&json!({
         "workflow": "build", "run_id": "r1", "reports": [report], "id": "k1", "seen": 4, "name": "N",
-        "session": "s1", "epoch": 2,
+        "session": "s1", "epoch": 2, "local": true,
     }));
     holds::<ListFilter>(&json!({
         "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
@@ -535,8 +568,10 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     }));
     holds::<StartRequest>(&json!({
         "workflow": "debug", "issue": 1, "pr": 2, "goal": "g", "branch": "b", "repo": "r", "journal": "j", "slug": "s",
-        "phase": "fix", "session": "s1", "run_id": "r1", "another": true,
+        "phase": "fix", "session": "s1", "run_id": "r1", "another": true, "local": true,
     }));
+    holds::<UseRequest>(&json!({ "store": "git:origin" }));
+    holds::<MoveRequest>(&json!({ "run_id": "r1" }));
     for verb in ["block", "unblock", "complete", "fail", "cancel", "reopen"] {
         holds::<StatusRequest>(&json!({
             "run_id": "r1", "verb": verb, "reason": "w", "skip_reason": "w", "another": true, "id": "k1",

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("catalog", &["model", "codec", "machine", "disk"]),
     ("runs", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog"]),
     ("remote", &["model", "codec", "host", "store"]),
+    ("sharing", &["model", "codec", "disk", "host", "store", "catalog", "runs", "remote"]),
     ("modes", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("interviews", &["model", "codec", "machine", "disk", "host", "store", "engine", "catalog", "runs"]),
     ("picture", &["model", "machine", "engine", "runs", "modes", "interviews"]),
@@ -36,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "model", "engine", "machine", "runs", "modes", "interviews", "drive", "doctor", "hooks", "mcp", "picture",
-            "watch", "web",
+            "sharing", "watch", "web",
         ],
     ),
     ("main", &["cli"]),

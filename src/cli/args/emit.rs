@@ -41,6 +41,9 @@ pub(crate) struct EmitArgs {
     /// The goal of a run that this report creates
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) name: Option<String>,
+    /// Create the run in this checkout alone, where the project shares its runs
+    #[arg(long)]
+    pub(crate) local: bool,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
 }

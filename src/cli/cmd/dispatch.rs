@@ -5,7 +5,7 @@ use crate::cli::cmd::checks::{doctor, validate, verify};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, drive, emit, init, interview, list, mode, next, record, resume, set, start, status, workflow,
+    approve, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -13,6 +13,8 @@ use crate::runs::{Context, StatusVerb, schema_text};
 
 /// Runs one command.
 pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit {
+    // A host waits for its hooks, and looks at a status line all the time.
+    let offline = cx.offline();
     let ended = match command {
         Command::Everyday(Everyday::Start(args)) => start::run(cx, args, out),
         Command::Everyday(Everyday::RecordActivity(args)) => record::run(cx, *args, out),
@@ -40,9 +42,9 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Look(Look::Sessions) => sessions::run(cx, out),
         Command::Hosts(Hosts::Setup(args)) => setup::run(cx, &args, out),
         Command::Hosts(Hosts::Hooks(command)) => hooks::run(cx, command, out),
-        Command::Hosts(Hosts::Hook(args)) => Ok(hook::run(cx, &args, out)),
+        Command::Hosts(Hosts::Hook(args)) => Ok(hook::run(&offline, &args, out)),
         Command::Hosts(Hosts::SessionEnd(args)) => Ok(session_end::run(cx, args, out)),
-        Command::Hosts(Hosts::Hud(args)) => hud::run(cx, args, out),
+        Command::Hosts(Hosts::Hud(args)) => hud::run(&offline, args, out),
         Command::Hosts(Hosts::Mcp(args)) => mcp::run(cx, &args, out),
         Command::Workflows(Workflows::Workflow(command)) => workflow::run(cx, command, out),
         Command::Workflows(Workflows::Emit(args)) => emit::run(cx, *args, out),
@@ -50,6 +52,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Workflows(Workflows::Mode(command)) => mode::run(cx, command, out),
         Command::Workflows(Workflows::Interview(command)) => interview::run(cx, *command, out),
         Command::Checks(Checks::Init) => init::init(cx, out),
+        Command::Checks(Checks::Remote(command)) => remote::run(cx, command, out),
         Command::Checks(Checks::Validate { target }) => validate::run(cx, target.as_deref(), out),
         Command::Checks(Checks::Doctor(args)) => doctor::run(cx, args, out),
         Command::Checks(Checks::Verify(run)) => verify::run(cx, run, out),

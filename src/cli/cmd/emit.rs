@@ -23,7 +23,7 @@ fn needed(given: Option<String>, option: &str) -> Result<String, Error> {
 }
 
 fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
-    let EmitArgs { workflow, run_id, kind, step, unit, data, batch, id, seen, name, caller } = args;
+    let EmitArgs { workflow, run_id, kind, step, unit, data, batch, id, seen, name, local, caller } = args;
     let CallerArgs { session, epoch } = caller;
     let reports = match &batch {
         Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
@@ -40,5 +40,5 @@ fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
         None => needed(runs::run_in_environment(cx)?.map(|run| run.to_string()), "--run-id")?,
     };
     let workflow = needed(workflow, "--workflow")?;
-    Ok(EmitRequest { workflow, run, reports, id, seen: seen.map(Seq), name, session, epoch })
+    Ok(EmitRequest { workflow, run, reports, id, seen: seen.map(Seq), name, session, epoch, local })
 }

@@ -16,6 +16,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
     let filter = ListFilter { attention, status, feature, search, workflow, session, since, limit, worktrees };
     let report = runs::list(cx, &filter)?;
+    out.warnings(&report.notes);
     for run in &report.unreadable {
         out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
     }

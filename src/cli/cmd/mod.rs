@@ -14,6 +14,7 @@ mod meant;
 mod mode;
 mod next;
 mod record;
+mod remote;
 mod resume;
 mod run_rows;
 mod set;

@@ -5,8 +5,9 @@ use crate::cli::out::{Ended, Out};
 use crate::runs::{self, Context, StartReport, StartRequest};
 
 pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
-    let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another } = args;
-    let request = StartRequest { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another };
+    let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local } = args;
+    let request =
+        StartRequest { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local };
     let report = runs::start(cx, &request)?;
     out.committed(format!("the run was started as {}", report.run_id));
     out.warnings(&report.warnings);

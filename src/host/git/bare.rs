@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, is_cut, reason};
@@ -36,8 +37,9 @@ pub struct BareRepository {
     git: Git,
     dir: PathBuf,
     address: String,
-    /// Settings of the user's repository that count for the address: headers that log in.
-    headers: Vec<(String, String)>,
+    /// The user's repository, whose headers log in at the address.
+    users: Option<PathBuf>,
+    headers: OnceLock<Vec<(String, String)>>,
 }
 
 /// A reference that is to change.
@@ -65,10 +67,11 @@ pub enum Pushed {
 }
 
 impl BareRepository {
-    /// The one in `dir`, for the repository at `address`, with these further settings. Touches neither.
+    /// The one in `dir`, for the repository at `address`. Of the repository in `users`, what it sends to log in counts there.
+    /// Touches none of them.
     #[must_use]
-    pub fn new(git: Git, dir: PathBuf, address: String, headers: Vec<(String, String)>) -> Self {
-        Self { git, dir, address, headers }
+    pub fn new(git: Git, dir: PathBuf, address: String, users: Option<PathBuf>) -> Self {
+        Self { git, dir, address, users, headers: OnceLock::new() }
     }
 
     /// Makes the directory, if it is missing.
@@ -264,13 +267,20 @@ impl BareRepository {
     fn settings(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(String, String)> = vec![(format!("remote.{OTHER}.url"), self.address.clone())];
         all.extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
-        all.extend(self.headers.iter().cloned());
+        all.extend(self.headers().iter().cloned());
         let mut variables = vec![("GIT_CONFIG_COUNT".into(), all.len().to_string().into())];
         for (nth, (key, value)) in all.into_iter().enumerate() {
             variables.push((format!("GIT_CONFIG_KEY_{nth}").into(), key.into()));
             variables.push((format!("GIT_CONFIG_VALUE_{nth}").into(), value.into()));
         }
         variables
+    }
+
+    fn headers(&self) -> &[(String, String)] {
+        self.headers.get_or_init(|| match &self.users {
+            Some(users) if self.address.starts_with("http") => self.git.headers(users),
+            _ => Vec::new(),
+        })
     }
 
     fn is_by_ssh(&self) -> bool {
@@ -280,14 +290,26 @@ impl BareRepository {
     /// What git complained about, without what may be a password.
     fn complaint(&self, answer: &GitAnswer) -> String {
         let said = reason(answer);
-        let Some((scheme, rest)) = self.address.split_once("://") else { return said };
-        match rest.split_once('@') {
-            Some((login, host)) if !login.contains('/') => {
-                said.replace(&self.address, &format!("{scheme}://{host}")).replace(login, "…")
-            }
-            _ => said,
+        match login_in(&self.address) {
+            Some(login) => said.replace(&self.address, &without_login(&self.address)).replace(login, "…"),
+            None => said,
         }
     }
+}
+
+/// An address without the name and password that log in there.
+pub(crate) fn without_login(address: &str) -> String {
+    match login_in(address) {
+        Some(login) => address.replacen(&format!("{login}@"), "", 1),
+        None => address.to_owned(),
+    }
+}
+
+/// The name and password in an address.
+fn login_in(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let host = rest.split('/').next()?;
+    host.rsplit_once('@').map(|(login, _)| login)
 }
 
 /// Whether a line of a push says that a reference names another commit than was said, or is being changed.

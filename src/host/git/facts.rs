@@ -1,11 +1,9 @@
 //! What is checked out, and where it comes from.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use crate::host::git::command::{Git, NO_SUCH_KEY};
+use crate::host::git::command::Git;
 use crate::host::git::head::Head;
-use crate::host::git::settings::REMOTE;
 use crate::model::Remote;
 
 /// What a run records about its checkout when it starts.
@@ -70,29 +68,9 @@ impl Git {
 
     /// The remote `origin`, and whether git has answered; without the program there is none.
     fn ask_for_remote(&self, dir: &Path, state: Option<PathBuf>) -> (Option<Remote>, bool) {
-        if let Some(places) = self.places(dir) {
-            match self.own_settings(&places, state.as_deref(), Instant::now() + self.limit) {
-                Ok(Some(settings)) => {
-                    // The last one of several counts, as for git.
-                    let url = settings.into_iter().rfind(|(key, _)| key == REMOTE);
-                    let url = url.and_then(|(_, url)| url).unwrap_or_default();
-                    return (Remote::parse(&String::from_utf8_lossy(&url)), true);
-                }
-                Ok(None) => {}
-                Err(silence) => return (None, silence.is_without_git()),
-            }
-        }
-        // `--local`: if git does not find the repository, it would otherwise read only the user's configuration and
-        // report that there is no origin.
-        let question = ["config", "--local", "--includes", "--get", "remote.origin.url"];
-        let answer = match self.ask(dir, &question) {
-            Ok(answer) => answer,
-            Err(silence) => return (None, silence.is_without_git()),
-        };
-        match answer.status.code() {
-            Some(0) => (Remote::parse(&String::from_utf8_lossy(&answer.out)), true),
-            Some(NO_SUCH_KEY) => (None, true),
-            _ => (None, false),
+        match self.remote_url("origin", dir, state) {
+            Ok(url) => (url.and_then(|url| Remote::parse(&url)), true),
+            Err(silence) => (None, silence.is_without_git()),
         }
     }
 }

@@ -14,6 +14,7 @@ mod head;
 mod kept;
 mod places;
 mod refs;
+mod remotes;
 mod settings;
 mod sparse;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod tests;
 mod tree;
 mod worktrees;
 
+pub(crate) use bare::without_login;
 pub use bare::{BareRepository, Pushed, RefChange};
 pub use command::Git;
 pub use facts::GitFacts;

@@ -25,9 +25,9 @@ use crate::model::hex;
 pub(super) const KEYS: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
     protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
     longpaths|worktree)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage)|\
-    diff\\.ignoresubmodules|submodule\\..*\\.ignore|remote\\.origin\\.url)$";
-/// The key of the repository's address.
-pub(super) const REMOTE: &[u8] = b"remote.origin.url";
+    diff\\.ignoresubmodules|submodule\\..*\\.ignore|remote\\..*\\.(url|pushurl))$";
+/// What the keys of addresses of other repositories begin with.
+pub(super) const REMOTES: &[u8] = b"remote.";
 /// The largest configuration file to read, in bytes.
 const CONFIG_BYTES: u64 = 1 << 20;
 /// What the names of kept answers begin with; a digest of the repository's path follows.
@@ -107,7 +107,7 @@ impl Stamp {
         }
         let changed = changed_at(&meta)?;
         let times = [meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
-        let text = format!("v1 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
+        let text = format!("v2 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
         Some(Self { text, changed })
     }
 }

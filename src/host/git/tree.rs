@@ -17,7 +17,7 @@ use crate::host::git::asked::{Asked, Silence, is_cut, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::common::Common;
 use crate::host::git::places::Places;
-use crate::host::git::settings::{KEYS, REMOTE, Setting, settings_in};
+use crate::host::git::settings::{KEYS, REMOTES, Setting, settings_in};
 
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
@@ -222,7 +222,7 @@ impl Git {
                 Some((name, _)) => drop(ignored.insert(name.to_owned(), value.unwrap_or_default())),
                 None if key == IGNORED => drop(ignored.insert(Vec::new(), value.unwrap_or_default())),
                 None if key == WORKTREE => is_elsewhere = true,
-                None if key == REMOTE => {}
+                None if key.starts_with(REMOTES) => {}
                 None => values.push((key, value)),
             }
         }

@@ -51,7 +51,7 @@ pub struct Feed {
     /// How long it took to look at all stamps the last time, without reading any run.
     pub(super) cost: Duration,
     /// When the list of runs changed last, as far as was seen.
-    listed: Option<(i64, i64)>,
+    listed: Vec<Option<(i64, i64)>>,
     /// The least recently used one first.
     observed: Vec<(RunId, Observed)>,
     definitions: Definitions,
@@ -202,7 +202,7 @@ impl Feed {
             stamps: HashMap::new(),
             turn: 0,
             cost: Duration::ZERO,
-            listed: None,
+            listed: Vec::new(),
             observed: Vec::new(),
             definitions: Definitions::default(),
         };
@@ -282,19 +282,18 @@ impl Feed {
         self.look_at(&changed)
     }
 
-    /// When a run began or went last, if the system can tell.
-    fn listed_at(&self) -> Option<(i64, i64)> {
-        let place = self.project.runs().place(None)?;
-        Some(self.project.cx.disk.look(&place, Links::Follow).ok()?.changed)
+    /// When runs began or went last, as far as the system can tell.
+    fn listed_at(&self) -> Vec<Option<(i64, i64)>> {
+        let changed = |place: PathBuf| Some(self.project.cx.disk.look(&place, Links::Follow).ok()?.changed);
+        self.project.runs().places().into_iter().map(changed).collect()
     }
 
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.
     #[must_use]
     pub fn places_of_open(&self) -> BTreeSet<PathBuf> {
-        let mut places = BTreeSet::new();
-        places.extend(self.project.runs().place(None));
+        let mut places = BTreeSet::from_iter(self.project.runs().places());
         for id in self.open_runs() {
-            places.extend(self.project.runs().place(Some(id)));
+            places.extend(self.project.runs().place(id));
         }
         places
     }
@@ -302,7 +301,8 @@ impl Feed {
     /// The run that a path of a file system belongs to.
     #[must_use]
     pub fn run_at(&self, path: &Path) -> Option<RunId> {
-        let below = path.strip_prefix(self.project.runs().place(None)?).ok()?;
+        let places = self.project.runs().places();
+        let below = places.iter().find_map(|place| path.strip_prefix(place).ok())?;
         below.components().next()?.as_os_str().to_str()?.parse().ok()
     }
 

@@ -11,6 +11,7 @@ use crate::host::Watcher;
 use crate::model::RunId;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
+use crate::runs::live::asking::StoreAsker;
 use crate::runs::live::feed::Feed;
 
 /// How often all runs are looked at, with and without hints; less often if that takes longer than a hundredth of the
@@ -27,6 +28,7 @@ const SETTLE: Duration = Duration::from_millis(5);
 pub struct Keeper {
     /// The feed.
     pub feed: Feed,
+    _asker: StoreAsker,
     /// None if files are polled.
     watcher: Option<Watcher>,
     hinted: BTreeSet<RunId>,
@@ -47,10 +49,18 @@ impl Keeper {
         // The watcher's thread starts before the runs are read: one that starts later takes over the memory of the threads
         // that read them, and the owner's thread then needs as much again.
         let watcher = if poll { None } else { Watcher::new(tell).ok() };
-        let feed = Feed::open(cx)?;
+        let asker = StoreAsker::begin(cx);
+        let feed = Feed::open(&cx.offline())?;
         let now = Instant::now();
-        let mut keeper =
-            Self { feed, watcher, hinted: BTreeSet::new(), settled: None, open_due: now + POLL_OPEN, due: now };
+        let mut keeper = Self {
+            feed,
+            _asker: asker,
+            watcher,
+            hinted: BTreeSet::new(),
+            settled: None,
+            open_due: now + POLL_OPEN,
+            due: now,
+        };
         keeper.watch();
         keeper.due = now + keeper.period();
         Ok(keeper)

@@ -10,6 +10,7 @@ use crate::runs::error::Result;
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::reading::{Unreadable, read_runs};
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 
 /// Which runs to tell about.
@@ -29,6 +30,9 @@ pub struct AttentionReport {
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
+    /// What a reader should know of shared runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Finds what the open runs need. Writes nothing. Asks git only about a run whose older version was put back. Without a
@@ -39,8 +43,9 @@ pub struct AttentionReport {
 pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionReport> {
     let Some(project) = cx.project_if_any()? else {
         let worktrees = other_worktrees(cx, RUNS_NAMED);
-        return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
+        return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
     };
+    let notes = ask_store(&project);
     let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open, |run| {
@@ -50,5 +55,5 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         Ok(is_wanted.then_some(card))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.head.updated_at, card.run.head.run_id.clone()))));
-    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED) })
+    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED), notes })
 }

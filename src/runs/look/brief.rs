@@ -10,6 +10,7 @@ use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, holder_life};
 use crate::runs::look::resume::{ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
+use crate::runs::open::shared::Sharing;
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
@@ -45,6 +46,9 @@ pub struct RunPosition {
     pub undone: usize,
     /// When it last changed.
     pub updated_at: Option<Timestamp>,
+    /// Where it is shared, and as of when; nothing if it is of this checkout alone.
+    #[serde(flatten)]
+    pub sharing: Option<Sharing>,
 }
 
 /// Where a run stands.
@@ -156,6 +160,7 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
         verdict: report.verdict,
         undone: report.left_undone.len(),
         updated_at,
+        sharing: report.sharing,
     };
     Some(BriefReport {
         position,

@@ -14,6 +14,7 @@ use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, 
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::recap::{from_log, from_recap};
+use crate::runs::open::shared::Sharing;
 use crate::runs::open::view::View;
 use crate::store::{Project, StoredRun};
 
@@ -167,6 +168,16 @@ pub enum HolderLife {
 
 /// Reads the card of a run, and who holds it. Of a run that is over only the summary is read.
 pub(in crate::runs) fn read_card(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    definitions: &Definitions,
+) -> Result<(Card, Option<Hold>)> {
+    let (mut card, hold) = read_card_alone(project, run, definitions)?;
+    card.run.sharing = Sharing::of(project.runs(), run);
+    Ok((card, hold))
+}
+
+fn read_card_alone(
     project: &OpenedProject,
     run: &dyn StoredRun,
     definitions: &Definitions,

@@ -13,6 +13,7 @@ use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::worktrees::{OtherWorktree, named, other_worktrees};
 
 /// Which runs to list; the default is all.
@@ -148,6 +149,9 @@ pub struct ListReport {
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
+    /// What a reader should know of shared runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Lists runs, newest first. Without a `.flow` there are none.
@@ -157,21 +161,22 @@ pub struct ListReport {
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     let Some(project) = cx.project_if_any()? else {
         let worktrees = other_worktrees(cx, named(filter.worktrees));
-        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees });
+        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
     };
+    let notes = ask_store(&project);
     let (mut runs, unreadable) = if filter.attention {
-        let AttentionReport { runs, unreadable, .. } = attention(cx, &AttentionRequest::default())?;
+        let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
         (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)
     } else {
         read_all(&project, |summary| {
-            let run = ListedRun::from(summary);
+            let run = ListedRun::in_store(summary, project.runs());
             filter.takes(&run).then_some(run)
         })?
     };
     // A run is ten times as long as its key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((run.head.created_at, run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
-    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)) })
+    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)), notes })
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

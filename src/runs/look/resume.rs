@@ -21,6 +21,7 @@ use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, Selected, named_run};
+use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -99,6 +100,9 @@ pub struct ResumeReport {
     pub claim: Option<ClaimReport>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
+    /// Where it is shared, and as of when; nothing if it is of this checkout alone.
+    #[serde(flatten)]
+    pub sharing: Option<Sharing>,
 }
 
 /// Uncommitted changes.
@@ -135,7 +139,10 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
         Ok(project) => {
             // git takes longer than everything else here, so it begins before the runs are read.
             let asked = ask_for_changes(cx, project.root());
-            resume_here(&OpenWork::of(project)?, request, Some(asked))?.0
+            let notes = ask_store(&project);
+            let mut report = resume_here(&OpenWork::of(project)?, request, Some(asked))?.0;
+            report.notes.extend(notes);
+            report
         }
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
             let mut report = nothing(Vec::new());
@@ -252,6 +259,7 @@ fn report_of(
         working_tree,
         candidates: candidates(runs, run.id().as_str()),
         notes,
+        sharing: Sharing::of(project.runs(), run),
         ..ResumeReport::default()
     }
 }

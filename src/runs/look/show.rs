@@ -15,6 +15,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
+use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::view::{View, for_reading};
 
 /// The report of `show`: the run's document, and what its log adds.
@@ -41,6 +42,9 @@ pub struct ShowReport {
     pub features: BTreeSet<String>,
     /// Notes for people.
     pub notes: Vec<String>,
+    /// Where it is shared, and as of when; nothing if it is of this checkout alone.
+    #[serde(flatten)]
+    pub sharing: Option<Sharing>,
 }
 
 /// A person's decision at a gate.
@@ -150,12 +154,17 @@ pub struct ShowRequest {
 /// [`Error::NoSuchRun`], `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
+    let asked = ask_store(&project);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
+    let sharing = Sharing::of(project.runs(), &*run);
+    if sharing.is_some() {
+        view.notes.extend(asked);
+    }
     if let Some(at) = request.at {
         go_back(run.id(), &mut view, at)?;
     }
-    Ok(report(view))
+    Ok(ShowReport { sharing, ..report(view) })
 }
 
 fn report(view: View) -> ShowReport {
@@ -166,7 +175,10 @@ fn report(view: View) -> ShowReport {
     // A person's own keys may have the names of these fields, and an object must not have a name twice.
     without(
         &mut document,
-        &["steps", "activities", "artifacts", "skipped", "approvals", "left_undone", "doing", "features", "notes"],
+        &[
+            "steps", "activities", "artifacts", "skipped", "approvals", "left_undone", "doing", "features", "notes",
+            "store", "as_of",
+        ],
     );
     ShowReport {
         document,
@@ -179,6 +191,7 @@ fn report(view: View) -> ShowReport {
         doing: head_of(&view).doing,
         features: features(&view.history),
         notes: view.notes,
+        sharing: None,
     }
 }
 

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{Issue, RunHead, RunSummary, SessionId, StateName};
+use crate::runs::open::shared::Sharing;
+use crate::store::RunStore;
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -23,6 +25,9 @@ pub struct ListedRun {
     pub pr: Option<u64>,
     /// The feature that it is about.
     pub feature: Option<String>,
+    /// Where it is shared, and as of when; nothing if it is of this checkout alone.
+    #[serde(flatten)]
+    pub sharing: Option<Sharing>,
 }
 
 impl From<RunSummary> for ListedRun {
@@ -35,7 +40,16 @@ impl From<RunSummary> for ListedRun {
             issue: run.issue,
             pr: run.pr,
             feature: run.feature,
+            sharing: None,
         }
+    }
+}
+
+impl ListedRun {
+    /// As a list of the runs of `store` shows it.
+    pub(in crate::runs) fn in_store(run: RunSummary, store: &dyn RunStore) -> Self {
+        let sharing = Sharing::of_id(store, &run.head.run_id);
+        Self { sharing, ..run.into() }
     }
 }
 

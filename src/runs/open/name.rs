@@ -7,6 +7,7 @@ use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
+use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
 use crate::runs::user_state::git_state;
@@ -27,7 +28,20 @@ pub(crate) enum Purpose {
 /// Opens the run that `given` names: its id; the issue or pull request that it is about; the beginning of its id; the end of
 /// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts, and in each of them an open run comes
 /// before those that are over.
+/// A run that is not known here may be shared, so the store is asked then.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
+    match open_known_run(project, given, purpose) {
+        Err(Error::NoSuchRun { .. }) if brings_news(project)? => open_known_run(project, given, purpose),
+        found => found,
+    }
+}
+
+/// The run that `given` names, for a command that changes it.
+pub(crate) fn named_run(project: &OpenedProject, given: &str) -> Result<Box<dyn StoredRun>> {
+    open_run(project, given, Purpose::Write)
+}
+
+fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     if given == LATEST {
         return Ok(project.runs().open(&latest_run(project)?)?);
     }

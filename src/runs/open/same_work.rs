@@ -3,10 +3,12 @@
 use crate::model::{Issue, RunDocument, RunId, RunSummary, WorkflowId};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::sparse::refuse_left_out_run;
-use crate::store::{WorkChange, WorkKey};
+use crate::runs::open::view::for_reading;
+use crate::store::{StoredRun, WorkChange, WorkKey};
 
 /// What two open runs should not share: an issue, or a pull request in the same workflow.
 pub(crate) struct SameWork<'a> {
@@ -107,4 +109,14 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
 pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool {
     let found = refuse_second_run(project, Some(&run.id), &SameWork::of(run));
     matches!(found, Err(Error::SecondRun { .. }))
+}
+
+/// What an open run is about, by which a store that several machines share tells it.
+pub(crate) fn work_of(project: &OpenedProject, run: &dyn StoredRun) -> Result<Vec<WorkKey>> {
+    if for_listing(project, run)?.summary.head.status.is_terminal() {
+        return Ok(Vec::new());
+    }
+    let view = for_reading(project, run)?;
+    let keys = IssueKeys::at(&project.cx, project.root().to_owned());
+    Ok(SameWork::of(view.history.state().document()).keys(&keys))
 }

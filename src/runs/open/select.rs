@@ -5,6 +5,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
 use crate::runs::open::reading::{Runs, is_own, reasons};
+use crate::runs::open::shared::brings_news;
 use crate::store::StoredRun;
 
 /// The run that a reading command is about.
@@ -163,7 +164,11 @@ pub(crate) fn select_run_to_write(
     if let Some(run) = named_run(project, named, Purpose::Write)? {
         return Ok(run);
     }
-    let runs = Runs::read_open_and_remember(project)?;
+    let mut runs = Runs::read_open_and_remember(project)?;
+    // Which one is meant may depend on runs that began elsewhere.
+    if !runs.open().any(|run| is_own(run, session)) && brings_news(project)? {
+        runs = Runs::read_open_and_remember(project)?;
+    }
     let run = Candidates::among(project, &runs, session).only(&runs)?;
     // What the session holds is meant in any case.
     match runs.unreadable.first() {

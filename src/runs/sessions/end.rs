@@ -131,7 +131,8 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
             continue;
         }
-        match end_in(&project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now) {
+        let left = time.saturating_sub(started.elapsed());
+        match end_in(&project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now, left) {
             Ok(Some(ended)) => report.persisted.push(ended),
             Ok(None) => {}
             Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
@@ -140,16 +141,18 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     Ok(report)
 }
 
-/// Marks one run. None if it needs no mark.
+/// Marks one run. None if it needs no mark. A run that machines share may take as long as is `left`.
 pub(crate) fn end_in(
     project: &OpenedProject,
     id: &RunId,
     caller: Caller,
     reason: Option<&str>,
     now: Timestamp,
+    left: Duration,
 ) -> Result<Option<EndedRun>> {
     let run = project.runs().open(id)?;
-    transact_as(project, &*run, caller, &project.cx.write_request(now, LOCK_WAIT), |tx| {
+    let wait = if run.as_of().is_some() { left } else { LOCK_WAIT };
+    transact_as(project, &*run, caller, &project.cx.write_request(now, wait), |tx| {
         let command = Command::EndSession { reason: reason.map(str::to_owned) };
         match decide(&tx.state, None, &tx.caller, command, &NoTrail) {
             Ok(Decision::Commit(kind)) => {

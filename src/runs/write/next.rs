@@ -15,6 +15,7 @@ use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
@@ -100,6 +101,7 @@ pub struct NextStatesRequest {
 /// Those of reading a run.
 pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStatesReport> {
     let project = cx.project()?;
+    let asked = ask_store(&project);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_deciding(&project, &*run)?;
     let state = view.history.state();
@@ -107,6 +109,7 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
     let over = state.status().is_terminal();
     let choices = if over { Choices::default() } else { choices_from(machine, state.phase()) };
     let mut notes = view.notes;
+    notes.extend(asked);
     if over {
         notes.push(format!("the run is {}", state.status()));
     }

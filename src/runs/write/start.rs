@@ -52,6 +52,9 @@ pub struct StartRequest {
     /// Even if one is open.
     #[serde(default)]
     pub another: bool,
+    /// In this checkout alone, if the project shares its runs.
+    #[serde(default)]
+    pub local: bool,
 }
 
 /// The longest slug in a run id, in bytes; leaves room for the time and a suffix.
@@ -175,12 +178,12 @@ fn create_run(
     let event_id = project.cx.ids.next(now);
     let mut document = None;
     let outside = project.outside();
-    let request = project.cx.write_request(now, project.cx.lock_wait()?);
+    let request = project.cx.write_request(now, project.lock_wait()?);
     let same = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
     let work =
         if asked.another { Vec::new() } else { same.keys(&IssueKeys::at(&project.cx, project.root().to_owned())) };
     let mut refused = None;
-    let created = project.runs().create(&request, outside.as_deref(), &mut |attempt| {
+    let created = project.runs_to_begin_in(asked.local).create(&request, outside.as_deref(), &mut |attempt| {
         // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
         // run.
         if attempt == 1 && !asked.another {

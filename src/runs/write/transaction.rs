@@ -81,7 +81,7 @@ pub(crate) fn transact<T>(
     now: Timestamp,
     act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    transact_as(project, run, caller, &project.cx.write_request(now, project.cx.lock_wait()?), act)
+    transact_as(project, run, caller, &project.cx.write_request(now, project.lock_wait()?), act)
 }
 
 /// As [`transact`], for the writer in `request`, with the wait that it sets.
@@ -124,6 +124,11 @@ pub(crate) fn transact_as<T>(
             done => return done,
         }
     }
+}
+
+/// Records what a person typed into `run.yaml`, and finishes what a dead writer left.
+pub(crate) fn adopt_edits(project: &OpenedProject, run: &dyn StoredRun) -> Result<()> {
+    transact(project, run, project.cx.caller(None, None)?, project.cx.now(), |_| Ok(()))
 }
 
 impl<'a> Transaction<'a> {

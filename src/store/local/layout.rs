@@ -48,6 +48,8 @@ pub const HOSTS: &str = "hosts";
 pub const RECAPS: &str = "recaps";
 /// Below [`CACHE`] of the copies of shared runs: what was seen when the store that has them was last asked.
 pub const SEEN_AT_CARRIER: &str = "seen.json";
+/// Below [`CACHE`] of the copies of shared runs: which store they are from.
+pub const STORE_OF_COPIES: &str = "store";
 /// Below [`CACHE`]: the trouble that hooks had.
 pub const HOOK_LOG: &str = "hooks.log";
 /// Below [`CACHE`]: the documents in which interviews began.

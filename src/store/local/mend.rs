@@ -2,13 +2,13 @@
 //! to quarantine and flushed there.
 
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
-use crate::model::{Number, Seq, Timestamp, limits};
+use crate::model::{Number, RunId, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITIES, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS};
+use crate::store::local::layout::{ACTIVITIES, EVIDENCE, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS, SHARED};
 use crate::store::local::lock::{Lock, note_of};
 use crate::store::local::log::check;
 use crate::store::local::note::WriterNote;
-use crate::store::local::project::Project;
+use crate::store::local::project::{Project, remove_all};
 use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
 
@@ -185,6 +185,36 @@ impl ProjectMender<'_> {
         flush(&*new, || self.flow.join(name))?;
         self.flow.rename(INIT_TMP, name, Rename::Replace)?;
         Ok(self.flow.sync()?)
+    }
+}
+
+impl Project {
+    /// Moves the copies of shared runs into quarantine.
+    pub(in crate::store) fn set_copies_aside(&self, now: Timestamp) -> Result<(), StoreError> {
+        set_aside(&self.flow, SHARED, &self.flow, now)?;
+        Ok(())
+    }
+
+    /// Moves a run into quarantine whose evidence goes to its copy.
+    pub(in crate::store) fn set_run_aside(&self, id: &RunId, copy: &RunDir, now: Timestamp) -> Result<(), StoreError> {
+        let runs = self.flow.open_dir(RUNS)?;
+        if let Some(dir) = runs.find_dir(id.as_str())?
+            && dir.exists(EVIDENCE)?
+        {
+            dir.rename_into(EVIDENCE, &copy.dir, EVIDENCE, Rename::Replace)?;
+        }
+        set_aside(&runs, id.as_str(), &self.flow, now)?;
+        Ok(())
+    }
+
+    /// Removes the copy of a run that was never shared.
+    pub(in crate::store) fn remove_copy(&self, id: &RunId) -> Result<(), StoreError> {
+        let runs = self.flow.open_dir(RUNS)?;
+        if let Some(dir) = runs.find_dir(id.as_str())? {
+            remove_all(&dir)?;
+            runs.remove_dir(id.as_str())?;
+        }
+        Ok(())
     }
 }
 

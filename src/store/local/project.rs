@@ -20,7 +20,7 @@ use crate::store::request::WriteRequest;
 use crate::store::run_store::RunStore;
 
 /// A project with a `.flow` directory that belongs to flow.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Project {
     pub(crate) flow: Dir,
     /// Whether its `.gitignore` contains [`MARK`].
@@ -143,6 +143,14 @@ impl Project {
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
         Ok((project, Initialised { path: parent.join(&name), created }))
+    }
+
+    /// The directory in which the carrier of shared runs can keep what it needs. Everything in it can be lost.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn cache_of_carrier(&self) -> Result<PathBuf, StoreError> {
+        Ok(self.copies()?.cache()?.path().to_owned())
     }
 
     /// The project in it that has the copies of shared runs, which is made if it is missing. git never sees it.
@@ -391,7 +399,7 @@ fn is_one_of(files: &[(&str, &str)], dir: &Dir, name: &str) -> bool {
 }
 
 /// Removes everything in `dir`.
-fn remove_all(dir: &Dir) -> Result<(), DiskError> {
+pub(super) fn remove_all(dir: &Dir) -> Result<(), DiskError> {
     for name in dir.names()? {
         match dir.find_dir(&name) {
             Ok(Some(inner)) => {

@@ -4,7 +4,7 @@
 use crate::disk::{Dir, replace_unflushed};
 use crate::model::RunId;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER};
+use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES};
 use crate::store::local::project::Project;
 
 /// The largest recap, in bytes. A run with a larger one is read whole.
@@ -30,6 +30,16 @@ impl Project {
         }
         let (recaps, _) = self.cache()?.ensure_dir(RECAPS)?;
         Ok(replace_unflushed(&recaps, &name_of(id), text)?)
+    }
+
+    /// Which store the copies of shared runs are from. `None` if that is not known.
+    pub(in crate::store) fn store_of_copies(&self) -> Option<String> {
+        self.flow.find_dir(CACHE).ok()??.read_text(STORE_OF_COPIES, SEEN_BYTES).ok()?
+    }
+
+    /// Keeps which store the copies of shared runs are from.
+    pub(in crate::store) fn keep_store_of_copies(&self, of: &str) -> Result<(), StoreError> {
+        Ok(replace_unflushed(&self.cache()?, STORE_OF_COPIES, of)?)
     }
 
     /// What was seen when a store that several machines share was last asked. `None` if that is not known.

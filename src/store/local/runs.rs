@@ -31,9 +31,12 @@ impl RunStore for Project {
         self.stamps_of_runs(ids, due)
     }
 
-    fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
-        let runs = self.path().join(RUNS);
-        Some(if let Some(id) = id { runs.join(id.as_str()) } else { runs })
+    fn place(&self, id: &RunId) -> Option<PathBuf> {
+        Some(self.path().join(RUNS).join(id.as_str()))
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        vec![self.path().join(RUNS)]
     }
 
     fn create(

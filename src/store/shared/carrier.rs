@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::model::{RunId, Seq};
 use crate::store::address::Address;
+use crate::store::request::LOCK_WAIT;
 use crate::store::work::{WorkChange, WorkKey};
 
 /// Keeps the logs of runs for several machines. Of all writers that put lines behind the same position of a run, one
@@ -12,6 +13,11 @@ use crate::store::work::{WorkChange, WorkKey};
 pub trait Carrier: fmt::Debug + Send + Sync {
     /// Its address, for messages: `git:origin`.
     fn address(&self) -> Address;
+
+    /// How long a command waits for it by default.
+    fn patience(&self) -> Duration {
+        LOCK_WAIT
+    }
 
     /// All runs, each with a mark that changes with its log. Takes at most `left`.
     ///

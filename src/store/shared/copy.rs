@@ -89,7 +89,7 @@ impl Copies {
     }
 
     /// Makes the copy of a run that has these lines.
-    fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<(), StoreError> {
+    pub(super) fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<(), StoreError> {
         let run = self.project.make_run_dir(id)?;
         let mut locked = run.lock(request)?;
         // Another process may have made it meanwhile.
@@ -148,7 +148,7 @@ impl Copies {
     }
 
     /// Refuses lines of the carrier that are no events, or do not follow each other. flow did not write them.
-    fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<(), StoreError> {
+    pub(super) fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<(), StoreError> {
         let scan = LogScan::parse(lines.as_bytes());
         let mut last = after;
         let mut follows = scan.skipped.is_empty() && (lines.is_empty() || lines.ends_with('\n'));

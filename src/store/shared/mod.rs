@@ -17,10 +17,12 @@
 
 mod carrier;
 mod copy;
+mod moving;
 mod probe;
 mod run;
 mod settle;
 mod store;
+mod unaccepted;
 mod writer;
 
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip};
@@ -28,3 +30,4 @@ pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;
 pub use store::Shared;
+pub use unaccepted::Unaccepted;

@@ -1,14 +1,15 @@
 //! The store: the runs of `.flow/runs`, and the copies of shared ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::codec::seal;
 use crate::model::{RunId, RunSummary, Seq, Timestamp};
+use crate::store::address::Address;
 use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::Project;
@@ -27,8 +28,8 @@ const ID_TRIES: usize = 1000;
 #[derive(Debug)]
 pub struct Shared {
     /// The runs of this checkout alone.
-    here: Project,
-    copies: Arc<Copies>,
+    pub(super) here: Project,
+    pub(super) copies: Arc<Copies>,
     /// What was seen at the carrier last.
     seen: Mutex<Seen>,
 }
@@ -43,14 +44,43 @@ struct Seen {
 }
 
 impl Shared {
-    /// The runs of `here`, and those that `carrier` keeps. `show` makes the `run.yaml` of a copy.
+    /// The runs of `here`, and those that `carrier` keeps. `show` makes the `run.yaml` of a copy. `of` is a digest of the
+    /// carrier's whole address: at `now`, copies of another store are put into quarantine.
     ///
     /// # Errors
     /// [`StoreError`] when the directory of the copies cannot be used.
-    pub fn new(here: Project, carrier: Box<dyn Carrier>, show: ShowEvents) -> Result<Self, StoreError> {
-        let project = here.copies()?;
+    pub fn new(
+        here: Project,
+        carrier: Box<dyn Carrier>,
+        show: ShowEvents,
+        of: &str,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let mut project = here.copies()?;
+        let known = project.store_of_copies();
+        if known.as_deref() != Some(of) {
+            if known.is_some() {
+                here.set_copies_aside(now)?;
+                project = here.copies()?;
+            }
+            project.keep_store_of_copies(of)?;
+        }
         let seen = project.seen_at_carrier().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Ok(Self { here, copies: Arc::new(Copies { carrier, project, show }), seen: Mutex::new(seen) })
+    }
+
+    /// The ids of the shared runs of which copies are here.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn ids_of_copies(&self) -> Result<BTreeSet<RunId>, StoreError> {
+        Ok(self.copies.project.run_ids()?.into_iter().collect())
+    }
+
+    /// Whether a copy of a shared run with this id is here.
+    #[must_use]
+    pub fn is_shared(&self, id: &RunId) -> bool {
+        self.copies.project.run(id).is_ok()
     }
 
     fn seen(&self) -> Seen {
@@ -70,9 +100,9 @@ impl Shared {
         AsOf { at, reached }
     }
 
-    /// Whether a run is of this checkout alone.
-    fn is_here(&self, id: &RunId) -> bool {
-        self.here.run(id).is_ok()
+    /// Whether a run is of this checkout alone. A run that was shared may come back with a branch: then the shared one counts.
+    pub(super) fn is_here(&self, id: &RunId) -> bool {
+        !self.is_shared(id) && self.here.run(id).is_ok()
     }
 
     /// The project that has the files of a run.
@@ -116,12 +146,10 @@ impl RunStore for Shared {
     }
 
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
-        match self.here.run(id) {
-            Err(error) if error.is_not_found() => {}
-            found => return Ok(Box::new(found?)),
+        match self.copies.existing(id)? {
+            Some(copy) => Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of()))),
+            None => self.here.open(id),
         }
-        let copy = self.copies.project.run(id)?;
-        Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of())))
     }
 
     fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
@@ -141,17 +169,21 @@ impl RunStore for Shared {
     ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
         let copies = &self.copies.project;
         let Some(ids) = ids else {
-            return Ok([self.here.stamps(None, due)?, copies.stamps(None, due)?].concat());
+            let shared = self.ids_of_copies()?;
+            let mut here = self.here.stamps(None, due)?;
+            here.retain(|(id, _)| !shared.contains(id));
+            return Ok([here, copies.stamps(None, due)?].concat());
         };
         let (here, there): (Vec<_>, Vec<_>) = ids.iter().cloned().partition(|id| self.is_here(id));
         Ok([self.here.stamps(Some(&here), due)?, copies.stamps(Some(&there), due)?].concat())
     }
 
-    fn place(&self, id: Option<&RunId>) -> Option<PathBuf> {
-        match id {
-            Some(id) => self.project_of(id).place(Some(id)),
-            None => self.here.place(None),
-        }
+    fn place(&self, id: &RunId) -> Option<PathBuf> {
+        self.project_of(id).place(id)
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        [self.here.places(), self.copies.project.places()].concat()
     }
 
     fn create(
@@ -184,6 +216,14 @@ impl RunStore for Shared {
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let mut both = self.here.maybe_open(outside)?;
+        let shared = self.ids_of_copies()?;
+        let is_here_alone = |id: &RunId| !shared.contains(id);
+        if !both.ids.iter().chain(both.known.iter().map(|run| &run.head.run_id)).all(is_here_alone) {
+            // What was seen is about all of them, so it cannot be cached.
+            both.seen = None;
+            both.ids.retain(is_here_alone);
+            both.known.retain(|run| is_here_alone(&run.head.run_id));
+        }
         let copies = self.copies.project.maybe_open(outside)?;
         both.copies = Copied { known: copies.known.len(), ids: copies.ids.len(), seen: copies.seen };
         both.known.extend(copies.known);
@@ -192,9 +232,26 @@ impl RunStore for Shared {
     }
 
     fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
-        let mut others = self.here.listing(known)?;
+        let shared = self.ids_of_copies()?;
+        let mut others = self.here.listing(&|mut finished| {
+            finished.retain(|run| !shared.contains(&run.head.run_id));
+            known(finished);
+        })?;
+        others.retain(|id| !shared.contains(id));
         others.extend(self.copies.project.listing(known)?);
         Ok(others)
+    }
+
+    fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
+        self.is_shared(id).then(|| self.copies.project.path().to_owned())
+    }
+
+    fn shared_at(&self) -> Option<Address> {
+        Some(self.copies.carrier.address())
+    }
+
+    fn patience(&self) -> Duration {
+        self.copies.carrier.patience()
     }
 
     fn refresh(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {

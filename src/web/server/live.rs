@@ -90,7 +90,7 @@ impl Live {
         for keeper in keepers {
             let root = keeper.feed.root().to_owned();
             let name = free_name(&root, &mut names);
-            projects.push(Served { name, cx: cx.working_in(&root), root, keeper: Mutex::new(keeper) });
+            projects.push(Served { name, cx: cx.working_in(&root).offline(), root, keeper: Mutex::new(keeper) });
         }
         let id = secret()[..16].to_owned();
         Ok(Self {

@@ -12,7 +12,9 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, age, brief};
 use crate::model::{StateName, Timestamp};
 use crate::picture::reason_now;
-use crate::runs::{self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, reader_left};
+use crate::runs::{
+    self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, StoreAsker, reader_left,
+};
 
 /// How often `--wait` looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -22,6 +24,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
         return wait(cx, &args.exec, out);
     }
     let report = runs::attention(cx, &AttentionRequest { all: args.all })?;
+    out.warnings(&report.notes);
     let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     // Behind the answer, and not in it: a program reads that.
     out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
@@ -35,6 +38,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
 /// Waits until a run needs a person, or calls a program for each that comes to need one.
 fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
     let mut needs = Needs::default();
+    let _asker = StoreAsker::begin(cx);
+    let cx = &cx.offline();
     loop {
         let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {

@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::brief;
 use crate::model::{Help, Kind, Problem, RunStatus, Suggestion};
-use crate::runs::{self, Card, Context, Need, reader_left};
+use crate::runs::{self, Card, Context, Need, StoreAsker, reader_left};
 
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -16,6 +16,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
+    let _asker = StoreAsker::begin(cx);
     let mut was_wrong = false;
     loop {
         let card = match runs::card_of(cx, meant.run_id.as_str()) {

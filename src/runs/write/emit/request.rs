@@ -29,6 +29,9 @@ pub struct EmitRequest {
     pub session: Option<SessionId>,
     /// The epoch under which the session holds the run.
     pub epoch: Option<u64>,
+    /// Whether a run that the reports create is of this checkout alone, if the project shares its runs.
+    #[serde(default)]
+    pub local: bool,
 }
 
 /// A request whose payloads are valid.

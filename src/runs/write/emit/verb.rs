@@ -16,6 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly};
+use crate::runs::open::shared::brings_news;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
@@ -64,7 +65,15 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
     if let Some(project) = &project {
         match project.runs().open(&asked.run) {
             Ok(run) => return emit_into(project, &*run, &asked),
-            Err(error) if error.is_not_found() => {}
+            // It may be shared, and then it must not begin here as well.
+            Err(error) if error.is_not_found() => {
+                if request.local
+                    && brings_news(project).unwrap_or(false)
+                    && let Ok(run) = project.runs().open(&asked.run)
+                {
+                    return emit_into(project, &*run, &asked);
+                }
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -297,9 +306,9 @@ fn begin_with(
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     // Taken once: a run that reports begin has no other id to try.
     let mut new = Some(new);
-    let outside = project.outside();
-    let request = cx.write_request(asked.emit.now, cx.lock_wait()?);
-    let run = project.runs().create(&request, outside.as_deref(), &mut |_| new.take())?;
+    let request = cx.write_request(asked.emit.now, project.lock_wait()?);
+    let store = project.runs_to_begin_in(asked.request.local);
+    let run = store.create(&request, project.outside().as_deref(), &mut |_| new.take())?;
     if emitted.ends {
         remember_end(&project, run.id());
     }

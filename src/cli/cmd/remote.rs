@@ -1,0 +1,85 @@
+//! `remote use | status | probe | push | fetch`.
+
+use crate::cli::args::RemoteCommand;
+use crate::cli::out::{Ended, Out};
+use crate::cli::page::{TextPage, age, or_dash};
+use crate::model::{Suggestion, Timestamp};
+use crate::runs::Context;
+use crate::sharing::{self, MoveRequest, StoreStatusReport, UseReport, UseRequest};
+
+pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended {
+    match command {
+        RemoteCommand::Use { store } => use_store(cx, store, out),
+        RemoteCommand::Status => {
+            let report = sharing::store_status(cx)?;
+            out.warnings(&report.notes);
+            Ok(out.answer(&report, |page| status(&report, cx.now(), page)))
+        }
+        RemoteCommand::Probe { store } => {
+            let report = sharing::probe_store(cx, store.as_deref())?;
+            Ok(out.answer(&report, |page| {
+                page.line(&format!("{} ({}) kept everything in this trial", report.store, report.address));
+            }))
+        }
+        RemoteCommand::Push { run } => {
+            let report = sharing::push(cx, &MoveRequest { run })?;
+            out.committed(format!("{} is in {}", report.run_id, report.store));
+            Ok(out.answer(&report, |page| {
+                page.line(&format!("{} is shared in {}, up to event {}", report.run_id, report.store, report.seq));
+            }))
+        }
+        RemoteCommand::Fetch { run } => {
+            let report = sharing::fetch(cx, &MoveRequest { run })?;
+            out.warnings(&report.warnings);
+            Ok(out.answer(&report, |page| {
+                page.line(&format!("{} is here up to event {}", report.run_id, report.seq));
+            }))
+        }
+    }
+}
+
+fn use_store(cx: &Context, store: String, out: &mut Out) -> Ended {
+    let report = sharing::use_store(cx, &UseRequest { store })?;
+    let UseReport { store, readers, named, runs, .. } = &report;
+    out.committed(format!("{store} is accepted"));
+    out.warnings(&report.warnings);
+    Ok(out.answer(&report, |page| {
+        page.line(&format!("new runs of this project are kept in {store}"));
+        page.line(&format!("they can be read by {readers}"));
+        let shared = match runs {
+            0 => "no run is shared there yet".to_owned(),
+            1 => "1 run is shared there".to_owned(),
+            n => format!("{n} runs are shared there"),
+        };
+        page.line(&shared);
+        if *named {
+            page.line("commit .flow/config.yaml, which names it now; each machine accepts it once with this command");
+        }
+    }))
+}
+
+fn status(report: &StoreStatusReport, now: Timestamp, page: &mut TextPage) {
+    let StoreStatusReport { store, address, accepted, reached, at, runs, local, .. } = report;
+    let Some(store) = store else {
+        page.line(&format!("all runs are in this checkout alone ({local})"));
+        return;
+    };
+    page.fields(&[
+        ("store", store.clone()),
+        ("address", or_dash(address.as_ref())),
+        ("here alone", runs_in_words(*local)),
+        ("shared", runs_in_words(runs.len())),
+    ]);
+    if !accepted {
+        page.field("next", &Suggestion::flow("remote use").value(store).to_string());
+        return;
+    }
+    let seen = at.map(|at| age(at, now)).unwrap_or_else(|| "never".to_owned());
+    page.field("reached", if *reached { "just now" } else { &seen });
+    let rows = runs.iter().map(|run| [run.run_id.to_string(), or_dash(run.status), format!("event {}", run.seq)]);
+    page.table(2, rows);
+}
+
+fn runs_in_words(count: usize) -> String {
+    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
+}

@@ -1,0 +1,81 @@
+//! Runs that several machines share, as readers see them.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
+use crate::runs::context::OpenedProject;
+use crate::runs::error::{Error, Result};
+use crate::store::{RunStore, StoreError, StoredRun};
+
+/// How long someone who only reads waits for the store that machines share.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Where a run is shared, and how far its copy is known to be current.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sharing {
+    /// The store.
+    pub store: String,
+    /// How far the copy is known to be current.
+    pub as_of: SharedAsOf,
+}
+
+/// How far a copy is known to be current.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SharedAsOf {
+    /// Its last event.
+    pub seq: Seq,
+    /// When the store was last reached; none if it never was.
+    pub at: Option<Timestamp>,
+    /// Whether it was reached when it was last asked.
+    pub reached: bool,
+}
+
+impl Sharing {
+    /// That of a run; `None` if it is of this checkout alone.
+    pub(in crate::runs) fn of(store: &dyn RunStore, run: &dyn StoredRun) -> Option<Self> {
+        let as_of = run.as_of()?;
+        let seq = run.end(Seq(u64::MAX)).ok().flatten().map(|end| end.last).unwrap_or_default();
+        let as_of = SharedAsOf { seq, at: as_of.at, reached: as_of.reached };
+        Some(Self { store: store.shared_at()?.to_string(), as_of })
+    }
+
+    /// That of a run by its id.
+    pub(in crate::runs) fn of_id(store: &dyn RunStore, id: &RunId) -> Option<Self> {
+        store.shared_at()?;
+        Self::of(store, &*store.open(id).ok()?)
+    }
+}
+
+/// Brings the copies of shared runs up to date, unless the caller must not wait for a network. Returns what a reader should
+/// know.
+pub(crate) fn ask_store(project: &OpenedProject) -> Vec<String> {
+    if project.cx.options.is_offline || project.runs().shared_at().is_none() {
+        return Vec::new();
+    }
+    match refresh(project) {
+        Ok(told) => told,
+        Err(Error::Store(error @ StoreError::NotAccepted { .. })) => {
+            let store = project.runs().shared_at().map(|at| at.to_string()).unwrap_or_default();
+            vec![format!("{error}; {} accepts it", Suggestion::flow("remote use").value(store))]
+        }
+        Err(error) => vec![format!("{}; shared runs are shown as they were seen last", error.one_line())],
+    }
+}
+
+/// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.
+pub(in crate::runs) fn brings_news(project: &OpenedProject) -> Result<bool> {
+    if project.cx.options.is_offline || project.runs().shared_at().is_none() {
+        return Ok(false);
+    }
+    refresh(project)?;
+    Ok(true)
+}
+
+/// Brings the copies of shared runs up to date, within the time of a reader. Returns messages about quarantine.
+pub(in crate::runs) fn refresh(project: &OpenedProject) -> Result<Vec<String>> {
+    let wait = project.lock_wait()?.min(PATIENCE);
+    Ok(project.runs().refresh(&project.cx.write_request(project.cx.now(), wait))?)
+}

@@ -1,0 +1,73 @@
+//! `remote push` and `remote fetch`: one run goes to the store, or comes from there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{RunId, Seq};
+use crate::runs::{Context, Result, adopt_edits, named_run, work_of};
+use crate::sharing::chosen::store_in_use;
+
+/// The run to move.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveRequest {
+    /// Its id, or another name of it.
+    #[serde(rename = "run_id")]
+    pub run: String,
+}
+
+/// The report of `remote push`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PushReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The store that has it now.
+    pub store: String,
+    /// Its last event.
+    pub seq: Seq,
+}
+
+/// The report of `remote fetch`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FetchReport {
+    /// The run.
+    pub run_id: RunId,
+    /// The store that has it.
+    pub store: String,
+    /// Its last event.
+    pub seq: Seq,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Moves a run of this checkout into the store that the project uses. A shared run that the store has lost is put there
+/// again, from the copy here. Repeating it goes on where it stopped.
+///
+/// # Errors
+/// Those of [`crate::store::shared::Shared::take_in`], of names of runs, `no_store`, `store_not_accepted`.
+pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
+    let project = cx.offline().project()?;
+    let store = store_in_use(&project)?;
+    let shared = store.open(&project)?;
+    let run = named_run(&project, &request.run)?;
+    if !shared.is_shared(run.id()) {
+        // What a person typed into run.yaml is in no log yet.
+        adopt_edits(&project, &*run)?;
+    }
+    let (work, write) = (work_of(&project, &*run)?, cx.write_request(cx.now(), project.lock_wait()?));
+    let seq = shared.take_in(run.id(), work, &write)?;
+    Ok(PushReport { run_id: run.id().clone(), store: store.name.to_string(), seq })
+}
+
+/// Brings the copy of a shared run up to date.
+///
+/// # Errors
+/// Those of names of runs, `store_not_reached`, `no_store`, `store_not_accepted`.
+pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
+    let project = cx.project()?;
+    let store = store_in_use(&project)?;
+    let warnings = project.runs().refresh(&cx.write_request(cx.now(), project.lock_wait()?))?;
+    let run = named_run(&project, &request.run)?;
+    let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
+    Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })
+}

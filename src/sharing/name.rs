@@ -1,0 +1,87 @@
+//! The name of a store, as a project's configuration has it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::model::{Kind, Problem};
+
+/// Where the references of a git store are, unless the name says where.
+const REFS: &str = "refs/flow/";
+
+/// The name of a store: `git:origin`, or `git:origin#refs/heads/flow/` where a host takes only branches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreName {
+    /// The name of the git remote.
+    pub(super) remote: String,
+    /// Where its references are; ends with a slash.
+    pub(super) refs: String,
+}
+
+impl StoreName {
+    /// Whether the references are where git keeps branches.
+    pub(super) fn is_in_branches(&self) -> bool {
+        self.refs != REFS
+    }
+}
+
+impl FromStr for StoreName {
+    type Err = Problem;
+
+    fn from_str(text: &str) -> Result<Self, Problem> {
+        let unknown = |why: &str| {
+            let message = format!("`{text}` is not a store: {why}");
+            Problem::new(Kind::Usage, "invalid_store", message).help(
+                "a git remote is named `git:origin`, or `git:origin#refs/heads/flow/` where a host takes only branches",
+            )
+        };
+        let Some(rest) = text.strip_prefix("git:") else { return Err(unknown("it does not begin with `git:`")) };
+        let (remote, refs) = rest.split_once('#').unwrap_or((rest, REFS));
+        // Such a name would be an option of git, or an address.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+        if remote.is_empty() || remote.starts_with(['-', '.', '/']) || !remote.bytes().all(is_plain) {
+            return Err(unknown("it names no git remote"));
+        }
+        let is_place = refs.starts_with("refs/") && refs.ends_with('/') && refs.len() > "refs/".len();
+        if !is_place || refs.contains("..") || refs.contains("//") || !refs.bytes().all(is_plain) {
+            return Err(unknown("its references need a place such as `refs/heads/flow/`"));
+        }
+        Ok(Self { remote: remote.to_owned(), refs: refs.to_owned() })
+    }
+}
+
+impl fmt::Display for StoreName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "git:{}", self.remote)?;
+        if self.refs == REFS { Ok(()) } else { write!(f, "#{}", self.refs) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_remote_and_perhaps_a_place_of_references() {
+        for text in ["git:origin", "git:team/runs", "git:origin#refs/heads/flow/"] {
+            assert_eq!(text.parse::<StoreName>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "origin",
+            "git:",
+            "git:--upload-pack=x",
+            "git:ext::sh -c x",
+            "git:a b",
+            "git:../x",
+            "git:origin#",
+            "git:origin#refs/",
+            "git:origin#refs/heads/flow",
+            "git:origin#heads/flow/",
+            "git:origin#refs/../x/",
+            "s3://bucket/runs",
+            "https://example.org/x.git",
+        ] {
+            assert!(text.parse::<StoreName>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `remote probe`: tries whether a store keeps its promises.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, OpenedProject, Result};
+use crate::sharing::chosen::{NamedStore, store_in_use};
+use crate::store::shared::{self, BrokenPromise, Carrier as _};
+use crate::store::{Address, StoreError};
+
+/// The report of `remote probe`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProbeReport {
+    /// The name of the store.
+    pub store: String,
+    /// Its address, without what logs in.
+    pub address: String,
+}
+
+/// Tries the store that the project names, or the one that is `named`: sixteen writers race for positions of runs that are
+/// made for that and removed again. It finds gross mistakes only.
+///
+/// # Errors
+/// `store_broken`, `store_not_reached`, `no_store`, `store_not_accepted`.
+pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
+    let project = cx.project()?;
+    let store = match named {
+        Some(named) => NamedStore::find(&project, named.parse()?)?,
+        None => store_in_use(&project)?,
+    };
+    probe(&project, &store)?;
+    Ok(ProbeReport { store: store.name.to_string(), address: store.shown_address() })
+}
+
+pub(super) fn probe(project: &OpenedProject, store: &NamedStore) -> Result<()> {
+    let carrier = store.carrier(project)?;
+    match shared::probe(&carrier, project.cx.now(), carrier.patience()) {
+        Ok(()) => Ok(()),
+        Err(BrokenPromise::NotReached(why)) => {
+            Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into())
+        }
+        Err(broken) => {
+            let message = format!("{} cannot keep shared runs: {broken}", store.name);
+            Err(Problem::new(Kind::Refused, "store_broken", message)
+                .help("use another store; nothing was changed")
+                .into())
+        }
+    }
+}

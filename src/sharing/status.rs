@@ -1,0 +1,87 @@
+//! `remote status`: what is shared, and as of when.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::catalog::named_store;
+use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp};
+use crate::runs::{Context, Result};
+use crate::sharing::chosen::NamedStore;
+use crate::store::RunStore as _;
+
+/// The report of `remote status`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct StoreStatusReport {
+    /// The store that the project names; none if its runs are in this checkout alone.
+    pub store: Option<String>,
+    /// Its address, without what logs in.
+    pub address: Option<String>,
+    /// Whether the user accepted it on this machine.
+    pub accepted: bool,
+    /// Whether it was reached just now.
+    pub reached: bool,
+    /// When it was reached last.
+    pub at: Option<Timestamp>,
+    /// The shared runs of which copies are here.
+    pub runs: Vec<SharedRow>,
+    /// How many runs are in this checkout alone.
+    pub local: usize,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A shared run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SharedRow {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its status; none if the copy cannot be read.
+    pub status: Option<RunStatus>,
+    /// Its last event that is here.
+    pub seq: Seq,
+}
+
+/// Asks the store that the project names, and tells what is shared.
+///
+/// # Errors
+/// When the project cannot be read. A store that is not reached is in the notes.
+pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
+    let project = cx.project()?;
+    let local = project.local_runs().ids()?.len();
+    let Some(named) = named_store(&cx.disk, project.path())? else {
+        return Ok(StoreStatusReport { local, ..StoreStatusReport::default() });
+    };
+    let mut report = StoreStatusReport { store: Some(named.clone()), local, ..StoreStatusReport::default() };
+    let store = match named.parse().map_err(crate::runs::Error::from).and_then(|name| NamedStore::find(&project, name))
+    {
+        Ok(store) => store,
+        Err(error) => {
+            report.notes.push(error.one_line());
+            return Ok(report);
+        }
+    };
+    report.address = Some(store.shown_address());
+    report.accepted = store.is_accepted(&project);
+    if !report.accepted {
+        return Ok(report);
+    }
+    let shared = store.open(&project)?;
+    match shared.refresh(&cx.write_request(cx.now(), project.lock_wait()?)) {
+        Ok(told) => report.notes.extend(told),
+        Err(error) => report.notes.push(error.one_line()),
+    }
+    for run_id in shared.ids_of_copies()? {
+        let run = shared.open(&run_id)?;
+        let as_of = run.as_of();
+        report.reached = as_of.is_some_and(|as_of| as_of.reached);
+        report.at = as_of.and_then(|as_of| as_of.at);
+        let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
+        let status = text.map(|text| text.document().state.status);
+        report.runs.push(SharedRow {
+            seq: run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default(),
+            run_id,
+            status,
+        });
+    }
+    Ok(report)
+}

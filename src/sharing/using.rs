@@ -1,0 +1,72 @@
+//! `remote use`: the user accepts a store for the runs of a project.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::named_store;
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, Result};
+use crate::sharing::chosen::NamedStore;
+use crate::sharing::config::name_store;
+use crate::sharing::name::StoreName;
+use crate::sharing::probing::probe;
+use crate::store::RunStore as _;
+
+/// The store to use.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UseRequest {
+    /// Its name, such as `git:origin`.
+    pub store: String,
+}
+
+/// The report of `remote use`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UseReport {
+    /// The name of the store.
+    pub store: String,
+    /// Its address, without what logs in.
+    pub address: String,
+    /// Who can read the runs, in words.
+    pub readers: String,
+    /// Whether `.flow/config.yaml` was changed; it should be committed then.
+    pub named: bool,
+    /// How many runs are shared there.
+    pub runs: usize,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Tries a store that the project does not name yet, notes that the user accepted its exact address, names it in the project's configuration, and brings copies
+/// of its runs. Idempotent.
+///
+/// # Errors
+/// `invalid_store`, `no_remote`, `store_broken` for a store that does not keep its promises, `store_not_reached`.
+pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
+    let name: StoreName = request.store.parse()?;
+    let project = cx.project_or_init()?;
+    let store = NamedStore::find(&project, name)?;
+    // Where the configuration names it, it was tried before.
+    let is_named = named_store(&cx.disk, project.path())?.is_some_and(|named| named == store.name.to_string());
+    if !is_named {
+        probe(&project, &store)?;
+    }
+    if !store.accept(&project) {
+        let message = format!("cannot note that {} was accepted", store.name);
+        return Err(Problem::new(Kind::Io, "io_error", message)
+            .help("flow needs to write below XDG_STATE_HOME, or HOME/.local/state; nothing was changed")
+            .into());
+    }
+    let named = name_store(&project, &store.name)?;
+    let shared = store.open(&project)?;
+    let warnings = shared.refresh(&cx.write_request(cx.now(), shared.patience()))?;
+    let address = store.shown_address();
+    Ok(UseReport {
+        store: store.name.to_string(),
+        readers: format!("everyone who can read the git remote {} ({address})", store.name.remote),
+        address,
+        named,
+        runs: shared.ids_of_copies()?.len(),
+        warnings,
+    })
+}

@@ -1,0 +1,124 @@
+//! Moves a run of this checkout to where several machines share it.
+
+use std::io;
+use std::time::Instant;
+
+use crate::codec::LogScan;
+use crate::model::{EventId, RunId, Seq};
+use crate::store::error::StoreError;
+use crate::store::local::RunDir;
+use crate::store::request::WriteRequest;
+use crate::store::run_store::StoredRun as _;
+use crate::store::shared::carrier::{NotReached, Put};
+use crate::store::shared::copy::shows_end;
+use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::shared::store::Shared;
+use crate::store::work::{WorkChange, WorkKey};
+
+/// About how many bytes go to the carrier at a time.
+const PART: usize = 256 << 10;
+
+impl Shared {
+    /// Moves the run `id` of this checkout into the store; `work` is what it is about while it is open. A run of which only a
+    /// copy is here, because the store lost it, is put there again. Repeating it goes on where it stopped. Returns the last
+    /// position.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`], [`StoreError::NotALog`] for a log that has to be repaired first, [`StoreError::Taken`] when
+    /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
+    pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
+        let local = if self.is_here(id) { Some(self.here.run(id)?) } else { None };
+        // Held until the end: other writers here wait, and find the log gone.
+        let locked = local.as_ref().map(|local| local.lock(request)).transpose()?;
+        let run = match &local {
+            Some(local) => local,
+            None => &self.copies.existing(id)?.ok_or_else(|| StoreError::NoRun { at: self.copies.address(id) })?,
+        };
+        let lines = self.whole_log(run)?;
+        let is_over = run.text()?.is_some_and(|text| shows_end(&text));
+        if local.is_some() {
+            // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
+            self.copies.make(id, &lines, request)?;
+        }
+        let work = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
+        match self.send(id, &lines, is_over, &work, request) {
+            Err(error @ (StoreError::WorkTaken { .. } | StoreError::Taken { .. } | StoreError::Unreached { .. }))
+                if local.is_some() =>
+            {
+                self.copies.project.remove_copy(id)?;
+                return Err(error);
+            }
+            sent => sent?,
+        }
+        if let (Some(locked), Some(copy)) = (locked, self.copies.existing(id)?) {
+            let now = request.writer.since;
+            locked.set_contents_aside(now)?;
+            self.here.set_run_aside(id, &copy, now)?;
+        }
+        Ok(LogScan::parse(lines.as_bytes()).last_seq())
+    }
+
+    /// The lines of a run, all of which are events.
+    fn whole_log(&self, run: &RunDir) -> Result<String, StoreError> {
+        let damaged = || StoreError::NotALog { at: self.copies.address(run.id()), after: Seq(0) };
+        let bytes = run.log_bytes()?.unwrap_or_default();
+        let lines = String::from_utf8(bytes).map_err(|_| damaged())?;
+        self.copies.check(run.id(), Seq(0), &lines)?;
+        if lines.is_empty() { Err(damaged()) } else { Ok(lines) }
+    }
+
+    /// Puts the lines that the store lacks.
+    fn send(
+        &self,
+        id: &RunId,
+        lines: &str,
+        is_over: bool,
+        work: &WorkChange,
+        request: &WriteRequest,
+    ) -> Result<(), StoreError> {
+        let deadline = Instant::now() + request.wait;
+        let carrier = &*self.copies.carrier;
+        let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
+            Ok(there) => there.unwrap_or_default(),
+            Err(NotReached(why)) => return Err(StoreError::Unreached { at: carrier.address(), why }),
+        };
+        let other = || StoreError::Taken { at: self.copies.address(id) };
+        let mut rest = lines.strip_prefix(&*there).ok_or_else(other)?;
+        let mut before = LogScan::parse(there.as_bytes()).last_seq();
+        let nothing = WorkChange::default();
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(end_of_part(rest));
+            let (own, last) = ends_of(part);
+            let work = if before == Seq(0) { work } else { &nothing };
+            let put = Put { run: id, before, lines: part, is_over: is_over && later.is_empty(), work };
+            let settled = settle(carrier, &put, &own, deadline).map_err(|error| match before {
+                Seq(0) => error,
+                _ => StoreError::Unconfirmed { at: self.copies.address(id), source: io::Error::other(error) },
+            })?;
+            if settled != Settled::Ours {
+                return Err(other());
+            }
+            (rest, before) = (later, last);
+        }
+        Ok(())
+    }
+}
+
+/// Where the lines end that go together.
+fn end_of_part(lines: &str) -> usize {
+    let mut end = 0;
+    for line in lines.split_inclusive('\n') {
+        if end > 0 && end + line.len() > PART {
+            break;
+        }
+        end += line.len();
+    }
+    end
+}
+
+/// The id of the first event, and the position of the last one.
+fn ends_of(part: &str) -> (EventId, Seq) {
+    let scan = LogScan::parse(part.as_bytes());
+    let first = scan.events().next().map(|event| event.id.clone());
+    (first.expect("BUG: a part without events"), scan.last_seq())
+}

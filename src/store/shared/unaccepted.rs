@@ -1,0 +1,89 @@
+//! A project that names a store which the user has not accepted.
+
+use std::path::PathBuf;
+
+use crate::model::{RunId, RunSummary};
+use crate::store::address::Address;
+use crate::store::batch::NewRun;
+use crate::store::error::StoreError;
+use crate::store::local::Project;
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{MaybeOpen, RunCache, RunStamp, RunStore, StoredRun, Visit};
+
+/// The runs of this checkout alone. Shared ones are not there, and no run begins.
+#[derive(Debug)]
+pub struct Unaccepted {
+    here: Project,
+    at: Address,
+}
+
+impl Unaccepted {
+    /// The runs of `here`, which names the store at `at`.
+    #[must_use]
+    pub fn new(here: Project, at: Address) -> Self {
+        Self { here, at }
+    }
+
+    fn refusal(&self) -> StoreError {
+        StoreError::NotAccepted { at: self.at.clone() }
+    }
+}
+
+impl RunStore for Unaccepted {
+    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        self.here.ids()
+    }
+
+    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
+        self.here.open(id)
+    }
+
+    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
+        self.here.each(ids, visit)
+    }
+
+    fn stamps(
+        &self,
+        ids: Option<&[RunId]>,
+        due: &dyn Fn(&RunId) -> bool,
+    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+        self.here.stamps(ids, due)
+    }
+
+    fn place(&self, id: &RunId) -> Option<PathBuf> {
+        self.here.place(id)
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        self.here.places()
+    }
+
+    fn create(
+        &self,
+        _: &WriteRequest,
+        _: Option<&str>,
+        _: &mut dyn FnMut(usize) -> Option<NewRun>,
+    ) -> Result<Box<dyn StoredRun>, StoreError> {
+        Err(self.refusal())
+    }
+
+    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+        self.here.maybe_open(outside)
+    }
+
+    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+        self.here.listing(known)
+    }
+
+    fn shared_at(&self) -> Option<Address> {
+        Some(self.at.clone())
+    }
+
+    fn refresh(&self, _: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        Err(self.refusal())
+    }
+
+    fn run_cache(&self) -> Option<&dyn RunCache> {
+        self.here.run_cache()
+    }
+}

@@ -1,0 +1,383 @@
+//! Runs that several machines share in a git remote, as users meet them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, quick, run};
+
+/// Two machines, and the repository that is `origin` of both.
+struct Team {
+    hub: tempfile::TempDir,
+    laptop: Sandbox,
+    server: Sandbox,
+}
+
+impl Team {
+    /// Neither has accepted anything.
+    fn new() -> Self {
+        let hub = tempfile::tempdir_in(quick()).unwrap();
+        let (laptop, server) = (Sandbox::new(), Sandbox::new());
+        // The ids of events follow from the count of commands, and two machines never make the same one.
+        server.put_clock(server.now() + 1000);
+        let team = Self { hub, laptop, server };
+        team.laptop.git(&["init", "-q", "--bare", team.hub().to_str().unwrap()]);
+        for machine in [&team.laptop, &team.server] {
+            machine.git(&["remote", "set-url", "origin", team.hub().to_str().unwrap()]);
+        }
+        team
+    }
+
+    /// Both use the store.
+    fn sharing() -> Self {
+        let team = Self::new();
+        for machine in [&team.laptop, &team.server] {
+            accept(machine);
+        }
+        team
+    }
+
+    fn hub(&self) -> PathBuf {
+        self.hub.path().join("hub.git")
+    }
+
+    /// The repository is away while `meanwhile` runs.
+    fn without_hub<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
+        let away = self.hub.path().join("away.git");
+        fs::rename(self.hub(), &away).unwrap();
+        let answer = meanwhile();
+        fs::rename(&away, self.hub()).unwrap();
+        answer
+    }
+}
+
+/// Accepts a store that is named already, so that it is not tried again.
+fn accept(machine: &Sandbox) {
+    name_store(machine, "git:origin");
+    machine.flow(["remote", "use", "git:origin"]).ok();
+}
+
+/// Names the store as a clone finds it.
+fn name_store(machine: &Sandbox, store: &str) {
+    machine.flow(["init"]).ok();
+    fs::write(machine.path(".flow/config.yaml"), format!("store: {store}\n")).unwrap();
+}
+
+fn ids(machine: &Sandbox) -> Vec<String> {
+    let listed = machine.flow(["list", "--json"]).ok().json();
+    let runs = listed["runs"].as_array().unwrap();
+    let mut ids: Vec<_> = runs.iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect();
+    ids.sort();
+    ids
+}
+
+fn record(machine: &Sandbox, run: &str, id: &str) -> Answer {
+    machine.flow(["record-activity", "--run-id", run, "--id", id, "--status", "passed"])
+}
+
+fn log(machine: &Sandbox, run: &str) -> String {
+    fs::read_to_string(machine.path(".flow/shared/runs").join(run).join("events.jsonl")).unwrap()
+}
+
+#[test]
+fn a_run_that_begins_on_one_machine_goes_on_at_another() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    laptop.flow(["start", "build", "--issue", "42", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    assert!(!laptop.path(".flow/runs/r1").exists());
+    assert_eq!(ids(server), ["r1"]);
+    let resumed = server.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["completed"][0]["id"], "one");
+    record(server, "r1", "two").ok();
+    // A record says what is taken, and a name that is not known here is looked up there.
+    server.flow(["start", "debug", "--id", "2026-01-01T000000Z-hunt"]).ok();
+    record(laptop, "hunt", "three").ok();
+    let shown = laptop.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["state"]["completed_activities"], json!(["one", "two"]));
+    assert_eq!((&shown["store"], &shown["as_of"]["seq"]), (&json!("git:origin"), &json!(3)));
+    assert_eq!(shown["as_of"]["reached"], true);
+    assert_eq!(log(laptop, "r1"), log(server, "r1"));
+    for machine in [laptop, server] {
+        machine.flow(["verify", "r1"]).ok();
+    }
+    // `git log` reads the run.
+    let git = run(laptop.command_in_hub(hub, &["log", "--format=%B", "refs/flow/open/r1"]), "").ok().stdout;
+    assert_eq!(git.lines().filter(|line| line.contains("\"seq\":")).count(), 3, "{git}");
+}
+
+impl Sandbox {
+    fn command_in_hub(&self, hub: &tempfile::TempDir, args: &[&str]) -> std::process::Command {
+        let mut command = self.command("git");
+        command.arg("--git-dir").arg(hub.path().join("hub.git")).args(args);
+        command
+    }
+}
+
+#[test]
+fn one_issue_has_one_open_run_on_all_machines() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--issue", "42", "--id", "r1"]).ok();
+    let refused = server.flow(["start", "build", "--issue", "42", "--id", "r2", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "run_open");
+    assert!(refused["message"].as_str().unwrap().contains("r1"), "{refused}");
+    server.flow(["cancel", "r1"]).ok();
+    server.flow(["start", "build", "--issue", "42", "--id", "r2"]).ok();
+    assert_eq!(ids(laptop), ["r1", "r2"]);
+}
+
+#[test]
+fn a_store_that_was_not_accepted_is_neither_read_nor_written() {
+    let Team { laptop, server, .. } = &Team::new();
+    accept(laptop);
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    // As a clone finds it.
+    name_store(server, "git:origin");
+    for args in [vec!["show", "r1"], vec!["start", "build"], vec!["log", "r1"], vec!["cancel", "r1"]] {
+        let refused = server.flow(args.iter().chain(&["--json"])).exits(1).error();
+        assert_eq!(refused["code"], "store_not_accepted", "{args:?}");
+        assert!(refused["help"].as_str().unwrap().contains("`flow remote use git:origin`"), "{refused}");
+    }
+    let listed = server.flow(["list", "--json"]).ok().json();
+    assert_eq!(listed["runs"], json!([]));
+    assert!(listed["notes"][0].as_str().unwrap().contains("flow remote use git:origin accepts it"), "{listed}");
+    assert!(!server.path(".flow/shared").exists() && !server.path(".flow/runs").join("r1").exists());
+    // A run of this checkout alone begins only where that is asked for.
+    server.flow(["start", "build", "--id", "l1", "--local"]).ok();
+    record(server, "l1", "one").ok();
+    let report = json!({ "status": "running" }).to_string();
+    let emit = ["emit", "--workflow", "build", "--type", "status_change", "--step", "requirements", "--data", &report];
+    server.flow(emit.iter().chain(&["--run-id", "l2"])).exits(1);
+    server.flow(emit.iter().chain(&["--run-id", "l2", "--local"])).ok();
+    assert_eq!(ids(server), ["l1", "l2"]);
+    let status = server.flow(["remote", "status", "--json"]).ok().json();
+    assert_eq!((&status["accepted"], &status["local"]), (&json!(false), &json!(2)));
+}
+
+#[test]
+fn another_address_of_the_same_name_is_accepted_anew() {
+    let team = Team::sharing();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let other = team.hub.path().join("other.git");
+    laptop.git(&["init", "-q", "--bare", other.to_str().unwrap()]);
+    laptop.git(&["remote", "set-url", "origin", other.to_str().unwrap()]);
+    let refused = record(laptop, "r1", "one").exits(1);
+    assert!(refused.stderr.contains("was not accepted on this machine"), "{}", refused.stderr);
+    // What was copied from the other store is kept apart.
+    laptop.flow(["remote", "use", "git:origin"]).ok();
+    assert_eq!(ids(laptop), Vec::<String>::new());
+    let kept = fs::read_dir(laptop.path(".flow/.quarantine")).unwrap().count();
+    assert_eq!(kept, 1);
+}
+
+#[test]
+fn readers_answer_from_the_copy_when_the_store_is_not_reached_and_writers_refuse() {
+    let team = Team::sharing();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    let before = log(laptop, "r1");
+    team.without_hub(|| {
+        let shown = laptop.flow(["show", "r1", "--json"]).ok().json();
+        assert_eq!(shown["as_of"]["reached"], false);
+        assert_eq!(shown["as_of"]["seq"], 2);
+        assert!(shown["notes"][0].as_str().unwrap().starts_with("git:origin was not reached: "), "{shown}");
+        let resumed = laptop.flow(["resume", "--json"]).ok().json();
+        assert_eq!((&resumed["run_id"], &resumed["store"]), (&json!("r1"), &json!("git:origin")));
+        for args in [
+            vec!["record-activity", "--run-id", "r1", "--id", "two", "--status", "passed"],
+            vec!["complete", "r1"],
+            vec!["start", "build", "--id", "r2"],
+        ] {
+            let refused = laptop.flow(args.iter().chain(&["--json"])).exits(74).error();
+            assert_eq!(refused["code"], "store_not_reached", "{args:?}");
+        }
+    });
+    assert_eq!(log(laptop, "r1"), before);
+    assert!(!laptop.path(".flow/runs/r2").exists() && !laptop.path(".flow/shared/runs/r2").exists());
+    // The same command later records once.
+    record(laptop, "r1", "two").ok();
+    record(laptop, "r1", "two").ok();
+    assert_eq!(log(laptop, "r1").lines().count(), 3);
+}
+
+#[test]
+fn hooks_and_the_status_line_never_ask_the_network() {
+    let team = Team::sharing();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1", "--session", "s1"]).ok();
+    team.without_hub(|| {
+        // Asked for, it would be named as not reached.
+        let hud = laptop.flow(["hud", "--session", "s1", "--json"]).ok();
+        assert!(hud.stdout.contains("r1") && hud.stderr.is_empty(), "{hud:?}");
+        let payload = json!({ "session_id": "s1", "hook_event_name": "SessionStart", "source": "startup" }).to_string();
+        let told = laptop.flow_with(["hook", "claude", "SessionStart"], &payload).ok();
+        assert!(!told.stdout.contains("not reached"), "{told:?}");
+    });
+    let shown = laptop.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["as_of"]["reached"], true);
+}
+
+#[test]
+fn a_session_that_ends_marks_its_shared_run_in_the_time_that_a_host_waits() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1", "--session", "s1"]).ok();
+    let ended = laptop.flow(["session-end", "--session", "s1", "--json"]).ok().json();
+    assert_eq!(ended["persisted"][0]["run_id"], "r1");
+    assert_eq!(server.flow(["show", "r1", "--json"]).ok().json()["state"]["last_seq"], 2);
+    // A host that answers nothing.
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/hub.git", deaf.local_addr().unwrap());
+    laptop.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    laptop.git(&["config", "url.unused.insteadOf", "unused"]);
+    let config = laptop.path("user.gitconfig");
+    fs::write(&config, format!("[url \"{address}\"]\n\tinsteadOf = {}\n", team.hub().display())).unwrap();
+    let mut command = laptop.flow_command();
+    command.env("GIT_CONFIG_GLOBAL", &config).args(["session-end", "--session", "s1", "--json"]);
+    let begun = Instant::now();
+    let ended = run(command, "").ok().json();
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(ended["persisted"], json!([]));
+    assert!(ended["warnings"][0].as_str().unwrap().contains("r1"), "{ended}");
+}
+
+#[test]
+fn a_local_run_is_moved_into_the_store_with_all_that_it_has() {
+    let team = Team::new();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--issue", "7", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    fs::write(laptop.run_dir("r1").join("evidence/out.log"), "all green").unwrap();
+    laptop.edit("r1", "goal: null", "goal: typed by a person");
+    let refused = laptop.flow(["remote", "push", "r1", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "no_store");
+    for machine in [laptop, server] {
+        accept(machine);
+    }
+    assert_eq!(ids(laptop), ["r1"]);
+    team.without_hub(|| {
+        laptop.flow(["remote", "push", "r1"]).exits(74);
+        assert!(laptop.run_dir("r1").exists() && !laptop.path(".flow/shared/runs/r1").exists());
+    });
+    record(laptop, "r1", "two").ok();
+    let pushed = laptop.flow(["remote", "push", "r1", "--json"]).ok().json();
+    assert_eq!(pushed, json!({ "run_id": "r1", "store": "git:origin", "seq": 4 }));
+    assert!(!laptop.run_dir("r1").exists());
+    assert_eq!(fs::read(laptop.path(".flow/shared/runs/r1/evidence/out.log")).unwrap(), b"all green");
+    server.flow(["remote", "fetch", "r1"]).ok();
+    let shown = server.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["metadata"]["goal"], "typed by a person");
+    assert_eq!(shown["state"]["completed_activities"], json!(["one", "two"]));
+    // It is about its issue there as well.
+    server.flow(["start", "build", "--issue", "7"]).exits(1);
+    // Once more changes nothing.
+    laptop.flow(["remote", "push", "r1"]).ok();
+    assert_eq!(log(laptop, "r1"), log(server, "r1"));
+    laptop.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_run_that_the_store_has_lost_is_put_there_again_from_a_copy() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    // As `git push --mirror` of another clone does.
+    run(laptop.command_in_hub(hub, &["update-ref", "-d", "refs/flow/open/r1"]), "").ok();
+    let lost = record(laptop, "r1", "two");
+    assert_ne!(lost.code, Some(0), "{lost:?}");
+    laptop.flow(["remote", "push", "r1"]).ok();
+    record(laptop, "r1", "two").ok();
+    assert_eq!(
+        server.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"],
+        json!(["one", "two"])
+    );
+}
+
+#[test]
+fn a_run_that_comes_back_with_a_branch_does_not_hide_the_shared_one() {
+    let team = Team::new();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.git(&["add", "-A"]);
+    laptop.git(&["commit", "-q", "-m", "a run"]);
+    accept(laptop);
+    laptop.flow(["remote", "push", "r1"]).ok();
+    laptop.git(&["checkout", "-q", "HEAD", "--", ".flow/runs"]);
+    assert!(laptop.run_dir("r1").exists());
+    record(laptop, "r1", "one").ok();
+    assert_eq!(log(laptop, "r1").lines().count(), 2);
+    assert_eq!(ids(laptop), ["r1"]);
+}
+
+#[test]
+fn nothing_that_a_clone_brings_is_run() {
+    let team = Team::new();
+    let Team { laptop, .. } = &team;
+    let ran = team.hub.path().join("ran");
+    let command = format!("touch {}", ran.display());
+    for name in ["pre-push", "reference-transaction", "post-update"] {
+        let hook = laptop.path(".git/hooks").join(name);
+        fs::write(&hook, format!("#!/bin/sh\n{command}\n")).unwrap();
+        fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let included = laptop.path("included");
+    let keys = format!(
+        "[core]\n\tsshCommand = {command}\n\tfsmonitor = {command}\n\tgitProxy = {command}\n[credential]\n\thelper = \"!{command}\"\n"
+    );
+    fs::write(&included, keys).unwrap();
+    laptop.git(&["config", "include.path", included.to_str().unwrap()]);
+    laptop.git(&["remote", "add", "--", "evil", &format!("ext::sh -c {command}% ")]);
+    laptop.flow(["remote", "use", "git:evil"]).exits(3);
+    laptop.git(&["remote", "add", "far", "ssh://nobody@localhost:1/x.git"]);
+    laptop.flow(["--lock-timeout", "5", "remote", "use", "git:far"]).exits(74);
+    for name in ["git:--upload-pack=touch", "git:ext::sh", "git:$(touch x)"] {
+        laptop.flow(["remote", "use", name]).exits(2);
+    }
+    laptop.flow(["remote", "use", "git:origin"]).ok();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    assert!(!ran.exists(), "a command of the repository ran");
+}
+
+#[test]
+fn a_password_in_the_address_is_never_shown() {
+    let team = Team::new();
+    let Team { laptop, .. } = &team;
+    laptop.git(&["remote", "set-url", "origin", "http://me:hunter2@127.0.0.1:9/x.git"]);
+    let used = laptop.flow(["--lock-timeout", "5", "remote", "use", "git:origin"]).exits(74);
+    name_store(laptop, "git:origin");
+    let status = laptop.flow(["remote", "status", "--json"]).ok();
+    for answer in [used, status] {
+        assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
+    }
+}
+
+#[test]
+fn the_configuration_keeps_what_people_wrote() {
+    let Team { laptop, .. } = &Team::new();
+    laptop.flow(["init"]).ok();
+    let config = laptop.path(".flow/config.yaml");
+    fs::write(&config, "# Ours.\nstate_types: [reviewed]\n").unwrap();
+    let used: Value = laptop.flow(["remote", "use", "git:origin", "--json"]).ok().json();
+    assert_eq!((&used["named"], &used["runs"]), (&json!(true), &json!(0)));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "# Ours.\nstate_types: [reviewed]\nstore: git:origin\n");
+    let again = laptop.flow(["remote", "use", "git:origin", "--json"]).ok().json();
+    assert_eq!(again["named"], false);
+}
+
+#[test]
+fn all_worktrees_of_a_repository_share_what_was_accepted() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.git(&["add", "-A"]);
+    laptop.git(&["commit", "-q", "-m", "share"]);
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.git(&["worktree", "add", "-q", "../beside"]);
+    let mut command = laptop.flow_command();
+    command.current_dir(laptop.path("../beside")).args(["record-activity", "--run-id", "r1", "--id", "one"]);
+    run(command, "").ok();
+    assert_eq!(laptop.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"], json!(["one"]));
+}
