@@ -71,7 +71,7 @@ pub(super) struct Everywhere {
     /// Answer with one JSON object
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
-    /// How long to wait for another writer [default: 30]
+    /// How long to wait for other writers [default: 30; 90 for a run in a git remote]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, help_heading = EVERYWHERE)]
     pub(super) lock_timeout: Option<Duration>,
 }

@@ -8,6 +8,7 @@ mod out;
 mod page;
 mod person;
 mod program;
+mod progress;
 mod prompt;
 mod shell;
 mod terminal;

@@ -21,12 +21,12 @@ use crate::runs::OpenedProject;
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
-    STATE, WORKFLOWS,
+    SHARED, STATE, WORKFLOWS,
 };
 
 /// Names that flow or the original scripts create, besides those of runs that are being created.
-const KNOWN: [&str; 16] = [
-    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMA_DIR, LOCK, INIT_TMP, QUARANTINE, ".gitignore", ".gitattributes",
+const KNOWN: [&str; 17] = [
+    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMA_DIR, LOCK, INIT_TMP, QUARANTINE, SHARED, ".gitignore", ".gitattributes",
     "config.yaml", POLICY_FILE, STATE, "goals", "triggers", "README.md",
 ];
 /// The number of levels to which other directories are searched.

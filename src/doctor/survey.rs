@@ -13,6 +13,7 @@ use crate::doctor::report::Severity;
 use crate::model::{Explain as _, Help, Kind, Problem, Suggestion};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{OpenedProject, Result};
+use crate::store::local::RunDir;
 use crate::store::local::layout::RUNS;
 use crate::store::{Document, StoreError, StoredRun};
 
@@ -66,6 +67,21 @@ pub(super) fn whole_survey(project: &OpenedProject, request: &DoctorRequest) -> 
     Ok(found)
 }
 
+/// The copies of shared runs. They are not repaired but read again, so a repair passes over them.
+fn copies(project: &OpenedProject, count: &mut usize) -> Result<Vec<RunDir>> {
+    let mut copies = Vec::new();
+    if project.runs().shared_at().is_none() {
+        return Ok(copies);
+    }
+    for id in project.runs().ids()? {
+        if project.runs().copies_with(&id).is_some() {
+            *count += 1;
+            copies.push(project.with_files_of(&id)?.run(&id)?);
+        }
+    }
+    Ok(copies)
+}
+
 /// The error that the copy of a shared run is not repaired: a repair would make another history of it.
 fn copy_is_read_again(run: &dyn StoredRun) -> Problem {
     let message = format!("run {} is shared, and only its copy can be repaired here", run.id());
@@ -113,6 +129,9 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
         return Err(error.into());
     }
     survey.parts.push(found);
+    if !request.repair {
+        runs.extend(copies(project, &mut survey.runs)?);
+    }
     runs.sort_by(|a, b| a.id().cmp(b.id()));
     for run in &runs {
         survey.parts.push(diagnose(project, run, None, false, now).findings);

@@ -89,6 +89,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("hyper_util", &["web/server/accept.rs"]),
     ("notify", &["host/watch.rs"]),
     ("ratatui", &["watch/screen/"]),
+    ("indicatif", &["cli/progress.rs"]),
     ("base64", &["watch/screen/clipboard.rs"]),
     ("maud", &["picture/", "web/server/answer.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/program.rs"]),

@@ -5,6 +5,7 @@ use crate::cli::cmd::run_rows::rows;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
+use crate::cli::progress::while_waiting;
 use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
 
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
@@ -15,7 +16,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     };
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
     let filter = ListFilter { attention, status, feature, search, workflow, session, since, limit, worktrees };
-    let report = runs::list(cx, &filter)?;
+    let report = while_waiting("reading the runs", || runs::list(cx, &filter))?;
     out.warnings(&report.notes);
     for run in &report.unreadable {
         out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);

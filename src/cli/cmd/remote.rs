@@ -3,6 +3,7 @@
 use crate::cli::args::RemoteCommand;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{TextPage, age, or_dash};
+use crate::cli::progress::while_waiting;
 use crate::model::{Suggestion, Timestamp};
 use crate::runs::Context;
 use crate::sharing::{self, MoveRequest, StoreStatusReport, UseReport, UseRequest};
@@ -11,25 +12,26 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
     match command {
         RemoteCommand::Use { store } => use_store(cx, store, out),
         RemoteCommand::Status => {
-            let report = sharing::store_status(cx)?;
+            let report = while_waiting("asking the store", || sharing::store_status(cx))?;
             out.warnings(&report.notes);
             Ok(out.answer(&report, |page| status(&report, cx.now(), page)))
         }
         RemoteCommand::Probe { store } => {
-            let report = sharing::probe_store(cx, store.as_deref())?;
+            let report =
+                while_waiting("trying the store with many writers", || sharing::probe_store(cx, store.as_deref()))?;
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} ({}) kept everything in this trial", report.store, report.address));
             }))
         }
         RemoteCommand::Push { run } => {
-            let report = sharing::push(cx, &MoveRequest { run })?;
+            let report = while_waiting("moving the run", || sharing::push(cx, &MoveRequest { run }))?;
             out.committed(format!("{} is in {}", report.run_id, report.store));
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} is shared in {}, up to event {}", report.run_id, report.store, report.seq));
             }))
         }
         RemoteCommand::Fetch { run } => {
-            let report = sharing::fetch(cx, &MoveRequest { run })?;
+            let report = while_waiting("bringing the run", || sharing::fetch(cx, &MoveRequest { run }))?;
             out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} is here up to event {}", report.run_id, report.seq));
@@ -39,7 +41,7 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
 }
 
 fn use_store(cx: &Context, store: String, out: &mut Out) -> Ended {
-    let report = sharing::use_store(cx, &UseRequest { store })?;
+    let report = while_waiting("trying the store with many writers", || sharing::use_store(cx, &UseRequest { store }))?;
     let UseReport { store, readers, named, runs, .. } = &report;
     out.committed(format!("{store} is accepted"));
     out.warnings(&report.warnings);

@@ -5,6 +5,7 @@ use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
+use crate::cli::progress::while_waiting;
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp, counted};
 use crate::picture::reason_now;
@@ -18,7 +19,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
     };
     let ResumeArgs { run, run_id, all, worktrees, session, .. } = args;
     let request = ResumeRequest { run: run.or(run_id), claim, all, session, worktrees };
-    let report = runs::resume(cx, &request)?;
+    let report = while_waiting("reading the runs", || runs::resume(cx, &request))?;
     if let Some(claim) = &report.claim
         && claim.changed
     {

@@ -57,6 +57,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     ] {
         page.each(label, text(shown, section, key));
     }
+    page.each("shared in", shown.sharing.as_ref().map(|sharing| sharing.store.clone()));
     let steps = shown.steps.iter();
     let steps =
         steps.map(|step| vec![step.step.to_string(), step.status.to_string(), or_empty(step.skip_reason.as_ref())]);
