@@ -9,12 +9,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sha2::{Digest as _, Sha256};
-
 use crate::codec::LogScan;
 use crate::host::{BareRepository, Pushed, RefChange};
-use crate::model::{RunId, Seq, hex};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
+use crate::model::{RunId, Seq};
+use crate::remote::names::{key_of, run_of, work_digest};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope, left_until};
 use crate::store::{Address, WorkKey};
 
 /// Where the references are here, and by default in the remote.
@@ -185,15 +184,16 @@ impl Carrier for GitCarrier {
         PATIENCE
     }
 
-    fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
         self.fetch(Instant::now() + left)?;
-        let all = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
-        let found = self.repository.refs(&[&all[0], &all[1]]).map_err(NotReached)?;
+        let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
+        let places = if scope == TipScope::Open { vec![&*open] } else { vec![&*open, &*over] };
+        let found = self.repository.refs(&places).map_err(NotReached)?;
         let mut tips = Vec::new();
         for (name, mark) in found {
             // Other names were not made by flow.
-            if let Some(run) = name.rsplit('/').next().and_then(|key| RunId::new(key.replace("%2E", ".")).ok()) {
-                tips.push(Tip { run, mark });
+            if let Some(run) = name.rsplit('/').next().and_then(run_of) {
+                tips.push(Tip { run, mark, is_over: name.starts_with(&over) });
             }
         }
         Ok(tips)
@@ -260,14 +260,9 @@ fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
     named
 }
 
-/// The id of a run as a part of a reference's name: git refuses some names with dots.
-fn key_of(run: &RunId) -> String {
-    run.as_str().replace('.', "%2E")
-}
-
 /// The reference of the marker for what a run is about.
 fn work_ref(key: &WorkKey) -> String {
-    format!("{WORK}{}", hex(&Sha256::digest(key.0.as_bytes())))
+    format!("{WORK}{}", work_digest(key))
 }
 
 /// The lines in a message.

@@ -1,13 +1,13 @@
 //! A carrier in memory, which loses, delays and repeats what it is told to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use flowrun::codec::LogScan;
 use flowrun::model::{RunId, Seq};
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope};
 use flowrun::store::{Address, WorkChange, WorkKey};
 
 /// What happens to a request.
@@ -40,6 +40,7 @@ pub struct MemoryCarrier {
 #[derive(Debug, Default)]
 struct Kept {
     runs: BTreeMap<RunId, String>,
+    over: BTreeSet<RunId>,
     /// Who is about what.
     work: BTreeMap<WorkKey, RunId>,
     /// What happens to the next requests.
@@ -68,6 +69,7 @@ struct OwnedPut {
     run: RunId,
     before: Seq,
     lines: String,
+    is_over: bool,
     work: WorkChange,
 }
 
@@ -96,6 +98,11 @@ impl Kept {
         self.work.extend(put.work.taken.iter().map(|key| (key.clone(), put.run.clone())));
         self.work.retain(|key, run| *run != put.run || !put.work.freed.contains(key));
         self.runs.entry(put.run.clone()).or_default().push_str(&put.lines);
+        if put.is_over {
+            self.over.insert(put.run.clone());
+        } else {
+            self.over.remove(&put.run);
+        }
         PutAnswer::Done
     }
 
@@ -166,11 +173,16 @@ impl Carrier for MemoryCarrier {
         Address::new("memory:carrier")
     }
 
-    fn tips(&self, _: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: TipScope, _: Duration) -> Result<Vec<Tip>, NotReached> {
         self.kept().read(|kept| {
-            let tip = |(run, log): (&RunId, &String)| Tip { run: run.clone(), mark: log.len().to_string() };
+            let is_over = |run: &RunId| kept.over.contains(run);
+            let tip = |(run, log): (&RunId, &String)| {
+                let mark = log.len().to_string();
+                Tip { run: run.clone(), mark, is_over: is_over(run) }
+            };
             let listed = if kept.broken == Some(Broken::ListsNothing) { 0 } else { usize::MAX };
-            kept.runs.iter().map(tip).take(listed).collect()
+            let tips = kept.runs.iter().map(tip).take(listed);
+            tips.filter(|tip| scope == TipScope::All || !tip.is_over).collect()
         })
     }
 
@@ -196,8 +208,13 @@ impl Carrier for MemoryCarrier {
             return PutAnswer::Done;
         }
         let late = std::mem::take(&mut kept.late);
-        let owned =
-            OwnedPut { run: put.run.clone(), before: put.before, lines: put.lines.to_owned(), work: put.work.clone() };
+        let owned = OwnedPut {
+            run: put.run.clone(),
+            before: put.before,
+            lines: put.lines.to_owned(),
+            is_over: put.is_over,
+            work: put.work.clone(),
+        };
         let answer = match kept.request() {
             Trouble::None => kept.put(&owned),
             Trouble::NotReached => PutAnswer::NotReached("the network is down".to_owned()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use flowrun::model::{ActivityId, Issue, RunId};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::WriteRequest;
-use flowrun::store::shared::{BrokenPromise, Carrier, probe};
+use flowrun::store::shared::{BrokenPromise, Carrier, TipScope, probe};
 
 use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit, SharedInMemory};
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
@@ -297,7 +297,7 @@ fn probed(carrier: &dyn Carrier) -> Result<(), BrokenPromise> {
 fn a_probe_passes_a_carrier_that_keeps_its_promises_and_leaves_nothing() {
     let carrier = MemoryCarrier::default();
     probed(&carrier).unwrap();
-    assert_eq!(carrier.tips(Duration::from_secs(1)).unwrap(), []);
+    assert_eq!(carrier.tips(TipScope::All, Duration::from_secs(1)).unwrap(), []);
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_git_repository_keeps_its_promises() {
     let remote = Remote::default();
     let carrier = remote.carrier(project.path());
     probed(&*carrier).unwrap();
-    assert_eq!(carrier.tips(Duration::from_secs(30)).unwrap(), []);
+    assert_eq!(carrier.tips(TipScope::All, Duration::from_secs(30)).unwrap(), []);
 }
 
 /// Two machines with the same repository, of which the first one has begun a run.

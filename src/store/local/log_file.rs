@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use crate::codec::LogScan;
+use crate::codec::{LogScan, sealed_event};
 use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Operation, Rename, read_exact_at, write_all};
 use crate::model::{Event, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
@@ -70,6 +70,16 @@ impl LockedLog {
     /// The whole log.
     pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
         scan(&*self.file).map_err(|fault| unread(&self.dir, fault))
+    }
+
+    /// The lines of the events after `since`, without what other programs wrote between them.
+    pub(crate) fn lines_after(&self, since: Seq) -> Result<String, StoreError> {
+        let tail = LogTail::read(&*self.file, since).map_err(|fault| unread(&self.dir, fault))?;
+        let places = tail.newer_at..tail.whole;
+        let mut bytes = vec![0; usize::try_from(places.end - places.start).unwrap_or(usize::MAX)];
+        read_exact_at(&*self.file, &mut bytes, places.start).map_err(|error| self.fault(Operation::Read, error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.split_inclusive('\n').filter(|line| sealed_event(line.as_bytes()).is_some()).collect())
     }
 
     /// The events whose lines have `text` in them, latest first.

@@ -20,6 +20,14 @@ impl LockedRun<'_> {
         &self.run.id
     }
 
+    /// The lines of the events after `since`, as they are in the log.
+    pub(in crate::store) fn lines_after(&self, since: Seq) -> Result<String, StoreError> {
+        if self.log.tail.end.last <= since {
+            return Ok(String::new());
+        }
+        self.log.lines_after(since)
+    }
+
     /// Adds to the messages about what was moved to quarantine.
     pub(in crate::store) fn tell(&self, told: Vec<String>) {
         self.log.tell(told);

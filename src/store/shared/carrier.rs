@@ -19,11 +19,12 @@ pub trait Carrier: fmt::Debug + Send + Sync {
         LOCK_WAIT
     }
 
-    /// All runs, each with a mark that changes with its log. Takes at most `left`.
+    /// The runs of `scope`, each with a mark that changes with its log. A mark may lag behind a commit whose writer died.
+    /// Takes at most `left`.
     ///
     /// # Errors
     /// [`NotReached`].
-    fn tips(&self, left: Duration) -> Result<Vec<Tip>, NotReached>;
+    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached>;
 
     /// The lines of a run from the event at `first` on; `None` if there is no such run. With the `mark` of a tip, lines that
     /// were added after that tip was read may be missing. Takes at most `left`.
@@ -31,6 +32,15 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`NotReached`].
     fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached>;
+
+    /// The lines behind the position `before`, at least those of the commit that has the next one; `None` if there is no
+    /// such run. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
+        self.lines(run, before.next(), None, left)
+    }
 
     /// Puts lines behind the last ones of a run, all or none. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
@@ -42,6 +52,15 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached>;
 }
 
+/// Which runs [`Carrier::tips`] lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TipScope {
+    /// Those that are open. One that is over may be among them.
+    Open,
+    /// All.
+    All,
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tip {
@@ -49,6 +68,17 @@ pub struct Tip {
     pub run: RunId,
     /// A text that changes whenever its log does.
     pub mark: String,
+    /// Whether it is listed as over.
+    pub is_over: bool,
+}
+
+/// A carrier may keep lines together in windows of so many positions, to read many of them at once.
+pub const WINDOW: u64 = 64;
+
+/// The last position before the window that the position behind `before` is in.
+#[must_use]
+pub fn window_of(before: Seq) -> Seq {
+    Seq(before.0 / WINDOW * WINDOW)
 }
 
 /// The lines of one commit.
@@ -58,6 +88,8 @@ pub struct Put<'a> {
     pub run: &'a RunId,
     /// The last position before these lines; 0 to begin the run.
     pub before: Seq,
+    /// The lines of the run before these that are in the same window: those after [`window_of`] `before`.
+    pub earlier: &'a str,
     /// Whole sealed lines. They are kept as they are, byte for byte.
     pub lines: &'a str,
     /// Whether the run is over after them.

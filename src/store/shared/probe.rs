@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::codec::{LogScan, seal};
 use crate::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange, Timestamp};
-use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
+use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer, TipScope};
 use crate::store::shared::settle::left_until;
 use crate::store::work::WorkChange;
 
@@ -69,7 +69,7 @@ pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<()
 fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant) -> Result<(), BrokenPromise> {
     let mut all = String::new();
     for before in [Seq(0), Seq(1)] {
-        race(carrier, run, before, now, deadline)?;
+        race(carrier, run, before, &all, now, deadline)?;
         let lines = lines_of(carrier, run, deadline)?;
         let known = LogScan::parse(lines.as_bytes()).events().count() as u64;
         if known != before.0 + 1 || !lines.starts_with(&all) {
@@ -77,14 +77,17 @@ fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant
         }
         all = lines;
     }
+    let first = all.split_inclusive('\n').next().unwrap_or_default();
     for before in [Seq(0), Seq(1)] {
-        if put(carrier, run, before, RACERS, now, deadline) == PutAnswer::Done
+        let earlier = if before == Seq(0) { "" } else { first };
+        if put(carrier, run, before, earlier, RACERS, now, deadline) == PutAnswer::Done
             || lines_of(carrier, run, deadline)? != all
         {
             return Err(BrokenPromise::TakenTwice { before });
         }
     }
-    let tips = carrier.tips(left_until(deadline)).map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+    let tips =
+        carrier.tips(TipScope::Open, left_until(deadline)).map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
     if tips.iter().any(|tip| tip.run == *run) { Ok(()) } else { Err(BrokenPromise::NotListed) }
 }
 
@@ -93,12 +96,14 @@ fn race(
     carrier: &dyn Carrier,
     run: &RunId,
     before: Seq,
+    earlier: &str,
     now: Timestamp,
     deadline: Instant,
 ) -> Result<(), BrokenPromise> {
     let answers: Vec<_> = thread::scope(|scope| {
-        let racers: Vec<_> =
-            (0..RACERS).map(|racer| scope.spawn(move || put(carrier, run, before, racer, now, deadline))).collect();
+        let racers: Vec<_> = (0..RACERS)
+            .map(|racer| scope.spawn(move || put(carrier, run, before, earlier, racer, now, deadline)))
+            .collect();
         racers.into_iter().map(|racer| racer.join().expect("BUG: a racer panicked")).collect()
     });
     let winners = answers.iter().filter(|answer| **answer == PutAnswer::Done).count();
@@ -117,12 +122,20 @@ fn race(
     Err(BrokenPromise::NotReached(why))
 }
 
-fn put(carrier: &dyn Carrier, run: &RunId, before: Seq, racer: usize, now: Timestamp, deadline: Instant) -> PutAnswer {
+fn put(
+    carrier: &dyn Carrier,
+    run: &RunId,
+    before: Seq,
+    earlier: &str,
+    racer: usize,
+    now: Timestamp,
+    deadline: Instant,
+) -> PutAnswer {
     let change = StatusChange { from: RunStatus::Active, reason: None, skipped: None, session: None };
     let id = EventId::new(format!("probe-{before}-{racer}")).expect("BUG: the event of a probe has no valid id");
     let kind = EventKind::RunBlocked(change);
     let line = seal(&Event { seq: before.next(), id, at: now, kind, run: None, recap: None });
-    let put = Put { run, before, lines: &line, is_over: false, work: &WorkChange::default() };
+    let put = Put { run, before, earlier, lines: &line, is_over: false, work: &WorkChange::default() };
     carrier.put(&put, left_until(deadline))
 }
 

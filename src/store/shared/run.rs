@@ -107,10 +107,10 @@ impl StoredRun for SharedRun {
         let deadline = Instant::now() + request.wait;
         let shown = self.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
         let mut locked = self.copy.lock(request)?;
-        let known = locked.noted().0.max(shown.unwrap_or(Seq(1)));
-        if locked.end().last < known {
-            // A power cut, or another program, took the end of the copy. What comes next must not take the place of what is
-            // missing.
+        let (noted, last) = (locked.noted().0, locked.end().last);
+        if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted {
+            // A power cut, or another program, took the end of the copy, or left a part of a commit. What comes next must not
+            // take the place of what is missing.
             drop(locked);
             let told = self.catch_up(request)?;
             locked = self.copy.lock(request)?;

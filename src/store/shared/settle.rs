@@ -50,7 +50,7 @@ pub(super) fn settle(
             }
         };
         // Not before this is known may anything else be put there.
-        match carrier.lines(put.run, put.before.next(), None, left_until(deadline)) {
+        match carrier.lines_behind(put.run, put.before, left_until(deadline)) {
             Ok(Some(lines)) if !lines.is_empty() => {
                 let is_ours = LogScan::parse(lines.as_bytes()).events().any(|event| event.id == *own);
                 return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });

@@ -15,7 +15,7 @@ use crate::store::error::StoreError;
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, Copied, MaybeOpen, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit};
-use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip};
+use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip, TipScope};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{Settled, left_until, settle};
@@ -39,8 +39,16 @@ pub struct Shared {
 struct Seen {
     at: Option<Timestamp>,
     reached: bool,
-    /// The marks of the runs whose copies were current then.
-    marks: BTreeMap<RunId, String>,
+    /// The marks of the runs whose copies were current then: of those that were listed as open, and as over.
+    open: BTreeMap<RunId, String>,
+    over: BTreeMap<RunId, String>,
+}
+
+impl Seen {
+    /// The marks of runs that are over, or of those that are not.
+    fn marks(&mut self, is_over: bool) -> &mut BTreeMap<RunId, String> {
+        if is_over { &mut self.over } else { &mut self.open }
+    }
 }
 
 impl Shared {
@@ -110,29 +118,71 @@ impl Shared {
         if self.is_here(id) { &self.here } else { &self.copies.project }
     }
 
-    /// Brings the copy of each of these runs up to date whose mark has changed.
-    fn catch_up_changed(&self, tips: Vec<Tip>, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let before = self.seen().marks;
-        let (mut marks, mut told) = (BTreeMap::new(), Vec::new());
-        for Tip { run, mark } in tips {
-            if before.get(&run) == Some(&mark) && self.copies.existing(&run)?.is_some() {
-                marks.insert(run, mark);
-                continue;
-            }
-            match self.copies.catch_up(&run, Some(&mark), request) {
-                Ok(more) => {
-                    told.extend(more);
-                    marks.insert(run, mark);
-                }
-                // Who holds it brings it up to date, or the next one who asks.
-                Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => {}
-                // One damaged run must not hide the others.
-                Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
-                Err(error) => return Err(error),
+    /// Brings the copies of the runs of `scope` up to date. Returns messages about what was moved to quarantine.
+    ///
+    /// # Errors
+    /// As [`RunStore::refresh`].
+    pub fn refresh_in(&self, scope: TipScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        match self.copies.carrier.tips(scope, left_until(deadline)) {
+            Ok(tips) => self.catch_up_changed(scope, tips, request),
+            Err(NotReached(why)) => {
+                self.remember_seen(Seen { reached: false, ..self.seen() });
+                Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
             }
         }
-        self.remember_seen(Seen { at: Some(request.writer.since), reached: true, marks });
+    }
+
+    /// Brings the copy of each run up to date whose mark has changed, or that is not listed as open any more.
+    fn catch_up_changed(
+        &self,
+        scope: TipScope,
+        tips: Vec<Tip>,
+        request: &WriteRequest,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut before = self.seen();
+        let (mut seen, mut told) = (Seen { at: Some(request.writer.since), reached: true, ..Seen::default() }, vec![]);
+        for Tip { run, mark, is_over } in tips {
+            let is_known = before.marks(is_over).remove(&run).is_some_and(|known| known == mark);
+            let is_current = is_known && self.copies.existing(&run)?.is_some();
+            if is_current || self.is_caught_up(&run, Some(&mark), request, &mut told)? {
+                seen.marks(is_over).insert(run, mark);
+            }
+        }
+        if scope == TipScope::Open {
+            // Those that are left were open, and are not any more.
+            for (run, mark) in before.open {
+                if !self.is_caught_up(&run, None, request, &mut told)? && self.copies.existing(&run)?.is_some() {
+                    seen.open.insert(run, mark);
+                }
+            }
+            before.over.retain(|run, _| !seen.open.contains_key(run));
+            seen.over = before.over;
+        }
+        self.remember_seen(seen);
         Ok(told)
+    }
+
+    /// Brings the copy of a run up to date. Returns whether it is.
+    fn is_caught_up(
+        &self,
+        run: &RunId,
+        mark: Option<&str>,
+        request: &WriteRequest,
+        told: &mut Vec<String>,
+    ) -> Result<bool, StoreError> {
+        match self.copies.catch_up(run, mark, request) {
+            Ok(more) => {
+                told.extend(more);
+                return Ok(true);
+            }
+            // Who holds it brings it up to date, or the next one who asks.
+            Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => {}
+            // One damaged run must not hide the others.
+            Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        Ok(false)
     }
 }
 
@@ -205,7 +255,8 @@ impl RunStore for Shared {
             let lines: String = events.iter().map(seal).collect();
             let first = events.first().expect("BUG: a run without an event");
             let work = WorkChange { taken: work, freed: Vec::new() };
-            let put = Put { run: &id, before: Seq(0), lines: &lines, is_over: shows_end(&text), work: &work };
+            let put =
+                Put { run: &id, before: Seq(0), earlier: "", lines: &lines, is_over: shows_end(&text), work: &work };
             if settle(&*self.copies.carrier, &put, &first.id, deadline)? == Settled::Ours {
                 self.copies.make_new(&id, &lines, &text, request)?;
                 return self.open(&id);
@@ -255,14 +306,7 @@ impl RunStore for Shared {
     }
 
     fn refresh(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let deadline = Instant::now() + request.wait;
-        match self.copies.carrier.tips(left_until(deadline)) {
-            Ok(tips) => self.catch_up_changed(tips, request),
-            Err(NotReached(why)) => {
-                self.remember_seen(Seen { reached: false, ..self.seen() });
-                Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
-            }
-        }
+        self.refresh_in(TipScope::All, request)
     }
 
     fn run_cache(&self) -> Option<&dyn RunCache> {

@@ -9,7 +9,7 @@ use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::LockedRun;
 use crate::store::run_store::RunWriter;
-use crate::store::shared::carrier::Put;
+use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::{Copies, shows_end};
 use crate::store::shared::settle::{Settled, settle};
 
@@ -72,7 +72,8 @@ impl RunWriter for SharedWriter<'_> {
         }
         let (first, last) = (&batch.events[0], batch.events.last().expect("BUG: nothing is committed"));
         let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
-        let put = Put { run: &run, before, lines: &lines, is_over, work: &batch.work };
+        let earlier = self.copy.lines_after(window_of(before))?;
+        let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, work: &batch.work };
         if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, &first.id, self.deadline)? {
             self.copies.append(&mut self.copy, &theirs, first.at)?;
             return Err(StoreError::Conflict { run, races: 1 });

@@ -1,0 +1,21 @@
+//! Names of runs, and of what they are about, at a carrier.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{RunId, hex};
+use crate::store::WorkKey;
+
+/// The id of a run as a part of a name: git refuses some names with dots, and a URL with a part `..` names something else.
+pub(super) fn key_of(run: &RunId) -> String {
+    run.as_str().replace('.', "%2E")
+}
+
+/// The run that a part of a name stands for; `None` if it was not made by [`key_of`].
+pub(super) fn run_of(key: &str) -> Option<RunId> {
+    RunId::new(key.replace("%2E", ".")).ok()
+}
+
+/// The name of the marker for what a run is about.
+pub(super) fn work_digest(key: &WorkKey) -> String {
+    hex(&Sha256::digest(key.0.as_bytes()))
+}
