@@ -10,9 +10,13 @@ mod agents;
 mod call;
 mod child;
 mod clock;
+#[cfg(feature = "network")]
+mod cloud;
 mod dialog;
 mod env;
 mod git;
+#[cfg(feature = "network")]
+mod http;
 mod ids;
 mod known;
 mod locks;
@@ -31,10 +35,14 @@ pub(crate) use call::call;
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};
 pub use clock::{BadNow, Clock};
+#[cfg(feature = "network")]
+pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub use git::{AskedForChanges, BareRepository, Git, Head, Pushed, RefChange, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef, without_login};
+#[cfg(feature = "network")]
+pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};
 pub use ids::Ids;
 #[cfg(feature = "serve")]
 pub(crate) use ids::{SECRET, secret};

@@ -2,5 +2,9 @@
 
 mod git;
 mod names;
+#[cfg(feature = "network")]
+mod s3;
 
 pub use git::GitCarrier;
+#[cfg(feature = "network")]
+pub use s3::{S3Carrier, S3Place};

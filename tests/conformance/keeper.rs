@@ -15,6 +15,7 @@ use flowrun::store::shared::{Carrier, Shared};
 use flowrun::store::{Project, RunStore, StoreError};
 use tempfile::TempDir;
 
+use crate::bucket::Bucket;
 use crate::memory_carrier::MemoryCarrier;
 use crate::memory_store::MemoryStore;
 
@@ -203,11 +204,18 @@ fn show(
     runs::show_events(run, text, end, log).or(plain)
 }
 
-impl<P: Place> Keeper for Machine<P> {
-    fn store(&self) -> Arc<dyn RunStore> {
+impl<P: Place> Machine<P> {
+    /// The store.
+    pub fn shared(&self) -> Shared {
         let here = Project::open(&Os, self.local.project.path(), Trust::OwnFiles).unwrap();
         let carrier = self.place.carrier(self.local.project.path());
-        Arc::new(Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap())
+        Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap()
+    }
+}
+
+impl<P: Place> Keeper for Machine<P> {
+    fn store(&self) -> Arc<dyn RunStore> {
+        Arc::new(self.shared())
     }
 
     fn context(&self) -> Context {
@@ -231,6 +239,8 @@ impl<P: Place> Keeper for Machine<P> {
 pub type SharedInMemory = Machine<MemoryCarrier>;
 /// [`Machine`] with a git repository.
 pub type SharedInGit = Machine<Remote>;
+/// [`Machine`] with a bucket.
+pub type SharedInBucket = Machine<Bucket>;
 
 fn save(file: &Path, text: Option<&str>) {
     match text {

@@ -3,6 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests set up and look at files directly")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bucket;
+mod in_bucket;
 mod keeper;
 mod memory_carrier;
 mod memory_store;
@@ -10,7 +12,7 @@ mod promises;
 mod shared;
 mod verbs;
 
-use keeper::{Keeper, Local, Memory, SharedInGit, SharedInMemory};
+use keeper::{Keeper, Local, Memory, SharedInBucket, SharedInGit, SharedInMemory};
 
 macro_rules! kept_by_every_store {
     ($($promises:ident::$sentence:ident),* $(,)?) => {
@@ -25,6 +27,9 @@ macro_rules! kept_by_every_store {
         }
         mod shared_in_git {
             $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInGit::default()); })*
+        }
+        mod shared_in_bucket {
+            $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInBucket::default()); })*
         }
     };
 }
@@ -69,7 +74,8 @@ fn an_activity_file_that_was_set_aside_is_written_again() {
 #[test]
 fn the_same_commands_make_the_same_run_in_every_store() {
     let local = verbs::whole_run(&Local::default());
-    for other in [&Memory::default() as &dyn Keeper, &SharedInMemory::default(), &SharedInGit::default()] {
+    let shared = [&SharedInMemory::default() as &dyn Keeper, &SharedInGit::default(), &SharedInBucket::default()];
+    for other in [&Memory::default() as &dyn Keeper].into_iter().chain(shared) {
         let run = verbs::whole_run(other);
         for (one, other) in local.iter().zip(&run) {
             assert_eq!(one, other);

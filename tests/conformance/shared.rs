@@ -9,16 +9,122 @@ use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, St
 use flowrun::store::WriteRequest;
 use flowrun::store::shared::{BrokenPromise, Carrier, TipScope, probe};
 
-use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit, SharedInMemory};
+use crate::bucket::{Bucket, Fault};
+use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
 
-const RUN: &str = "run-1";
+pub const RUN: &str = "run-1";
 
-fn run_id() -> RunId {
+/// A place that loses, delays and repeats requests.
+pub trait Faulty: Place + Clone + Default {
+    /// Its address.
+    const CALLED: &'static str;
+    /// Why it is not reached.
+    const REFUSED: &'static str;
+    /// What happens to a second request, and how often two machines race.
+    const SECOND: &'static [Trouble];
+    const RACES: usize;
+    /// Milliseconds in which a commit is sent, and no more.
+    const SHORT: u64;
+
+    /// This happens to the next requests, one after the other.
+    fn trouble(&self, next: &[Trouble]);
+    /// Everything that is late arrives.
+    fn settle(&self);
+    /// The log of a run.
+    fn log(&self, run: &RunId) -> String;
+    /// Puts another log in place.
+    fn put_log(&self, run: &RunId, log: String);
+}
+
+impl Faulty for MemoryCarrier {
+    const CALLED: &'static str = "memory:carrier";
+    const REFUSED: &'static str = "the network is down";
+    const SECOND: &'static [Trouble] = &TROUBLES;
+    const RACES: usize = 20;
+    const SHORT: u64 = 0;
+
+    fn trouble(&self, next: &[Trouble]) {
+        Self::trouble(self, next);
+    }
+
+    fn settle(&self) {
+        Self::settle(self);
+    }
+
+    fn log(&self, run: &RunId) -> String {
+        Self::log(self, run)
+    }
+
+    fn put_log(&self, run: &RunId, log: String) {
+        Self::put_log(self, run, log);
+    }
+}
+
+impl Faulty for Bucket {
+    const CALLED: &'static str = "s3://runs/team";
+    const REFUSED: &'static str = "the bucket does not exist";
+    // Here a commit is several requests, so that the second one is a hint most times.
+    const SECOND: &'static [Trouble] = &[Trouble::None, Trouble::AnswerLost];
+    const RACES: usize = 4;
+    const SHORT: u64 = 150;
+
+    fn trouble(&self, next: &[Trouble]) {
+        let fault = |trouble: &Trouble| match trouble {
+            Trouble::None => Fault::None,
+            Trouble::NotReached => Fault::Says(404, "NoSuchBucket"),
+            Trouble::RequestLost => Fault::RequestLost,
+            Trouble::AnswerLost => Fault::AnswerLost,
+            Trouble::Late => Fault::Late,
+            Trouble::Twice => Fault::Twice,
+        };
+        self.faults(&next.iter().map(fault).collect::<Vec<_>>());
+    }
+
+    fn settle(&self) {
+        self.deliver();
+    }
+
+    fn log(&self, run: &RunId) -> String {
+        Self::log(self, run)
+    }
+
+    fn put_log(&self, run: &RunId, log: String) {
+        Self::put_log(self, run, &log);
+    }
+}
+
+macro_rules! with_every_carrier {
+    ($($sentence:ident),* $(,)?) => {
+        mod in_memory {
+            $(#[test] fn $sentence() { super::$sentence::<super::MemoryCarrier>(); })*
+        }
+        mod in_a_bucket {
+            $(#[test] fn $sentence() { super::$sentence::<super::Bucket>(); })*
+        }
+    };
+}
+
+with_every_carrier! {
+    what_one_machine_records_the_other_one_sees_and_goes_on_with,
+    whatever_happens_to_two_requests_an_acknowledged_record_is_there_once,
+    a_carrier_that_is_not_reached_changes_nothing_here,
+    when_the_time_is_up_the_record_is_unconfirmed_and_the_same_id_is_recorded_once,
+    a_copy_that_is_behind_is_never_the_reason_of_a_refusal,
+    of_two_machines_that_begin_a_run_for_one_issue_one_does,
+    work_that_a_run_has_ended_is_free_for_another_one,
+    a_copy_that_was_deleted_is_made_again,
+    a_copy_that_lost_its_end_gets_it_back_before_the_next_record,
+    a_copy_that_differs_is_put_aside_and_read_again,
+    an_edit_by_hand_on_one_machine_reaches_the_other_one,
+    four_machines_with_three_writers_each_lose_nothing,
+}
+
+pub fn run_id() -> RunId {
     RunId::new(RUN).unwrap()
 }
 
-fn start_as(cx: &Context, id: &str, issue: Option<u64>) -> runs::Result<RunId> {
+pub fn start_as(cx: &Context, id: &str, issue: Option<u64>) -> runs::Result<RunId> {
     let request = StartRequest {
         workflow: "debug".to_owned(),
         id: Some(RunId::new(id).unwrap()),
@@ -29,34 +135,34 @@ fn start_as(cx: &Context, id: &str, issue: Option<u64>) -> runs::Result<RunId> {
     Ok(runs::start(cx, &request)?.run_id)
 }
 
-fn record(cx: &Context, id: &str) -> runs::Result<RecordReport> {
+pub fn record(cx: &Context, id: &str) -> runs::Result<RecordReport> {
     let id = Some(ActivityId::new(id).unwrap());
     runs::record_activity(cx, &RecordRequest { run: Some(RUN.to_owned()), id, ..RecordRequest::default() })
 }
 
-fn end(cx: &Context, verb: StatusVerb) -> runs::Result<runs::StatusReport> {
+pub fn end(cx: &Context, verb: StatusVerb) -> runs::Result<runs::StatusReport> {
     let (run, reason) = (Some(RUN.to_owned()), Some("for the test".to_owned()));
     runs::change_status(cx, &StatusRequest { run, reason, ..StatusRequest::new(verb) })
 }
 
 /// A machine that waits so long for the carrier.
-fn patient(machine: &SharedInMemory, wait: u64) -> Context {
+fn patient<P: Place>(machine: &Machine<P>, wait: u64) -> Context {
     machine.context().for_a_person(Duration::from_millis(wait))
 }
 
-fn ask(machine: &SharedInMemory) -> Vec<String> {
+pub fn ask<P: Place>(machine: &Machine<P>) -> Vec<String> {
     machine.store().refresh(&request()).unwrap()
 }
 
-fn request() -> WriteRequest {
+pub fn request() -> WriteRequest {
     let since = "2026-05-20T14:30:00Z".parse().unwrap();
     let writer = flowrun::store::Writer { pid: std::process::id(), command: "a test".into(), since };
     WriteRequest { wait: Duration::from_secs(30), writer, boot: "this boot".into() }
 }
 
 /// Two machines that share runs, of which the first one has begun one.
-fn two() -> (MemoryCarrier, SharedInMemory, SharedInMemory) {
-    let carrier = MemoryCarrier::default();
+fn two<F: Faulty>() -> (F, Machine<F>, Machine<F>) {
+    let carrier = F::default();
     let (one, other) = (Machine::with(carrier.clone()), Machine::with(carrier.clone()));
     start_as(&one.context(), RUN, Some(7)).unwrap();
     ask(&other);
@@ -64,7 +170,7 @@ fn two() -> (MemoryCarrier, SharedInMemory, SharedInMemory) {
 }
 
 /// Both copies have the same files, which say what the carrier's log says.
-fn assert_same(carrier: &MemoryCarrier, machines: [&SharedInMemory; 2]) {
+fn assert_same<F: Faulty>(carrier: &F, machines: [&Machine<F>; 2]) {
     for machine in machines {
         ask(machine);
         assert_eq!(fs::read_to_string(machine.file(&run_id(), "events.jsonl")).unwrap(), carrier.log(&run_id()));
@@ -79,15 +185,14 @@ fn assert_same(carrier: &MemoryCarrier, machines: [&SharedInMemory; 2]) {
 }
 
 /// The ids of the activities in the carrier's log, in order.
-fn recorded(carrier: &MemoryCarrier) -> Vec<String> {
+fn recorded<F: Faulty>(carrier: &F) -> Vec<String> {
     let log = flowrun::codec::LogScan::parse(carrier.log(&run_id()).as_bytes());
     assert_eq!((log.gaps(), log.doubles(), log.skipped.len()), (vec![], vec![], 0));
     log.events().flat_map(|event| event.kind.records()).map(|record| record.id().to_string()).collect()
 }
 
-#[test]
-fn what_one_machine_records_the_other_one_sees_and_goes_on_with() {
-    let (carrier, one, other) = two();
+fn what_one_machine_records_the_other_one_sees_and_goes_on_with<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     record(&one.context(), "first").unwrap();
     record(&other.context(), "second").unwrap();
     record(&one.context(), "third").unwrap();
@@ -97,7 +202,7 @@ fn what_one_machine_records_the_other_one_sees_and_goes_on_with() {
 
 #[test]
 fn a_record_with_nobody_else_is_one_request_and_asking_without_news_one() {
-    let (carrier, one, _) = two();
+    let (carrier, one, _) = two::<MemoryCarrier>();
     record(&one.context(), "first").unwrap();
     carrier.requests();
     record(&one.context(), "second").unwrap();
@@ -108,11 +213,10 @@ fn a_record_with_nobody_else_is_one_request_and_asking_without_news_one() {
     assert_eq!(carrier.requests(), 1);
 }
 
-#[test]
-fn whatever_happens_to_two_requests_an_acknowledged_record_is_there_once() {
+fn whatever_happens_to_two_requests_an_acknowledged_record_is_there_once<F: Faulty>() {
     for first in TROUBLES {
-        for second in TROUBLES {
-            let (carrier, one, other) = two();
+        for second in F::SECOND.iter().copied() {
+            let (carrier, one, other) = two::<F>();
             record(&other.context(), "before").unwrap();
             carrier.trouble(&[first, second]);
             let done = record(&patient(&one, 2000), "work");
@@ -134,30 +238,28 @@ fn whatever_happens_to_two_requests_an_acknowledged_record_is_there_once() {
     }
 }
 
-#[test]
-fn a_carrier_that_is_not_reached_changes_nothing_here() {
-    let (carrier, one, _) = two();
+fn a_carrier_that_is_not_reached_changes_nothing_here<F: Faulty>() {
+    let (carrier, one, _) = two::<F>();
     let log = fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap();
     carrier.trouble(&[Trouble::NotReached]);
     let error = record(&one.context(), "work").unwrap_err();
-    assert_eq!(error.to_string(), "memory:carrier was not reached: the network is down");
+    assert_eq!(error.to_string(), format!("{} was not reached: {}", F::CALLED, F::REFUSED));
     assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), log);
 }
 
-#[test]
-fn when_the_time_is_up_the_record_is_unconfirmed_and_the_same_id_is_recorded_once() {
-    let (carrier, one, _) = two();
-    carrier.trouble(&[Trouble::Late, Trouble::RequestLost]);
-    let error = record(&patient(&one, 0), "work").unwrap_err();
-    assert_eq!(error.to_string(), "the record in run run-1 in memory:carrier could not be confirmed");
+fn when_the_time_is_up_the_record_is_unconfirmed_and_the_same_id_is_recorded_once<F: Faulty>() {
+    let (carrier, one, _) = two::<F>();
+    carrier.trouble(&[&[Trouble::Late][..], &[Trouble::RequestLost; 10]].concat());
+    let error = record(&patient(&one, F::SHORT), "work").unwrap_err();
+    assert_eq!(error.to_string(), format!("the record in run run-1 in {} could not be confirmed", F::CALLED));
+    carrier.trouble(&[]);
     carrier.settle();
     record(&one.context(), "work").unwrap();
     assert_eq!(recorded(&carrier), ["work"]);
 }
 
-#[test]
-fn a_copy_that_is_behind_is_never_the_reason_of_a_refusal() {
-    let (carrier, one, other) = two();
+fn a_copy_that_is_behind_is_never_the_reason_of_a_refusal<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     end(&one.context(), StatusVerb::Cancel).unwrap();
     ask(&other);
     end(&one.context(), StatusVerb::Reopen).unwrap();
@@ -184,16 +286,14 @@ fn begin_for_one_issue<P: Place + Clone>(place: &P) {
     assert_eq!(error.to_string(), format!("{winner} is open and is about issue 42 as well"));
 }
 
-#[test]
-fn of_two_machines_that_begin_a_run_for_one_issue_one_does() {
-    for _ in 0..20 {
-        begin_for_one_issue(&MemoryCarrier::default());
+fn of_two_machines_that_begin_a_run_for_one_issue_one_does<F: Faulty>() {
+    for _ in 0..F::RACES {
+        begin_for_one_issue(&F::default());
     }
 }
 
-#[test]
-fn work_that_a_run_has_ended_is_free_for_another_one() {
-    let (_, one, other) = two();
+fn work_that_a_run_has_ended_is_free_for_another_one<F: Faulty>() {
+    let (_, one, other) = two::<F>();
     let error = start_as(&other.context(), "run-2", Some(7)).unwrap_err();
     assert_eq!(error.to_string(), "run-1 is open and is about issue 7 as well");
     end(&one.context(), StatusVerb::Cancel).unwrap();
@@ -202,9 +302,8 @@ fn work_that_a_run_has_ended_is_free_for_another_one() {
     assert_eq!(error.to_string(), "run-2 is open and is about issue 7 as well");
 }
 
-#[test]
-fn a_copy_that_was_deleted_is_made_again() {
-    let (carrier, one, other) = two();
+fn a_copy_that_was_deleted_is_made_again<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     record(&one.context(), "first").unwrap();
     fs::remove_dir_all(one.file(&run_id(), "").join("../..")).unwrap();
     ask(&one);
@@ -212,9 +311,8 @@ fn a_copy_that_was_deleted_is_made_again() {
     assert_same(&carrier, [&one, &other]);
 }
 
-#[test]
-fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record() {
-    let (carrier, one, other) = two();
+fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     record(&one.context(), "first").unwrap();
     one.put_log(&run_id(), &|log| log.lines().take(1).map(|line| format!("{line}\n")).collect());
     record(&one.context(), "second").unwrap();
@@ -222,15 +320,14 @@ fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record() {
     assert_same(&carrier, [&one, &other]);
 }
 
-#[test]
-fn a_copy_that_differs_is_put_aside_and_read_again() {
-    let (carrier, one, other) = two();
+fn a_copy_that_differs_is_put_aside_and_read_again<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     record(&one.context(), "first").unwrap();
     record(&other.context(), "second").unwrap();
     // Another history, as from a store that was set up anew.
     let log = carrier.log(&run_id());
-    let fresh = MemoryCarrier::default();
-    let third: SharedInMemory = Machine::with(fresh.clone());
+    let fresh = F::default();
+    let third: Machine<F> = Machine::with(fresh.clone());
     start_as(&third.context(), RUN, None).unwrap();
     record(&third.context(), "other").unwrap();
     assert_ne!(fresh.log(&run_id()), log);
@@ -246,16 +343,15 @@ fn a_copy_that_differs_is_put_aside_and_read_again() {
 
 #[test]
 fn lines_that_are_no_events_are_refused_and_touch_nothing() {
-    let (carrier, one, _) = two();
+    let (carrier, one, _) = two::<MemoryCarrier>();
     let whole = carrier.log(&run_id());
     carrier.put_log(&run_id(), format!("{whole}{{\"v\":1,\"seq\":2}}\n"));
     assert_eq!(ask(&one), ["run run-1 in memory:carrier has a line after event 1 that is not an event"]);
     assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), whole);
 }
 
-#[test]
-fn an_edit_by_hand_on_one_machine_reaches_the_other_one() {
-    let (carrier, one, other) = two();
+fn an_edit_by_hand_on_one_machine_reaches_the_other_one<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
     let text = fs::read_to_string(one.file(&run_id(), "run.yaml")).unwrap();
     one.save(&run_id(), Some(&text.replace("max_iterations: 10", "max_iterations: 12")));
     record(&one.context(), "first").unwrap();
@@ -265,10 +361,9 @@ fn an_edit_by_hand_on_one_machine_reaches_the_other_one() {
     assert!(text.contains("max_iterations: 12"), "{text}");
 }
 
-#[test]
-fn four_machines_with_three_writers_each_lose_nothing() {
-    let carrier = MemoryCarrier::default();
-    let machines: Vec<SharedInMemory> = (0..4).map(|_| Machine::with(carrier.clone())).collect();
+fn four_machines_with_three_writers_each_lose_nothing<F: Faulty>() {
+    let carrier = F::default();
+    let machines: Vec<Machine<F>> = (0..4).map(|_| Machine::with(carrier.clone())).collect();
     start_as(&machines[0].context(), RUN, None).unwrap();
     thread::scope(|scope| {
         for (nth, machine) in machines.iter().enumerate() {
@@ -289,7 +384,7 @@ fn four_machines_with_three_writers_each_lose_nothing() {
     assert_same(&carrier, [&machines[0], &machines[3]]);
 }
 
-fn probed(carrier: &dyn Carrier) -> Result<(), BrokenPromise> {
+pub fn probed(carrier: &dyn Carrier) -> Result<(), BrokenPromise> {
     probe(carrier, "2026-05-20T14:30:00Z".parse().unwrap(), Duration::from_secs(120))
 }
 

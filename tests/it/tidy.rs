@@ -79,8 +79,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "picture/page/markdown.rs",
         ],
     ),
-    // The one way out into the network.
-    ("ureq", &["drive/http.rs"]),
+    // The two ways out into the network: to a model, and to an object store.
+    ("ureq", &["drive/http.rs", "host/http.rs"]),
+    ("rusty_s3", &["remote/s3/"]),
     // A server that waits for clients is the one thing that runs on an async runtime, with the features `mcp` and `serve`.
     ("rmcp", &["mcp/server/"]),
     ("tokio", &["mcp/server/serve.rs", "web/server/"]),
@@ -90,7 +91,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("notify", &["host/watch.rs"]),
     ("ratatui", &["watch/screen/"]),
     ("indicatif", &["cli/progress.rs"]),
-    ("base64", &["watch/screen/clipboard.rs"]),
+    ("base64", &["watch/screen/clipboard.rs", "remote/s3/requests.rs"]),
     ("maud", &["picture/", "web/server/answer.rs"]),
     ("signal_hook", &["host/signal.rs", "cli/program.rs"]),
 ];
@@ -242,7 +243,7 @@ fn the_tree_of_dependencies_stays_small() {
 #[test]
 fn what_a_feature_brings_can_be_left_out() {
     let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    for name in ["rmcp", "tokio", "ureq", "axum", "hyper", "hyper-util", "notify", "ratatui", "base64"] {
+    for name in ["rmcp", "tokio", "ureq", "rusty-s3", "axum", "hyper", "hyper-util", "notify", "ratatui", "base64"] {
         let line = manifest.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap();
         assert!(line.contains("optional = true"), "{line}");
     }

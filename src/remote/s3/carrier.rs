@@ -1,0 +1,294 @@
+//! The carrier of a bucket.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::codec::LogScan;
+use crate::host::{CloudEnv, HttpClient};
+use crate::model::{EventId, EventKind, RunId, Seq, Timestamp};
+use crate::remote::names::{key_of, run_of};
+use crate::remote::s3::address::S3Place;
+use crate::remote::s3::credentials::CredentialChain;
+use crate::remote::s3::log::BucketLog;
+use crate::remote::s3::objects::{Lines, body_of};
+use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
+use crate::remote::s3::work::{Markers, TakenBy};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope, left_until};
+use crate::store::{Address, WorkKey};
+
+/// Where the hints of open runs are, and what is said of runs that are over.
+const OPEN: &str = "open/";
+const OVER: &str = "over/";
+
+/// From so many lost races on there are many writers.
+const FEW_RACES: u32 = 2;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs in a bucket.
+#[derive(Debug)]
+pub struct S3Carrier {
+    requests: Requests,
+    /// The address for messages: `s3://bucket/prefix`.
+    called: String,
+    /// What is known of objects that were tried to write, by their names.
+    tried: Mutex<BTreeMap<String, Tried>>,
+    races: Mutex<Races>,
+}
+
+/// The races that were lost since the last one that was won.
+#[derive(Debug, Clone, Copy, Default)]
+struct Races {
+    lost: u32,
+    /// How long the last request took.
+    took: Duration,
+}
+
+impl Races {
+    /// How long to wait before looking who won. Each time twice as long, so that many writers get out of each other's way;
+    /// and before, not after it, so that what is seen is new.
+    fn pause(self) -> Duration {
+        let longest = (self.took * (2 << self.lost.min(8))).min(LONGEST_PAUSE);
+        let random = RandomState::new().build_hasher().finish() % 1024;
+        if self.lost < FEW_RACES { Duration::ZERO } else { longest * u32::try_from(random).unwrap_or_default() / 1024 }
+    }
+}
+
+/// What is known of an object that was tried to write.
+#[derive(Debug, Clone)]
+enum Tried {
+    /// A void object with this tag is in its place.
+    Void(String),
+    /// Its answer was lost. If it is there, its run is over after it, or not.
+    Unanswered { body: String, is_over: bool },
+}
+
+/// What is said of a run beside its log. It may lag behind.
+#[derive(Serialize)]
+struct Hint {
+    /// The last position.
+    seq: Seq,
+    /// The event there, and when it happened; none before the first one.
+    event: Option<EventId>,
+    at: Option<Timestamp>,
+}
+
+impl Hint {
+    fn of(lines: &str) -> Self {
+        let scan = LogScan::parse(lines.as_bytes());
+        let last = scan.events().next_back();
+        Self { seq: scan.last_seq(), event: last.map(|event| event.id.clone()), at: last.map(|event| event.at) }
+    }
+
+    fn to_body(&self) -> String {
+        serde_json::to_string(self).expect("BUG: a hint cannot be written as JSON") + "\n"
+    }
+}
+
+impl S3Carrier {
+    /// The carrier for a bucket. `env` has the credentials, or says where they are, and how to get to the network.
+    ///
+    /// # Errors
+    /// A sentence: the server's URL, the proxy's, or the file of certificates is not valid.
+    pub fn new(place: &S3Place, env: CloudEnv) -> Result<Self, String> {
+        let bucket = place.to_bucket()?;
+        let http = HttpClient::new(&env, bucket.base_url().as_str())?;
+        let credentials = CredentialChain::new(env, place.region.clone());
+        let requests = Requests { bucket, prefix: place.key_prefix(), http, credentials };
+        Ok(Self { requests, called: place.called(), tried: Mutex::default(), races: Mutex::default() })
+    }
+
+    /// The carrier for `s3://bucket/prefix`, as the environment describes it. Sends nothing.
+    ///
+    /// # Errors
+    /// As [`S3Place::from_environment`] and [`Self::new`].
+    pub fn from_environment(address: &str, env: CloudEnv) -> Result<Self, String> {
+        Self::new(&S3Place::from_environment(address, &env)?, env)
+    }
+
+    fn tried(&self) -> MutexGuard<'_, BTreeMap<String, Tried>> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log<'a>(&'a self, run: &'a RunId, deadline: Instant) -> BucketLog<'a> {
+        BucketLog { requests: &self.requests, run, deadline }
+    }
+
+    /// Puts the markers and the lines. An error says why no lines were sent.
+    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, String> {
+        let markers = Markers { requests: &self.requests, run: put.run, before: put.before, deadline };
+        for (nth, key) in put.work.taken.iter().enumerate() {
+            let other = match markers.take(key) {
+                Ok(TakenBy::Own) => continue,
+                Ok(TakenBy::Other(run)) => Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
+                Err(why) => Err(why),
+            };
+            put.work.taken[..nth].iter().for_each(|key| markers.free(key));
+            return other;
+        }
+        let answer = match self.announce(put, deadline) {
+            Ok(()) => self.put_lines(put, deadline),
+            Err(why) => PutAnswer::NotReached(why),
+        };
+        let freed: &[WorkKey] = match &answer {
+            PutAnswer::Taken | PutAnswer::NotReached(_) => &put.work.taken,
+            // The marker of a run that is over may be replaced.
+            PutAnswer::Done if !put.is_over => &put.work.freed,
+            _ => &[],
+        };
+        freed.iter().for_each(|key| markers.free(key));
+        Ok(answer)
+    }
+
+    /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
+    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<(), String> {
+        let is_reopened = || {
+            let scan = LogScan::parse(put.lines.as_bytes());
+            scan.events().any(|event| matches!(event.kind, EventKind::RunReopened(_)))
+        };
+        if put.before > Seq(0) && !is_reopened() {
+            return Ok(());
+        }
+        let body = Hint::of(put.earlier).to_body();
+        let name = format!("{OPEN}{}", key_of(put.run));
+        let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
+        match self.requests.put_again(&upload, deadline) {
+            Uploaded::Done | Uploaded::Refused => Ok(()),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+        }
+    }
+
+    fn put_lines(&self, put: &Put<'_>, deadline: Instant) -> PutAnswer {
+        let name = self.log(put.run, deadline).name(put.before);
+        let body = body_of(put.earlier, put.lines);
+        let void = match self.tried().remove(&name) {
+            Some(Tried::Void(tag)) => Some(tag),
+            _ => None,
+        };
+        let condition = void.as_deref().map_or(Condition::New, Condition::Tag);
+        let upload = Upload { name: &name, body: body.as_bytes(), condition, is_over: Some(put.is_over) };
+        let begin = Instant::now();
+        let uploaded = self.requests.put(&upload, deadline);
+        self.count_race(&uploaded, begin.elapsed());
+        match uploaded {
+            Uploaded::Done => {
+                // The hint of a run that begins is there.
+                if put.before > Seq(0) || put.is_over {
+                    self.tell(put.run, put.lines, put.is_over, deadline);
+                }
+                PutAnswer::Done
+            }
+            Uploaded::Refused => PutAnswer::Taken,
+            Uploaded::Not(why) => PutAnswer::NotReached(why),
+            Uploaded::Unknown(why) => {
+                self.tried().insert(name, Tried::Unanswered { body, is_over: put.is_over });
+                PutAnswer::Unknown(why)
+            }
+        }
+    }
+
+    fn count_race(&self, uploaded: &Uploaded, took: Duration) {
+        let mut races = self.races.lock().unwrap_or_else(PoisonError::into_inner);
+        match uploaded {
+            Uploaded::Done => *races = Races::default(),
+            Uploaded::Refused => *races = Races { lost: races.lost + 1, took },
+            Uploaded::Unknown(_) | Uploaded::Not(_) => {}
+        }
+    }
+
+    /// Says how far a run is. What is not said is found in its log: it is durable already.
+    fn tell(&self, run: &RunId, lines: &str, is_over: bool, deadline: Instant) {
+        let body = Hint::of(lines).to_body();
+        let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
+        let name = if is_over { &over } else { &open };
+        let upload = Upload { name, body: body.as_bytes(), condition: Condition::Always, is_over: None };
+        // A run that is listed nowhere would be lost.
+        if self.requests.put_again(&upload, deadline) == Uploaded::Done && is_over {
+            let _ = self.requests.delete(&open, deadline);
+        }
+    }
+
+    fn try_to_list(&self, scope: TipScope, deadline: Instant) -> Result<Vec<Tip>, String> {
+        let mut tips = BTreeMap::new();
+        let states = if scope == TipScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
+        for state in states {
+            for listed in self.requests.list(state, "", deadline)? {
+                // Other names were not made by flow.
+                let Some(run) = run_of(&listed.name).filter(|run| key_of(run) == listed.name) else { continue };
+                // What is said of its end stays when a run is reopened.
+                tips.insert(run.clone(), Tip { run, mark: listed.tag, is_over: *state == OVER });
+            }
+        }
+        Ok(tips.into_values().collect())
+    }
+
+    /// The lines of the commit behind `before`, and maybe more.
+    fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<String>, String> {
+        let log = self.log(run, deadline);
+        let races = *self.races.lock().unwrap_or_else(PoisonError::into_inner);
+        if races.lost >= FEW_RACES {
+            thread::sleep(races.pause().min(left_until(deadline)));
+            // Others have gone on meanwhile, more than one commit.
+            if let Some(lines) = log.lines(before.next())?.filter(|lines| !lines.is_empty()) {
+                return Ok(Some(lines));
+            }
+        }
+        let Some(object) = log.object(before)? else {
+            return log.lines(before.next());
+        };
+        let Some(lines) = Lines::of(&object.body) else {
+            self.tried().insert(log.name(before), Tried::Void(object.tag));
+            return Ok((before > Seq(0)).then(String::new));
+        };
+        let new = lines.between(before.next(), Seq(u64::MAX));
+        let tried = self.tried().remove(&log.name(before));
+        if let Some(Tried::Unanswered { body, is_over }) = tried
+            && body.as_bytes() == object.body
+        {
+            self.tell(run, &new, is_over, deadline);
+        }
+        Ok(Some(new))
+    }
+
+    fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), String> {
+        for state in [OPEN, OVER] {
+            self.requests.delete(&format!("{state}{}", key_of(run)), deadline)?;
+        }
+        let log = self.log(run, deadline);
+        // The last one first: what is left is a log.
+        for at in log.positions(Seq(0))?.into_iter().rev() {
+            self.requests.delete(&log.name(Seq(at - 1)), deadline)?;
+        }
+        Ok(())
+    }
+}
+
+impl Carrier for S3Carrier {
+    fn address(&self) -> Address {
+        Address::new(&*self.called)
+    }
+
+    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
+        self.try_to_list(scope, Instant::now() + left).map_err(NotReached)
+    }
+
+    fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+        self.log(run, Instant::now() + left).lines(first).map_err(NotReached)
+    }
+
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
+        self.try_behind(run, before, Instant::now() + left).map_err(NotReached)
+    }
+
+    fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
+        self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::NotReached)
+    }
+
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
+        self.try_to_remove(run, Instant::now() + left).map_err(NotReached)
+    }
+}

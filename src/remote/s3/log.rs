@@ -1,0 +1,130 @@
+//! Reads the log of a run from its objects.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use crate::model::{RunId, Seq};
+use crate::remote::names::key_of;
+use crate::remote::s3::objects::{Lines, last_of_windows, name_of, position_in};
+use crate::remote::s3::requests::{Object, Requests};
+use crate::store::shared::window_of;
+
+/// How many objects are read at a time.
+const AT_ONCE: usize = 8;
+
+/// The log of a run in a bucket.
+#[derive(Debug)]
+pub(super) struct BucketLog<'a> {
+    pub(super) requests: &'a Requests,
+    pub(super) run: &'a RunId,
+    pub(super) deadline: Instant,
+}
+
+/// The end of a log.
+#[derive(Debug)]
+pub(super) struct LogObject {
+    pub(super) last: Seq,
+    /// Whether the run is over after it.
+    pub(super) is_over: bool,
+}
+
+impl BucketLog<'_> {
+    /// The name of the object of a commit that follows `before`.
+    pub(super) fn name(&self, before: Seq) -> String {
+        format!("{}{}", self.prefix(), name_of(before))
+    }
+
+    fn prefix(&self) -> String {
+        format!("logs/{}/", key_of(self.run))
+    }
+
+    /// The positions in the names of the objects after the one of position `after`, in order.
+    pub(super) fn positions(&self, after: Seq) -> Result<Vec<u64>, String> {
+        let after = format!("{:010}", after.0);
+        let listed = self.requests.list(&self.prefix(), &after, self.deadline)?;
+        Ok(listed.iter().filter_map(|object| position_in(&object.name)).collect())
+    }
+
+    /// The object of the commit that follows `before`.
+    pub(super) fn object(&self, before: Seq) -> Result<Option<Object>, String> {
+        self.requests.get(&self.name(before), self.deadline)
+    }
+
+    /// The lines from the event at `first` on; `None` if there is no such run.
+    pub(super) fn lines(&self, first: Seq) -> Result<Option<String>, String> {
+        let begin = window_of(Seq(first.0.saturating_sub(1)));
+        let lines = self.join(&self.positions(begin)?, first)?;
+        if lines.is_some() || begin == Seq(0) {
+            return Ok(lines);
+        }
+        // The commit that has `first` begins before its window.
+        self.join(&self.positions(Seq(0))?, first)
+    }
+
+    /// The end of the log; `None` if there is no such run.
+    pub(super) fn end(&self) -> Result<Option<LogObject>, String> {
+        for at in self.positions(Seq(0))?.into_iter().rev() {
+            let Some(object) = self.object(Seq(at - 1))? else { continue };
+            if let Some(lines) = Lines::of(&object.body) {
+                return Ok(Some(LogObject { last: lines.last(), is_over: object.is_over }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lines from `first` on, from the objects at these positions; `None` if they do not reach back to it.
+    fn join(&self, positions: &[u64], first: Seq) -> Result<Option<String>, String> {
+        let mut known = self.read_all(&last_of_windows(positions, first))?;
+        let (mut parts, mut end) = (Vec::new(), Seq(u64::MAX));
+        for at in positions.iter().rev().copied().filter(|at| *at >= 1) {
+            if at >= end.0 {
+                continue;
+            }
+            let read = match known.remove(&at) {
+                Some(read) => read,
+                None => self.read(at)?,
+            };
+            let Some(lines) = read else { continue };
+            let next = lines.last().next();
+            if end != Seq(u64::MAX) && positions.binary_search(&next.0).is_err() {
+                return Err(format!("the object at position {next} of the log of run {} is missing", self.run));
+            }
+            parts.push(lines.between(first, end));
+            end = lines.first();
+            if end <= first {
+                parts.reverse();
+                return Ok(Some(parts.concat()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The objects at these positions; `None` for one that is void.
+    fn read_all(&self, positions: &[u64]) -> Result<BTreeMap<u64, Option<Lines>>, String> {
+        let next = AtomicUsize::new(0);
+        let read_some = || {
+            let mut read = Vec::new();
+            while let Some(at) = positions.get(next.fetch_add(1, Ordering::Relaxed)) {
+                read.push((*at, self.read(*at)?));
+            }
+            Ok::<_, String>(read)
+        };
+        if positions.len() <= 1 {
+            return Ok(read_some()?.into_iter().collect());
+        }
+        let mut all = BTreeMap::new();
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..positions.len().min(AT_ONCE)).map(|_| scope.spawn(read_some)).collect();
+            for thread in threads {
+                all.extend(thread.join().expect("BUG: a reader panicked")?);
+            }
+            Ok(all)
+        })
+    }
+
+    fn read(&self, at: u64) -> Result<Option<Lines>, String> {
+        Ok(self.object(Seq(at - 1))?.and_then(|object| Lines::of(&object.body)))
+    }
+}

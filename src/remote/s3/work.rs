@@ -1,0 +1,165 @@
+//! The markers that say which open run is about something.
+//!
+//! The marker and the lines of a commit are two objects, and a bucket changes one at a time. So the marker comes first, and
+//! says which run at which position it is for. It may be replaced when that run is over, or after the position was
+//! taken from a writer that did not come to its lines: an object without lines is put there, and a writer that finds one
+//! takes its marker anew before anything else. Each marker is another object than the one before, so whoever replaces
+//! one that has changed meanwhile is refused.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{RunId, Seq};
+use crate::remote::names::work_digest;
+use crate::remote::s3::log::BucketLog;
+use crate::remote::s3::objects::is_whole;
+use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
+use crate::store::WorkKey;
+use crate::store::shared::left_until;
+
+/// How long a writer has to put its lines after its marker before it loses its place.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long to wait before looking again.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// The markers in a bucket, as one commit takes and frees them.
+#[derive(Debug)]
+pub(super) struct Markers<'a> {
+    pub(super) requests: &'a Requests,
+    pub(super) run: &'a RunId,
+    pub(super) before: Seq,
+    pub(super) deadline: Instant,
+}
+
+/// Who is about something.
+#[derive(Debug, Serialize, Deserialize)]
+struct Marker {
+    about: String,
+    /// The run; none if any may be.
+    run: Option<RunId>,
+    /// The position of the commit by which it is.
+    seq: Seq,
+    /// Makes each marker another object.
+    nonce: String,
+}
+
+/// Whose a marker is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TakenBy {
+    /// This run's.
+    Own,
+    /// Another open run's.
+    Other(RunId),
+}
+
+/// How the run of a marker is.
+enum Owner {
+    Open,
+    Over,
+    /// The lines of its commit are not there. The tag of a void object at their place, if there is one.
+    Pending(Option<String>),
+}
+
+impl Markers<'_> {
+    /// Marks this run as being about `key`.
+    ///
+    /// # Errors
+    /// Why that is not known. Nothing but a marker was written.
+    pub(super) fn take(&self, key: &WorkKey) -> Result<TakenBy, String> {
+        // The marker that is waited for, and since when.
+        let mut waited: Option<(String, Instant)> = None;
+        if self.write(key, Some(self.run), Condition::New)? {
+            return Ok(TakenBy::Own);
+        }
+        loop {
+            let Some(found) = self.requests.get(&name_of(key), self.deadline)? else {
+                if self.write(key, Some(self.run), Condition::New)? {
+                    return Ok(TakenBy::Own);
+                }
+                continue;
+            };
+            let marker = serde_json::from_slice::<Marker>(&found.body).ok();
+            let may_replace = match marker.as_ref().and_then(|marker| Some((marker.run.as_ref()?, marker.seq))) {
+                Some((other, seq)) if other != self.run => match self.owner(other, seq)? {
+                    Owner::Open => return Ok(TakenBy::Other(other.clone())),
+                    Owner::Over => true,
+                    Owner::Pending(void) => {
+                        let since = match &waited {
+                            Some((tag, since)) if *tag == found.tag => *since,
+                            _ => waited.insert((found.tag.clone(), Instant::now())).1,
+                        };
+                        since.elapsed() > PATIENCE && self.take_place(other, seq, void.as_deref())?
+                    }
+                },
+                _ => true,
+            };
+            if may_replace && self.write(key, Some(self.run), Condition::Tag(&found.tag))? {
+                return Ok(TakenBy::Own);
+            }
+            if left_until(self.deadline).is_zero() {
+                return Err("the time is up".to_owned());
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Says that this run is not about `key` any more, if it was. Otherwise the marker stays until the run is over.
+    pub(super) fn free(&self, key: &WorkKey) {
+        let Ok(Some(found)) = self.requests.get(&name_of(key), self.deadline) else { return };
+        let marker = serde_json::from_slice::<Marker>(&found.body).ok();
+        if marker.is_some_and(|marker| marker.run.as_ref() == Some(self.run)) {
+            let _ = self.write(key, None, Condition::Tag(&found.tag));
+        }
+    }
+
+    /// Writes a marker. Returns whether its condition holds.
+    fn write(&self, key: &WorkKey, run: Option<&RunId>, condition: Condition<'_>) -> Result<bool, String> {
+        let marker = Marker { about: key.0.clone(), run: run.cloned(), seq: self.before.next(), nonce: nonce() };
+        let body = serde_json::to_string(&marker).expect("BUG: a marker cannot be written as JSON") + "\n";
+        self.put(&name_of(key), body.as_bytes(), condition)
+    }
+
+    fn put(&self, name: &str, body: &[u8], condition: Condition<'_>) -> Result<bool, String> {
+        match self.requests.put(&Upload { name, body, condition, is_over: None }, self.deadline) {
+            Uploaded::Done => Ok(true),
+            // Without an answer it is read again: even this process's own marker is replaced then.
+            Uploaded::Refused | Uploaded::Unknown(_) => Ok(false),
+            Uploaded::Not(why) => Err(why),
+        }
+    }
+
+    /// How the run of a marker is that was made for its position `seq`.
+    fn owner(&self, run: &RunId, seq: Seq) -> Result<Owner, String> {
+        let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
+        match log.end()? {
+            Some(end) if !end.is_over => return Ok(Owner::Open),
+            Some(end) if end.last >= seq => return Ok(Owner::Over),
+            _ => {}
+        }
+        Ok(match log.object(Seq(seq.0.saturating_sub(1)))? {
+            None => Owner::Pending(None),
+            // It has come meanwhile.
+            Some(object) if is_whole(&object.body) => Owner::Open,
+            Some(object) => Owner::Pending(Some(object.tag)),
+        })
+    }
+
+    /// Takes the position `seq` of another run from a writer that has not come to it. Returns whether that is done.
+    fn take_place(&self, run: &RunId, seq: Seq, void: Option<&str>) -> Result<bool, String> {
+        let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
+        let name = log.name(Seq(seq.0.saturating_sub(1)));
+        self.put(&name, format!("void {}\n", nonce()).as_bytes(), void.map_or(Condition::New, Condition::Tag))
+    }
+}
+
+/// The name of the marker for what a run is about.
+fn name_of(key: &WorkKey) -> String {
+    format!("work/{}", work_digest(key))
+}
+
+fn nonce() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}

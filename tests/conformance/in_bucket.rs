@@ -1,0 +1,326 @@
+//! What runs in a bucket cost, and what a server may do wrong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use flowrun::codec::{LogScan, seal};
+use flowrun::host::CloudEnv;
+use flowrun::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange};
+use flowrun::remote::{S3Carrier, S3Place};
+use flowrun::runs::StatusVerb;
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, TipScope, window_of};
+use flowrun::store::{WorkChange, WorkKey};
+
+use crate::bucket::{Bucket, Fault, Lax};
+use crate::keeper::{Keeper as _, Machine, SharedInBucket};
+use crate::shared::{RUN, ask, end, probed, record, request, run_id, start_as};
+
+const LEFT: Duration = Duration::from_secs(20);
+
+fn id(text: &str) -> RunId {
+    RunId::new(text).unwrap()
+}
+
+/// The sealed line of an event.
+fn line(seq: u64, name: &str) -> String {
+    let change = StatusChange { from: RunStatus::Active, reason: None, skipped: None, session: None };
+    let (id, at) = (EventId::new(name).unwrap(), "2026-05-20T14:30:00Z".parse().unwrap());
+    seal(&Event { seq: Seq(seq), id, at, kind: EventKind::RunBlocked(change), run: None, recap: None })
+}
+
+/// Fills the bucket with a run of so many commits of one event. Objects that nobody has to read have their own line alone.
+fn fill(bucket: &Bucket, run: &str, events: u64) {
+    let mut window = String::new();
+    for seq in 1..=events {
+        if window_of(Seq(seq - 1)) == Seq(seq - 1) {
+            window.clear();
+        }
+        let own = line(seq, &format!("e{seq}"));
+        window.push_str(&own);
+        let is_last = seq % 64 == 0 || seq == events;
+        bucket.insert(&format!("logs/{run}/{seq:010}"), if is_last { &window } else { &own }, Some("open"));
+    }
+    bucket.insert(&format!("open/{run}"), &format!("{events}"), None);
+}
+
+fn put_one(carrier: &dyn Carrier, run: &str, before: u64, work: &WorkChange) -> PutAnswer {
+    let earlier: String = (window_of(Seq(before)).0 + 1..=before).map(|seq| line(seq, &format!("e{seq}"))).collect();
+    let own = line(before + 1, &format!("e{}", before + 1));
+    let put = Put { run: &id(run), before: Seq(before), earlier: &earlier, lines: &own, is_over: false, work };
+    carrier.put(&put, LEFT)
+}
+
+fn counts(counts: &[(&'static str, usize)]) -> BTreeMap<&'static str, usize> {
+    counts.iter().copied().collect()
+}
+
+#[test]
+fn a_record_is_two_requests_and_asking_without_news_one() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    for run in 0..30 {
+        fill(&bucket, &format!("other-{run}"), 1);
+    }
+    ask(&one);
+    for nth in 0..3 {
+        let cx = one.context();
+        bucket.counts();
+        record(&cx, &format!("work-{nth}")).unwrap();
+        assert_eq!(bucket.counts(), counts(&[("PUT", 2)]));
+    }
+    let open = |one: &SharedInBucket| one.shared().refresh_in(TipScope::Open, &request()).unwrap();
+    open(&one);
+    bucket.counts();
+    open(&one);
+    assert_eq!(bucket.counts(), counts(&[("LIST", 1)]));
+}
+
+#[test]
+fn the_first_record_in_an_empty_container_is_at_most_ten_requests() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    for nth in 0..199 {
+        record(&one.context(), &format!("work-{nth}")).unwrap();
+    }
+    let other: SharedInBucket = Machine::with(bucket.clone());
+    bucket.counts();
+    other.shared().refresh_in(TipScope::Open, &request()).unwrap();
+    record(&other.context(), "first").unwrap();
+    // The open runs, the log of the one with its four windows, the lines, the hint.
+    assert_eq!(bucket.counts(), counts(&[("LIST", 2), ("GET", 4), ("PUT", 2)]));
+}
+
+#[test]
+fn a_log_of_ten_thousand_events_is_read_with_one_request_for_each_window() {
+    let bucket = Bucket::default();
+    fill(&bucket, "long", 10_000);
+    let carrier = bucket.own_carrier();
+    let lines = carrier.lines(&id("long"), Seq(1), None, LEFT).unwrap().unwrap();
+    assert_eq!(LogScan::parse(lines.as_bytes()).events().count(), 10_000);
+    assert_eq!(bucket.counts(), counts(&[("LIST", 10), ("GET", 157)]));
+    let end = carrier.lines(&id("long"), Seq(9_998), None, LEFT).unwrap().unwrap();
+    assert_eq!(end, lines.split_inclusive('\n').skip(9_997).collect::<String>());
+    assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("GET", 1)]));
+}
+
+#[test]
+fn a_late_commit_has_the_requests_of_an_early_one() {
+    let bucket = Bucket::default();
+    let carrier = bucket.own_carrier();
+    fill(&bucket, "long", 2_999);
+    fill(&bucket, "short", 9);
+    bucket.counts();
+    for (run, before) in [("short", 9), ("long", 2_999)] {
+        assert_eq!(put_one(&carrier, run, before, &WorkChange::default()), PutAnswer::Done);
+        assert_eq!(bucket.counts(), counts(&[("PUT", 2)]), "{run}");
+    }
+}
+
+#[test]
+fn ten_thousand_runs_that_are_over_are_listed_in_eleven_requests() {
+    let bucket = Bucket::default();
+    for run in 0..9_998 {
+        bucket.insert(&format!("over/run-{run}"), "x", None);
+    }
+    for other in ["over/.x", "over/a b", "open/a/b", "open/", "flow.json", "open/a.b"] {
+        bucket.insert(other, "x", None);
+    }
+    fill(&bucket, "run-7", 1);
+    let carrier = bucket.own_carrier();
+    let tips = carrier.tips(TipScope::All, LEFT).unwrap();
+    assert_eq!(bucket.counts(), counts(&[("LIST", 11)]));
+    assert_eq!(tips.len(), 9_998);
+    // A run that was reopened is open, whatever is said of its end.
+    assert_eq!(tips.iter().filter(|tip| !tip.is_over).map(|tip| tip.run.as_str()).collect::<Vec<_>>(), ["run-7"]);
+}
+
+#[test]
+fn a_run_that_has_ended_elsewhere_is_caught_up_when_it_is_not_listed_as_open_any_more() {
+    let bucket = Bucket::default();
+    let (one, other): (SharedInBucket, SharedInBucket) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    let shared = other.shared();
+    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    assert_eq!(bucket.names().iter().filter(|name| name.starts_with("open/")).count(), 0);
+    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    let files = [&one, &other].map(|machine| fs::read_to_string(machine.file(&run_id(), "run.yaml")).unwrap());
+    assert_eq!(files[0], files[1]);
+    bucket.counts();
+    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    assert_eq!(bucket.requests(), 1);
+    end(&other.context(), StatusVerb::Reopen).unwrap();
+    let tips = bucket.own_carrier().tips(TipScope::All, LEFT).unwrap();
+    assert_eq!(tips.iter().map(|tip| tip.is_over).collect::<Vec<_>>(), [false]);
+}
+
+#[test]
+fn sixteen_recorders_with_a_cache_each_lose_nothing_and_stay_within_their_requests() {
+    let bucket = Bucket::default();
+    let machines: Vec<SharedInBucket> = (0..16).map(|_| Machine::with(bucket.clone())).collect();
+    start_as(&machines[0].context(), RUN, None).unwrap();
+    machines.iter().for_each(|machine| drop(ask(machine)));
+    bucket.counts();
+    let records = 2;
+    thread::scope(|scope| {
+        for (nth, machine) in machines.iter().enumerate() {
+            scope.spawn(move || {
+                for work in 0..records {
+                    record(&machine.context(), &format!("work-{nth}-{work}")).unwrap();
+                }
+            });
+        }
+    });
+    let counts = bucket.counts();
+    let log = LogScan::parse(bucket.log(&run_id()).as_bytes());
+    assert_eq!((log.gaps(), log.doubles(), log.skipped.len()), (vec![], vec![], 0));
+    let all = 16 * records;
+    assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), all);
+    let reads = counts.get("GET").unwrap_or(&0) + counts.get("LIST").unwrap_or(&0);
+    println!("{counts:?} for {all} records");
+    assert!(counts["PUT"] <= 6 * all && reads <= 9 * all, "{counts:?}");
+}
+
+#[test]
+fn a_server_keeps_its_promises_or_is_refused() {
+    let bucket = Bucket::default();
+    probed(&bucket.own_carrier()).unwrap();
+    assert_eq!(bucket.names(), [""; 0]);
+    bucket.is_lax(Lax::IgnoresConditions);
+    let error = probed(&bucket.own_carrier()).unwrap_err().to_string();
+    assert_eq!(error, "16 of 16 writers got one position at the beginning of a run, where one may");
+    bucket.is_lax(Lax::LooksBeforeItStores);
+    let error = probed(&bucket.own_carrier()).unwrap_err().to_string();
+    assert!(error.ends_with(" of 16 writers got one position at the beginning of a run, where one may"), "{error}");
+}
+
+#[test]
+fn a_void_object_is_replaced_and_hides_nothing() {
+    let bucket = Bucket::default();
+    let (one, other): (SharedInBucket, SharedInBucket) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
+    start_as(&one.context(), RUN, None).unwrap();
+    bucket.faults(&[Fault::Void]);
+    record(&one.context(), "first").unwrap();
+    // A writer that died leaves a void one for others.
+    bucket.insert(&format!("logs/{RUN}/0000000003"), "", None);
+    ask(&other);
+    record(&other.context(), "second").unwrap();
+    record(&one.context(), "third").unwrap();
+    let log = LogScan::parse(bucket.log(&run_id()).as_bytes());
+    assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 3);
+    // What is whole is never replaced, also if this flow does not know what it is.
+    let newer = seal(&serde_json::json!({ "v": 9, "seq": 5, "what": "unknown" }));
+    bucket.insert(&format!("logs/{RUN}/0000000005"), &newer, None);
+    record(&one.context(), "fourth").unwrap_err();
+    assert_eq!(bucket.body(&format!("logs/{RUN}/0000000005")), Some(newer));
+}
+
+#[test]
+fn answers_say_whether_anything_may_have_happened() {
+    let bucket = Bucket::default();
+    let carrier = bucket.own_carrier();
+    let put = |fault| {
+        bucket.faults(&[fault]);
+        put_one(&carrier, "short", 9, &WorkChange::default())
+    };
+    fill(&bucket, "short", 9);
+    for (status, code) in [(500, "InternalError"), (503, "SlowDown"), (429, ""), (409, "ConditionalRequestConflict")] {
+        assert!(matches!(put(Fault::Says(status, code)), PutAnswer::Unknown(_)), "{status}");
+    }
+    assert!(matches!(put(Fault::RequestLost), PutAnswer::Unknown(_)));
+    assert_eq!(put(Fault::Says(412, "PreconditionFailed")), PutAnswer::Taken);
+    for (status, code, why) in [
+        (
+            403,
+            "RequestTimeTooSkewed",
+            "the clock of this machine and that of the server differ too much: set the clock",
+        ),
+        (404, "NoSuchBucket", "the bucket does not exist"),
+        (403, "SignatureDoesNotMatch", "it does not know this access key, or the secret is another one"),
+        (301, "PermanentRedirect", "the bucket is elsewhere: set AWS_REGION or AWS_ENDPOINT_URL_S3 to where it is"),
+        (501, "NotImplemented", "it does not know conditional writes, which runs that are shared rest on"),
+        (400, "InvalidRequest", "it answered 400 InvalidRequest"),
+    ] {
+        assert_eq!(put(Fault::Says(status, code)), PutAnswer::NotReached(why.to_owned()), "{code}");
+    }
+    assert_eq!(put(Fault::None), PutAnswer::Done);
+    assert_eq!(put(Fault::None), PutAnswer::Taken);
+    // What only reads is sent again.
+    bucket.faults(&[Fault::Says(503, "SlowDown"), Fault::AnswerLost]);
+    assert!(carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap().is_some());
+}
+
+#[test]
+fn work_whose_writer_died_is_free_after_its_place_was_taken() {
+    let bucket = Bucket::default();
+    let key = WorkKey("issue 7".to_owned());
+    let work = WorkChange { taken: vec![key], freed: Vec::new() };
+    let (dead, living) = (bucket.own_carrier(), bucket.own_carrier());
+    // The first one wrote its marker and its hint, and nothing more.
+    bucket.faults(&[Fault::None, Fault::None, Fault::RequestLost]);
+    assert!(matches!(put_one(&dead, "dead", 0, &work), PutAnswer::Unknown(_)));
+    let begin = Instant::now();
+    assert_eq!(put_one(&living, "living", 0, &work), PutAnswer::Done);
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    // It was not dead. It learns that it lost its place, and who has it.
+    assert_eq!(put_one(&dead, "dead", 0, &work), {
+        let about = work.taken[0].clone();
+        PutAnswer::WorkTaken { run: id("living"), about }
+    });
+    assert_eq!(dead.lines(&id("dead"), Seq(1), None, LEFT), Ok(None));
+    assert!(bucket.body("logs/dead/0000000001").unwrap().starts_with("void "));
+    // Without another run about the same, the void object is in nobody's way.
+    let free = WorkChange::default();
+    assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Taken);
+    assert_eq!(dead.lines_behind(&id("dead"), Seq(0), LEFT), Ok(None));
+    assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Done);
+}
+
+#[test]
+fn no_message_shows_a_secret_or_a_signed_address() {
+    let bucket = Bucket::default();
+    let place = |variables: &[(&'static str, &str)]| {
+        let mut all = BTreeMap::from(bucket.variables());
+        all.extend(variables.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let env = CloudEnv::from_lookup(|name| all.get(name).map(Into::into));
+        let place = S3Place::from_environment("s3://runs", &env).unwrap();
+        (format!("{env:?}{place:?}"), S3Carrier::new(&place, env))
+    };
+    let wrong = [("AWS_SECRET_ACCESS_KEY", "another-secret"), ("AWS_SESSION_TOKEN", "a-token")];
+    let (shown, carrier) = place(&wrong);
+    let carrier = carrier.unwrap();
+    let NotReached(why) = carrier.tips(TipScope::Open, LEFT).unwrap_err();
+    assert_eq!(why, "it does not know this access key, or the secret is another one");
+    // Nothing listens there any more.
+    let gone = { Bucket::default().variables()[3].1.clone() };
+    let NotReached(refused) =
+        place(&[("AWS_ENDPOINT_URL_S3", &gone)]).1.unwrap().tips(TipScope::Open, Duration::from_secs(1)).unwrap_err();
+    let (_, proxied) = place(&[("HTTP_PROXY", "http://user:pass-word@127.0.0.1:1")]);
+    let proxied = proxied.unwrap();
+    let NotReached(by_proxy) = proxied.tips(TipScope::Open, Duration::from_secs(1)).unwrap_err();
+    let (_, no_file) = place(&[("SSL_CERT_FILE", "/nowhere/ca.pem")]);
+    let no_file = no_file.unwrap_err();
+    assert_eq!(no_file, "SSL_CERT_FILE names /nowhere/ca.pem, which does not exist");
+    for text in [&shown, &why, &refused, &by_proxy, &format!("{carrier:?}"), &format!("{proxied:?}")] {
+        for secret in ["another-secret", "a-token", "X-Amz", "pass-word", "it/is+secret"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_a_dot_is_a_run_like_others() {
+    let bucket = Bucket::default();
+    let carrier = bucket.own_carrier();
+    assert_eq!(put_one(&carrier, "a.b", 0, &WorkChange::default()), PutAnswer::Done);
+    assert_eq!(bucket.names(), ["logs/a%2Eb/0000000001", "open/a%2Eb"]);
+    assert_eq!(carrier.tips(TipScope::Open, LEFT).unwrap()[0].run, id("a.b"));
+    assert!(carrier.lines(&id("a.b"), Seq(1), None, LEFT).unwrap().is_some());
+    assert_eq!(carrier.lines(&id("a.c"), Seq(1), None, LEFT), Ok(None));
+    carrier.remove(&id("a.b"), LEFT).unwrap();
+    assert_eq!(bucket.names(), [""; 0]);
+}
