@@ -65,7 +65,7 @@ impl Faulty for Bucket {
     const CALLED: &'static str = "s3://runs/team";
     const REFUSED: &'static str = "the bucket does not exist";
     // Here a commit is several requests, so that the second one is a hint most times.
-    const SECOND: &'static [Trouble] = &[Trouble::None, Trouble::AnswerLost];
+    const SECOND: &'static [Trouble] = &[Trouble::AnswerLost];
     const RACES: usize = 4;
     const SHORT: u64 = 150;
 

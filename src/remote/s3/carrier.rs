@@ -44,7 +44,10 @@ pub struct S3Carrier {
 #[derive(Debug, Clone, Copy, Default)]
 struct Races {
     lost: u32,
-    /// How long the last request took.
+    /// When it was looked who won the last one.
+    looked: Option<Instant>,
+    /// How long it took from a look to the answer to the commit that was decided on it. Another writer who commits in
+    /// that time wins.
     took: Duration,
 }
 
@@ -54,7 +57,7 @@ impl Races {
     fn pause(self) -> Duration {
         let longest = (self.took * (2 << self.lost.min(8))).min(LONGEST_PAUSE);
         let random = RandomState::new().build_hasher().finish() % 1024;
-        if self.lost < FEW_RACES { Duration::ZERO } else { longest * u32::try_from(random).unwrap_or_default() / 1024 }
+        if self.lost == 0 { Duration::ZERO } else { longest * u32::try_from(random).unwrap_or_default() / 1024 }
     }
 }
 
@@ -195,7 +198,10 @@ impl S3Carrier {
         let mut races = self.races.lock().unwrap_or_else(PoisonError::into_inner);
         match uploaded {
             Uploaded::Done => *races = Races::default(),
-            Uploaded::Refused => *races = Races { lost: races.lost + 1, took },
+            Uploaded::Refused => {
+                let took = races.looked.map_or(took, |looked| looked.elapsed());
+                *races = Races { lost: races.lost + 1, looked: None, took };
+            }
             Uploaded::Unknown(_) | Uploaded::Not(_) => {}
         }
     }
@@ -230,8 +236,8 @@ impl S3Carrier {
     fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<String>, String> {
         let log = self.log(run, deadline);
         let races = *self.races.lock().unwrap_or_else(PoisonError::into_inner);
+        thread::sleep(races.pause().min(left_until(deadline)));
         if races.lost >= FEW_RACES {
-            thread::sleep(races.pause().min(left_until(deadline)));
             // Others have gone on meanwhile, more than one commit.
             if let Some(lines) = log.lines(before.next())?.filter(|lines| !lines.is_empty()) {
                 return Ok(Some(lines));
@@ -251,7 +257,8 @@ impl S3Carrier {
         {
             self.tell(run, &new, is_over, deadline);
         }
-        Ok(Some(new))
+        // Lines that are no events of this flow have the position all the same.
+        Ok(Some(if new.is_empty() { lines.text().to_owned() } else { new }))
     }
 
     fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), String> {
@@ -281,7 +288,9 @@ impl Carrier for S3Carrier {
     }
 
     fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
-        self.try_behind(run, before, Instant::now() + left).map_err(NotReached)
+        let lines = self.try_behind(run, before, Instant::now() + left).map_err(NotReached);
+        self.races.lock().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
+        lines
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {

@@ -56,6 +56,11 @@ impl Lines {
         Some(Self { text, positions })
     }
 
+    /// All of them.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The position of the first line.
     pub(super) fn first(&self) -> Seq {
         self.positions.first().copied().unwrap_or_default()

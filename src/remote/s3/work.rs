@@ -21,7 +21,7 @@ use crate::store::WorkKey;
 use crate::store::shared::left_until;
 
 /// How long a writer has to put its lines after its marker before it loses its place.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(40);
 
