@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bucket;
+mod credentials;
 mod in_bucket;
 mod keeper;
 mod memory_carrier;
