@@ -13,16 +13,16 @@ use base64::Engine as _;
 use flowrun::codec::LogScan;
 use flowrun::host::CloudEnv;
 use flowrun::model::{RunId, Seq};
-use flowrun::remote::{S3Carrier, S3Place};
+use flowrun::remote::S3Carrier;
 use flowrun::store::shared::{Carrier, window_of};
 use sha2::{Digest as _, Sha256};
 
 use crate::keeper::Place;
 
-const ID: &str = "AKTEST";
-const SECRET: &str = "it/is+secret";
+pub const ID: &str = "AKTEST";
+pub const SECRET: &str = "it/is+secret";
 const REGION: &str = "test-1";
-const BUCKET: &str = "runs";
+pub const BUCKET: &str = "runs";
 const PREFIX: &str = "team/";
 /// How many names a page of a list has at most.
 const PAGE: usize = 1000;
@@ -452,22 +452,30 @@ impl Bucket {
 
     /// The variables with which it is reached.
     pub fn variables(&self) -> [(&'static str, String); 4] {
-        [
-            ("AWS_ACCESS_KEY_ID", ID.to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
-            ("AWS_REGION", REGION.to_owned()),
-            ("AWS_ENDPOINT_URL_S3", format!("http://{}", self.server.address)),
-        ]
+        variables_of(self.server.address)
     }
 
     /// A carrier to it.
     pub fn own_carrier(&self) -> S3Carrier {
-        let variables = BTreeMap::from(self.variables());
-        let env = CloudEnv::from_lookup(|name| variables.get(name).map(Into::into));
-        let address = format!("s3://{BUCKET}/{PREFIX}");
-        let place = S3Place::from_environment(&address, &env).unwrap();
-        S3Carrier::new(&place, env).unwrap()
+        carrier_with(self.variables())
     }
+}
+
+/// The carrier that these variables lead to.
+pub fn carrier_with(variables: [(&'static str, String); 4]) -> S3Carrier {
+    let variables = BTreeMap::from(variables);
+    let env = CloudEnv::from_lookup(|name| variables.get(name).map(Into::into));
+    S3Carrier::from_environment(&format!("s3://{BUCKET}/{PREFIX}"), env).unwrap()
+}
+
+/// The variables with which a server is reached.
+pub fn variables_of(address: SocketAddr) -> [(&'static str, String); 4] {
+    [
+        ("AWS_ACCESS_KEY_ID", ID.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ("AWS_REGION", REGION.to_owned()),
+        ("AWS_ENDPOINT_URL_S3", format!("http://{address}")),
+    ]
 }
 
 impl Place for Bucket {

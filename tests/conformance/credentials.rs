@@ -120,8 +120,10 @@ fn credentials_come_from_the_environment_a_profile_a_program_the_container_the_m
     let process = "give it a credential_process, such as `aws configure export-credentials --profile";
     assert_eq!(with("browser"), format!("the profile browser logs in in a browser: {process} browser`"));
     assert_eq!(with("role"), format!("the profile role takes a role: {process} role`"));
-    assert_eq!(
-        said(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.com/x")]),
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither this machine nor a server with TLS"
-    );
+    for far in ["http://example.com/x", "http://localhost.example.com/x", "http://127.0.0.1@example.com/"] {
+        assert_eq!(
+            said(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", far)]),
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither this machine nor a server with TLS"
+        );
+    }
 }

@@ -12,6 +12,11 @@ mod memory_store;
 mod promises;
 mod shared;
 mod verbs;
+mod weed;
+
+#[path = "../it/support/lack.rs"]
+#[allow(dead_code, reason = "the tests of the program use the rest")]
+mod lack;
 
 use keeper::{Keeper, Local, Memory, SharedInBucket, SharedInGit, SharedInMemory};
 

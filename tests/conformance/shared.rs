@@ -273,7 +273,7 @@ fn a_copy_that_is_behind_is_never_the_reason_of_a_refusal<F: Faulty>() {
 }
 
 /// Two machines begin a run for one issue at the same moment. One does, and the other one names that run.
-fn begin_for_one_issue<P: Place + Clone>(place: &P) {
+pub fn begin_for_one_issue<P: Place + Clone>(place: &P) {
     let machines = ["run-a", "run-b"].map(|id| (id, Machine::with(place.clone())));
     let begun = thread::scope(|scope| {
         let threads = machines.each_ref().map(|(id, one)| scope.spawn(|| start_as(&one.context(), id, Some(42))));

@@ -23,15 +23,8 @@ const NEAR: Duration = Duration::from_secs(1);
 /// Where containers and instances get credentials.
 const CONTAINER: &str = "http://169.254.170.2";
 const INSTANCE: &str = "http://169.254.169.254";
-/// What such an address may begin with if it has no TLS.
-const CONTAINERS: [&str; 6] = [
-    "http://169.254.170.2/",
-    "http://169.254.170.23/",
-    "http://[fd00:ec2::23]/",
-    "http://localhost",
-    "http://127.0.0.1",
-    "http://[::1]",
-];
+/// The hosts that may give them without TLS.
+const NEAR_HOSTS: [&str; 6] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "localhost", "127.0.0.1", "[::1]"];
 
 /// The places that may have credentials, in order, and what they gave last.
 #[derive(Debug)]
@@ -178,7 +171,7 @@ impl CredentialChain {
         let relative = self.env.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
         let full = self.env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI").map(str::to_owned);
         let Some(url) = relative.or(full) else { return Ok(None) };
-        if !url.starts_with("https://") && !CONTAINERS.iter().any(|near| url.starts_with(near)) {
+        if !url.starts_with("https://") && !is_near(&url) {
             return Err(
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither this machine nor a server with TLS".to_owned()
             );
@@ -224,6 +217,14 @@ fn given_by(
     let request = HttpRequest { method, url, headers, body, most: ANSWER_BYTES, limit };
     let answer = client.send(&request).map_err(HttpFault::why).ok()?;
     if answer.status == 200 { String::from_utf8(answer.body).ok() } else { None }
+}
+
+/// Whether a URL without TLS names this machine, or what serves its containers.
+fn is_near(url: &str) -> bool {
+    let authority = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
+    NEAR_HOSTS
+        .iter()
+        .any(|host| authority.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
 }
 
 fn other_login(profile: &str, how: &str) -> String {
