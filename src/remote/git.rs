@@ -13,8 +13,8 @@ use crate::codec::LogScan;
 use crate::host::{BareRepository, Pushed, RefChange};
 use crate::model::{RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope, left_until};
-use crate::store::{Address, WorkKey};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
+use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the references are here, and by default in the remote.
 const PLACE: &str = "refs/flow/";
@@ -184,10 +184,10 @@ impl Carrier for GitCarrier {
         PATIENCE
     }
 
-    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
         self.fetch(Instant::now() + left)?;
         let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
-        let places = if scope == TipScope::Open { vec![&*open] } else { vec![&*open, &*over] };
+        let places = if scope == RefreshScope::Open { vec![&*open] } else { vec![&*open, &*over] };
         let found = self.repository.refs(&places).map_err(NotReached)?;
         let mut tips = Vec::new();
         for (name, mark) in found {

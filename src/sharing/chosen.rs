@@ -5,13 +5,19 @@ use std::sync::Arc;
 
 use crate::catalog::named_store;
 use crate::codec::digest;
-use crate::host::BareRepository;
+#[cfg(feature = "network")]
+use crate::host::CloudEnv;
+use crate::host::{BareRepository, without_login};
 use crate::model::{Kind, Problem};
 use crate::remote::GitCarrier;
-use crate::runs::{ChoosesStore, OpenedProject, Result, Thing, git_state, is_accepted_in, show_events};
+#[cfg(feature = "network")]
+use crate::remote::{S3Carrier, S3Place};
+use crate::runs::{
+    ChoosesStore, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in, show_events,
+};
 use crate::sharing::name::StoreName;
-use crate::store::shared::{Shared, Unaccepted};
-use crate::store::{Address, RunStore};
+use crate::store::shared::{Carrier, Shared, Unaccepted};
+use crate::store::{Address, RunStore, StoreError};
 
 /// Takes the store that the project's configuration names, if the user has accepted it.
 #[derive(Debug, Clone, Copy)]
@@ -35,40 +41,57 @@ impl ChoosesStore for SharedStores {
 #[derive(Debug)]
 pub(super) struct NamedStore {
     pub(super) name: StoreName,
-    /// May hold a password.
-    address: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// The address of a git repository, which may hold a password, and where its references are.
+    Git { url: String, refs: String },
+    #[cfg(feature = "network")]
+    Bucket(S3Place),
 }
 
 impl NamedStore {
-    /// The store that `name` names in the repository of `project`.
+    /// The store that `name` names for `project`.
     pub(super) fn find(project: &OpenedProject, name: StoreName) -> Result<Self> {
-        let (cx, root) = (&project.cx, project.root());
-        let no_remote = |why: String| {
-            Problem::new(Kind::NotFound, "no_remote", format!("{name} cannot be used: {why}"))
-                .help("`git remote -v` lists the remotes of this repository")
+        let place = match &name {
+            StoreName::Git { remote, refs } => Place::Git { url: url_of(project, remote)?, refs: refs.clone() },
+            StoreName::Bucket(address) => bucket_at(address)?,
         };
-        let url = match cx.git.push_url(&name.remote, root, git_state(cx, root)) {
-            Ok(Some(url)) => url,
-            Ok(None) => return Err(no_remote(format!("git has no remote {}", name.remote)).into()),
-            Err(why) => return Err(no_remote(why).into()),
-        };
-        if url.starts_with('-') || url.contains("::") {
-            return Err(no_remote("its address names a program".to_owned()).into());
-        }
-        // git takes a path as relative to the top of the checkout, and flow runs it elsewhere.
-        let is_path = !url.contains(':');
-        let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
-        let address = if is_path { top.join(&url).to_string_lossy().into_owned() } else { url };
-        Ok(Self { name, address })
+        Ok(Self { name, place })
     }
 
     /// The address for messages.
     pub(super) fn shown_address(&self) -> String {
-        crate::host::without_login(&self.address)
+        match &self.place {
+            Place::Git { url, .. } => without_login(url),
+            #[cfg(feature = "network")]
+            Place::Bucket(place) => match &place.endpoint {
+                Some(endpoint) => format!("{} at {}", self.name, without_login(endpoint)),
+                None => format!("{} in {}", self.name, place.region),
+            },
+        }
+    }
+
+    /// Who can read what is kept there.
+    pub(super) fn readers(&self) -> String {
+        let what = if matches!(self.place, Place::Git { .. }) { "git remote" } else { "bucket" };
+        format!("everyone who can read the {what} {}", self.shown_address())
+    }
+
+    fn whole_address(&self) -> String {
+        match &self.place {
+            Place::Git { url, .. } => url.clone(),
+            #[cfg(feature = "network")]
+            Place::Bucket(place) => {
+                format!("{} {} {}", self.name, place.region, place.endpoint.as_deref().unwrap_or_default())
+            }
+        }
     }
 
     fn thing(&self) -> Thing {
-        Thing::store(&self.name.to_string(), &self.address)
+        Thing::store(&self.name.to_string(), &self.whole_address())
     }
 
     pub(super) fn is_accepted(&self, project: &OpenedProject) -> bool {
@@ -77,23 +100,71 @@ impl NamedStore {
 
     /// Notes that the user accepted it, in all worktrees of the repository. Whether that worked.
     pub(super) fn accept(&self, project: &OpenedProject) -> bool {
-        crate::runs::accept_in(&project.cx, &place_of(project), &[self.thing()]);
+        accept_in(&project.cx, &place_of(project), &[self.thing()]);
         self.is_accepted(project)
     }
 
-    pub(super) fn carrier(&self, project: &OpenedProject) -> Result<GitCarrier> {
-        let bare = project.cache_of_carrier()?.join("remote.git");
-        let users = Some(project.root().to_owned());
-        let repository = BareRepository::new(project.cx.git.clone(), bare, self.address.clone(), users);
-        let carrier = GitCarrier::new(repository, self.name.to_string());
-        Ok(if self.name.is_in_branches() { carrier.with_place(self.name.refs.clone()) } else { carrier })
+    pub(super) fn carrier(&self, project: &OpenedProject) -> Result<Box<dyn Carrier>> {
+        match &self.place {
+            Place::Git { url, refs } => {
+                let bare = project.cache_of_carrier()?.join("remote.git");
+                let users = Some(project.root().to_owned());
+                let repository = BareRepository::new(project.cx.git.clone(), bare, url.clone(), users);
+                Ok(Box::new(GitCarrier::new(repository, self.name.to_string()).with_place(refs.clone())))
+            }
+            #[cfg(feature = "network")]
+            Place::Bucket(place) => match S3Carrier::new(place, CloudEnv::read()) {
+                Ok(carrier) => Ok(Box::new(carrier)),
+                Err(why) => Err(invalid(why)),
+            },
+        }
     }
 
     pub(super) fn open(&self, project: &OpenedProject) -> Result<Shared> {
-        let of = digest(format!("{}\n{}", self.name, self.address).as_bytes());
-        let carrier = Box::new(self.carrier(project)?);
-        Ok(Shared::new((**project).clone(), carrier, show_events, &of, project.cx.now())?)
+        let of = digest(format!("{}\n{}", self.name, self.whole_address()).as_bytes());
+        Ok(Shared::new((**project).clone(), self.carrier(project)?, show_events, &of, project.cx.now())?)
     }
+}
+
+/// Where the git remote `name` of the repository of `project` is.
+fn url_of(project: &OpenedProject, name: &str) -> Result<String> {
+    let (cx, root) = (&project.cx, project.root());
+    let no_remote = |why: String| {
+        Error::from(
+            Problem::new(Kind::NotFound, "no_remote", format!("git:{name} cannot be used: {why}"))
+                .help("`git remote -v` lists the remotes of this repository"),
+        )
+    };
+    let url = match cx.git.push_url(name, root, git_state(cx, root)) {
+        Ok(Some(url)) => url,
+        Ok(None) => return Err(no_remote(format!("git has no remote {name}"))),
+        Err(why) => return Err(no_remote(why)),
+    };
+    if url.starts_with('-') || url.contains("::") {
+        return Err(no_remote("its address names a program".to_owned()));
+    }
+    if url.contains(':') {
+        return Ok(url);
+    }
+    // git takes a path as relative to the top of the checkout, and flow runs it elsewhere.
+    let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
+    Ok(top.join(&url).to_string_lossy().into_owned())
+}
+
+#[cfg(feature = "network")]
+fn bucket_at(address: &str) -> Result<Place> {
+    S3Place::from_environment(address, &CloudEnv::read()).map(Place::Bucket).map_err(invalid)
+}
+
+#[cfg(not(feature = "network"))]
+fn bucket_at(_: &str) -> Result<Place> {
+    let message = "this build of flow has no network, so it cannot use a bucket";
+    Err(Problem::new(Kind::Usage, "no_network", message).help("use a build with the feature `network`").into())
+}
+
+#[cfg(feature = "network")]
+fn invalid(why: String) -> Error {
+    Problem::new(Kind::Usage, "invalid_store", why).into()
 }
 
 /// What stores are accepted for: the repository with all its worktrees.
@@ -112,5 +183,5 @@ pub(super) fn store_in_use(project: &OpenedProject) -> Result<NamedStore> {
     if store.is_accepted(project) {
         return Ok(store);
     }
-    Err(crate::store::StoreError::NotAccepted { at: Address::new(named) }.into())
+    Err(StoreError::NotAccepted { at: Address::new(named) }.into())
 }

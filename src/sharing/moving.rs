@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{RunId, Seq};
 use crate::runs::{Context, Result, adopt_edits, named_run, work_of};
 use crate::sharing::chosen::store_in_use;
+use crate::store::RefreshScope;
 
 /// The run to move.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +67,7 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
 pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let project = cx.project()?;
     let store = store_in_use(&project)?;
-    let warnings = project.runs().refresh(&cx.write_request(cx.now(), project.lock_wait()?))?;
+    let warnings = project.runs().refresh(RefreshScope::All, &cx.write_request(cx.now(), project.lock_wait()?))?;
     let run = named_run(&project, &request.run)?;
     let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
     Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })

@@ -8,20 +8,18 @@ use crate::model::{Kind, Problem};
 /// Where the references of a git store are, unless the name says where.
 const REFS: &str = "refs/flow/";
 
-/// The name of a store: `git:origin`, or `git:origin#refs/heads/flow/` where a host takes only branches.
+/// The name of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreName {
-    /// The name of the git remote.
-    pub(super) remote: String,
-    /// Where its references are; ends with a slash.
-    pub(super) refs: String,
-}
-
-impl StoreName {
-    /// Whether the references are where git keeps branches.
-    pub(super) fn is_in_branches(&self) -> bool {
-        self.refs != REFS
-    }
+pub enum StoreName {
+    /// A git remote: `git:origin`, or `git:origin#refs/heads/flow/` where a host takes only branches.
+    Git {
+        /// The name of the remote.
+        remote: String,
+        /// Where its references are; ends with a slash.
+        refs: String,
+    },
+    /// A bucket: `s3://bucket/prefix`.
+    Bucket(String),
 }
 
 impl FromStr for StoreName {
@@ -30,11 +28,14 @@ impl FromStr for StoreName {
     fn from_str(text: &str) -> Result<Self, Problem> {
         let unknown = |why: &str| {
             let message = format!("`{text}` is not a store: {why}");
-            Problem::new(Kind::Usage, "invalid_store", message).help(
-                "a git remote is named `git:origin`, or `git:origin#refs/heads/flow/` where a host takes only branches",
-            )
+            Problem::new(Kind::Usage, "invalid_store", message)
+                .help("a git remote is named `git:origin`, and a bucket `s3://bucket/prefix`")
         };
-        let Some(rest) = text.strip_prefix("git:") else { return Err(unknown("it does not begin with `git:`")) };
+        if text.starts_with("s3://") && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Ok(Self::Bucket(text.trim_end_matches('/').to_owned()));
+        }
+        let begins = "it begins neither with `git:` nor with `s3://`";
+        let Some(rest) = text.strip_prefix("git:") else { return Err(unknown(begins)) };
         let (remote, refs) = rest.split_once('#').unwrap_or((rest, REFS));
         // Such a name would be an option of git, or an address.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
@@ -45,14 +46,17 @@ impl FromStr for StoreName {
         if !is_place || refs.contains("..") || refs.contains("//") || !refs.bytes().all(is_plain) {
             return Err(unknown("its references need a place such as `refs/heads/flow/`"));
         }
-        Ok(Self { remote: remote.to_owned(), refs: refs.to_owned() })
+        Ok(Self::Git { remote: remote.to_owned(), refs: refs.to_owned() })
     }
 }
 
 impl fmt::Display for StoreName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "git:{}", self.remote)?;
-        if self.refs == REFS { Ok(()) } else { write!(f, "#{}", self.refs) }
+        match self {
+            Self::Git { remote, refs } if refs == REFS => write!(f, "git:{remote}"),
+            Self::Git { remote, refs } => write!(f, "git:{remote}#{refs}"),
+            Self::Bucket(address) => f.write_str(address),
+        }
     }
 }
 
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_name_is_a_remote_and_perhaps_a_place_of_references() {
-        for text in ["git:origin", "git:team/runs", "git:origin#refs/heads/flow/"] {
+        for text in ["git:origin", "git:team/runs", "git:origin#refs/heads/flow/", "s3://runs/team"] {
             assert_eq!(text.parse::<StoreName>().unwrap().to_string(), text);
         }
         for text in [
@@ -78,7 +82,7 @@ mod tests {
             "git:origin#refs/heads/flow",
             "git:origin#heads/flow/",
             "git:origin#refs/../x/",
-            "s3://bucket/runs",
+            "s3://a b",
             "https://example.org/x.git",
         ] {
             assert!(text.parse::<StoreName>().is_err(), "{text}");

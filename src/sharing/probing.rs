@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, OpenedProject, Result};
 use crate::sharing::chosen::{NamedStore, store_in_use};
-use crate::store::shared::{self, BrokenPromise, Carrier as _};
+use crate::store::shared::{self, BrokenPromise};
 use crate::store::{Address, StoreError};
 
 /// The report of `remote probe`.
@@ -35,7 +35,7 @@ pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
 
 pub(super) fn probe(project: &OpenedProject, store: &NamedStore) -> Result<()> {
     let carrier = store.carrier(project)?;
-    match shared::probe(&carrier, project.cx.now(), carrier.patience()) {
+    match shared::probe(&*carrier, project.cx.now(), carrier.patience()) {
         Ok(()) => Ok(()),
         Err(BrokenPromise::NotReached(why)) => {
             Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into())

@@ -7,7 +7,7 @@ use crate::catalog::named_store;
 use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp};
 use crate::runs::{Context, Result};
 use crate::sharing::chosen::NamedStore;
-use crate::store::RunStore as _;
+use crate::store::{RefreshScope, RunStore as _};
 
 /// The report of `remote status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -66,7 +66,7 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         return Ok(report);
     }
     let shared = store.open(&project)?;
-    match shared.refresh(&cx.write_request(cx.now(), project.lock_wait()?)) {
+    match shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), project.lock_wait()?)) {
         Ok(told) => report.notes.extend(told),
         Err(error) => report.notes.push(error.one_line()),
     }

@@ -10,7 +10,7 @@ use crate::sharing::chosen::NamedStore;
 use crate::sharing::config::name_store;
 use crate::sharing::name::StoreName;
 use crate::sharing::probing::probe;
-use crate::store::RunStore as _;
+use crate::store::{RefreshScope, RunStore as _};
 
 /// The store to use.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -59,12 +59,11 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     }
     let named = name_store(&project, &store.name)?;
     let shared = store.open(&project)?;
-    let warnings = shared.refresh(&cx.write_request(cx.now(), shared.patience()))?;
-    let address = store.shown_address();
+    let warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
     Ok(UseReport {
         store: store.name.to_string(),
-        readers: format!("everyone who can read the git remote {} ({address})", store.name.remote),
-        address,
+        readers: store.readers(),
+        address: store.shown_address(),
         named,
         runs: shared.ids_of_copies()?.len(),
         warnings,

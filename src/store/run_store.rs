@@ -129,13 +129,13 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         LOCK_WAIT
     }
 
-    /// Brings copies of runs that other machines write up to date, as long as `request` allows. Returns messages about what
+    /// Brings copies of runs that other machines write up to date, those of `scope`, as long as `request` allows. Returns messages about what
     /// was moved to quarantine. By default there are no copies.
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be written.
-    fn refresh(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let _ = request;
+    fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let _ = (scope, request);
         Ok(Vec::new())
     }
 
@@ -353,6 +353,15 @@ pub trait RunWriter: fmt::Debug {
     fn chores(&mut self) -> Option<&mut dyn LocalChores> {
         None
     }
+}
+
+/// Which runs [`RunStore::refresh`] is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefreshScope {
+    /// Those that are open, and those that were when they were last looked at.
+    Open,
+    /// All.
+    All,
 }
 
 /// How far a copy of shared runs is known to be current.

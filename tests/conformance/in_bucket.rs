@@ -11,7 +11,7 @@ use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::StatusVerb;
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, TipScope, window_of};
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, RefreshScope, window_of};
 use flowrun::store::{WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
@@ -78,7 +78,7 @@ fn a_record_is_two_requests_and_asking_without_news_one() {
         record(&cx, &format!("work-{nth}")).unwrap();
         assert_eq!(bucket.counts(), counts(&[("PUT", 2)]));
     }
-    let open = |one: &SharedInBucket| one.shared().refresh_in(TipScope::Open, &request()).unwrap();
+    let open = |one: &SharedInBucket| one.shared().refresh(RefreshScope::Open, &request()).unwrap();
     open(&one);
     bucket.counts();
     open(&one);
@@ -93,7 +93,7 @@ fn the_first_record_in_an_empty_container_is_at_most_ten_requests() {
     go_on(&bucket, RUN, bucket.log(&run_id()), 2..=200);
     let other: SharedInBucket = Machine::with(bucket.clone());
     bucket.counts();
-    other.shared().refresh_in(TipScope::Open, &request()).unwrap();
+    other.shared().refresh(RefreshScope::Open, &request()).unwrap();
     record(&other.context(), "first").unwrap();
     // The open runs, the log of the one with its four windows, the lines, the hint.
     assert_eq!(bucket.counts(), counts(&[("LIST", 2), ("GET", 4), ("PUT", 2)]));
@@ -136,7 +136,7 @@ fn ten_thousand_runs_that_are_over_are_listed_in_eleven_requests() {
     }
     fill(&bucket, "run-7", 1);
     let carrier = bucket.own_carrier();
-    let tips = carrier.tips(TipScope::All, LEFT).unwrap();
+    let tips = carrier.tips(RefreshScope::All, LEFT).unwrap();
     assert_eq!(bucket.counts(), counts(&[("LIST", 11)]));
     assert_eq!(tips.len(), 9_998);
     // A run that was reopened is open, whatever is said of its end.
@@ -149,17 +149,17 @@ fn a_run_that_has_ended_elsewhere_is_caught_up_when_it_is_not_listed_as_open_any
     let (one, other): (SharedInBucket, SharedInBucket) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
     start_as(&one.context(), RUN, Some(7)).unwrap();
     let shared = other.shared();
-    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    shared.refresh(RefreshScope::Open, &request()).unwrap();
     end(&one.context(), StatusVerb::Cancel).unwrap();
     assert_eq!(bucket.names().iter().filter(|name| name.starts_with("open/")).count(), 0);
-    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    shared.refresh(RefreshScope::Open, &request()).unwrap();
     let files = [&one, &other].map(|machine| fs::read_to_string(machine.file(&run_id(), "run.yaml")).unwrap());
     assert_eq!(files[0], files[1]);
     bucket.counts();
-    shared.refresh_in(TipScope::Open, &request()).unwrap();
+    shared.refresh(RefreshScope::Open, &request()).unwrap();
     assert_eq!(bucket.requests(), 1);
     end(&other.context(), StatusVerb::Reopen).unwrap();
-    let tips = bucket.own_carrier().tips(TipScope::All, LEFT).unwrap();
+    let tips = bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap();
     assert_eq!(tips.iter().map(|tip| tip.is_over).collect::<Vec<_>>(), [false]);
 }
 
@@ -299,15 +299,18 @@ fn no_message_shows_a_secret_or_a_signed_address() {
     let wrong = [("AWS_SECRET_ACCESS_KEY", "another-secret"), ("AWS_SESSION_TOKEN", "a-token")];
     let (shown, carrier) = place(&wrong);
     let carrier = carrier.unwrap();
-    let NotReached(why) = carrier.tips(TipScope::Open, LEFT).unwrap_err();
+    let NotReached(why) = carrier.tips(RefreshScope::Open, LEFT).unwrap_err();
     assert_eq!(why, "it does not know this access key, or the secret is another one");
     // Nothing listens there any more.
     let gone = { Bucket::default().variables()[3].1.clone() };
-    let NotReached(refused) =
-        place(&[("AWS_ENDPOINT_URL_S3", &gone)]).1.unwrap().tips(TipScope::Open, Duration::from_secs(1)).unwrap_err();
+    let NotReached(refused) = place(&[("AWS_ENDPOINT_URL_S3", &gone)])
+        .1
+        .unwrap()
+        .tips(RefreshScope::Open, Duration::from_secs(1))
+        .unwrap_err();
     let (_, proxied) = place(&[("HTTP_PROXY", "http://user:pass-word@127.0.0.1:1")]);
     let proxied = proxied.unwrap();
-    let NotReached(by_proxy) = proxied.tips(TipScope::Open, Duration::from_secs(1)).unwrap_err();
+    let NotReached(by_proxy) = proxied.tips(RefreshScope::Open, Duration::from_secs(1)).unwrap_err();
     let (_, no_file) = place(&[("SSL_CERT_FILE", "/nowhere/ca.pem")]);
     let no_file = no_file.unwrap_err();
     assert_eq!(no_file, "SSL_CERT_FILE names /nowhere/ca.pem, which does not exist");
@@ -324,7 +327,7 @@ fn a_name_with_a_dot_is_a_run_like_others() {
     let carrier = bucket.own_carrier();
     assert_eq!(put_one(&carrier, "a.b", 0, &WorkChange::default()), PutAnswer::Done);
     assert_eq!(bucket.names(), ["logs/a%2Eb/0000000001", "open/a%2Eb"]);
-    assert_eq!(carrier.tips(TipScope::Open, LEFT).unwrap()[0].run, id("a.b"));
+    assert_eq!(carrier.tips(RefreshScope::Open, LEFT).unwrap()[0].run, id("a.b"));
     assert!(carrier.lines(&id("a.b"), Seq(1), None, LEFT).unwrap().is_some());
     assert_eq!(carrier.lines(&id("a.c"), Seq(1), None, LEFT), Ok(None));
     carrier.remove(&id("a.b"), LEFT).unwrap();

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use flowrun::codec::LogScan;
 use flowrun::model::{RunId, Seq};
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope};
+use flowrun::store::RefreshScope;
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
 use flowrun::store::{Address, WorkChange, WorkKey};
 
 /// What happens to a request.
@@ -173,7 +174,7 @@ impl Carrier for MemoryCarrier {
         Address::new("memory:carrier")
     }
 
-    fn tips(&self, scope: TipScope, _: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: RefreshScope, _: Duration) -> Result<Vec<Tip>, NotReached> {
         self.kept().read(|kept| {
             let is_over = |run: &RunId| kept.over.contains(run);
             let tip = |(run, log): (&RunId, &String)| {
@@ -182,7 +183,7 @@ impl Carrier for MemoryCarrier {
             };
             let listed = if kept.broken == Some(Broken::ListsNothing) { 0 } else { usize::MAX };
             let tips = kept.runs.iter().map(tip).take(listed);
-            tips.filter(|tip| scope == TipScope::All || !tip.is_over).collect()
+            tips.filter(|tip| scope == RefreshScope::All || !tip.is_over).collect()
         })
     }
 

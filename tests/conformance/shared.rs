@@ -7,7 +7,7 @@ use std::time::Duration;
 use flowrun::model::{ActivityId, Issue, RunId};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::WriteRequest;
-use flowrun::store::shared::{BrokenPromise, Carrier, TipScope, probe};
+use flowrun::store::shared::{BrokenPromise, Carrier, RefreshScope, probe};
 
 use crate::bucket::{Bucket, Fault};
 use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
@@ -151,7 +151,7 @@ fn patient<P: Place>(machine: &Machine<P>, wait: u64) -> Context {
 }
 
 pub fn ask<P: Place>(machine: &Machine<P>) -> Vec<String> {
-    machine.store().refresh(&request()).unwrap()
+    machine.store().refresh(RefreshScope::All, &request()).unwrap()
 }
 
 pub fn request() -> WriteRequest {
@@ -392,7 +392,7 @@ pub fn probed(carrier: &dyn Carrier) -> Result<(), BrokenPromise> {
 fn a_probe_passes_a_carrier_that_keeps_its_promises_and_leaves_nothing() {
     let carrier = MemoryCarrier::default();
     probed(&carrier).unwrap();
-    assert_eq!(carrier.tips(TipScope::All, Duration::from_secs(1)).unwrap(), []);
+    assert_eq!(carrier.tips(RefreshScope::All, Duration::from_secs(1)).unwrap(), []);
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_git_repository_keeps_its_promises() {
     let remote = Remote::default();
     let carrier = remote.carrier(project.path());
     probed(&*carrier).unwrap();
-    assert_eq!(carrier.tips(TipScope::All, Duration::from_secs(30)).unwrap(), []);
+    assert_eq!(carrier.tips(RefreshScope::All, Duration::from_secs(30)).unwrap(), []);
 }
 
 /// Two machines with the same repository, of which the first one has begun a run.
@@ -426,7 +426,7 @@ fn two_with_git() -> (Remote, SharedInGit, SharedInGit) {
     let remote = Remote::default();
     let (one, other): (SharedInGit, SharedInGit) = (Machine::with(remote.clone()), Machine::with(remote.clone()));
     start_as(&one.context(), RUN, Some(7)).unwrap();
-    other.store().refresh(&request()).unwrap();
+    other.store().refresh(RefreshScope::All, &request()).unwrap();
     (remote, one, other)
 }
 
@@ -446,7 +446,7 @@ fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over()
     end(&one.context(), StatusVerb::Reopen).unwrap_err();
     end(&other.context(), StatusVerb::Reopen).unwrap_err();
     let files = [&one, &other].map(|machine| {
-        machine.store().refresh(&request()).unwrap();
+        machine.store().refresh(RefreshScope::All, &request()).unwrap();
         ["events.jsonl", "run.yaml"].map(|name| fs::read_to_string(machine.file(&run_id(), name)).unwrap())
     });
     assert_eq!(files[0], files[1]);
@@ -473,7 +473,7 @@ fn in_git_machines_that_write_at_once_lose_nothing() {
             }
         }
     });
-    one.store().refresh(&request()).unwrap();
+    one.store().refresh(RefreshScope::All, &request()).unwrap();
     let log = one.store().open(&run_id()).unwrap().log().unwrap();
     assert_eq!((log.gaps(), log.doubles()), (vec![], vec![]));
     assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 12);

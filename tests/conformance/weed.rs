@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use flowrun::codec::LogScan;
 use flowrun::model::Seq;
-use flowrun::store::shared::{Carrier, TipScope};
+use flowrun::store::RefreshScope;
+use flowrun::store::shared::Carrier;
 use tempfile::TempDir;
 
 use crate::bucket::{BUCKET, ID, SECRET, carrier_with, variables_of};
@@ -77,7 +78,7 @@ impl Weed {
             let mut answer = String::new();
             filer.read_to_string(&mut answer).ok()?;
             let carrier = self.carrier(Path::new(""));
-            carrier.tips(TipScope::All, Duration::from_secs(2)).ok()
+            carrier.tips(RefreshScope::All, Duration::from_secs(2)).ok()
         };
         while is_made().is_none() {
             assert!(begin.elapsed() < WAIT, "the server does not begin");

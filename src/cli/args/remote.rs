@@ -10,7 +10,8 @@ pub(crate) enum RemoteCommand {
     /// Keep the project's new runs in a store that other machines reach: tries it, accepts its address on this machine, and
     /// names it in .flow/config.yaml
     Use {
-        /// The store: git:origin for the git remote origin; git:origin#refs/heads/flow/ where a host takes only branches
+        /// The store: git:origin for the git remote origin, git:origin#refs/heads/flow/ where a host takes only branches, or
+        /// s3://bucket/prefix
         store: String,
     },
     /// Show what is shared, and as of when

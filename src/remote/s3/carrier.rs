@@ -18,8 +18,8 @@ use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::{Lines, body_of};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::remote::s3::work::{Markers, TakenBy};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope, left_until};
-use crate::store::{Address, WorkKey};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
+use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
 const OPEN: &str = "open/";
@@ -218,9 +218,9 @@ impl S3Carrier {
         }
     }
 
-    fn try_to_list(&self, scope: TipScope, deadline: Instant) -> Result<Vec<Tip>, String> {
+    fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, String> {
         let mut tips = BTreeMap::new();
-        let states = if scope == TipScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
+        let states = if scope == RefreshScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
         for state in states {
             for listed in self.requests.list(state, "", deadline)? {
                 // Other names were not made by flow.
@@ -279,7 +279,7 @@ impl Carrier for S3Carrier {
         Address::new(&*self.called)
     }
 
-    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
         self.try_to_list(scope, Instant::now() + left).map_err(NotReached)
     }
 

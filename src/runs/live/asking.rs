@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use crate::runs::context::Context;
 use crate::runs::open::shared::refresh;
+use crate::store::RefreshScope;
 
 /// How often the store is asked, and how seldom while it does not answer.
 const OFTEN: Duration = Duration::from_secs(5);
 const SELDOM: Duration = Duration::from_secs(60);
+/// Every so many times the runs are asked for that are over as well.
+const ALL: u32 = 12;
 
 /// Keeps the copies of shared runs up to date, on a thread that ends with it.
 #[derive(Debug)]
@@ -28,10 +31,16 @@ impl StoreAsker {
         let (end, ended) = mpsc::channel();
         let cx = cx.clone();
         let asker = thread::Builder::new().name("store".to_owned()).spawn(move || {
-            let mut pause = OFTEN;
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-                let is_reached = cx.project().and_then(|project| refresh(&project)).is_ok();
+            let (mut pause, mut turn) = (OFTEN, 0_u32);
+            loop {
+                // What is over changes seldom, and there may be much of it.
+                let scope = if turn.is_multiple_of(ALL) { RefreshScope::All } else { RefreshScope::Open };
+                let is_reached = cx.project().and_then(|project| refresh(&project, scope)).is_ok();
                 pause = if is_reached { OFTEN } else { (pause * 2).min(SELDOM) };
+                turn = turn.wrapping_add(1);
+                if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
             }
         });
         // Without the thread what is known is shown.

@@ -12,6 +12,7 @@ use crate::runs::look::outlook::Definitions;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
+use crate::store::RefreshScope;
 
 /// Which runs to tell about.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +46,7 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         let worktrees = other_worktrees(cx, RUNS_NAMED);
         return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
     };
-    let notes = ask_store(&project);
+    let notes = ask_store(&project, RefreshScope::Open);
     let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(&project, &open, |run| {

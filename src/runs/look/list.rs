@@ -15,6 +15,7 @@ use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::worktrees::{OtherWorktree, named, other_worktrees};
+use crate::store::RefreshScope;
 
 /// Which runs to list; the default is all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -163,7 +164,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         let worktrees = other_worktrees(cx, named(filter.worktrees));
         return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
     };
-    let notes = ask_store(&project);
+    let notes = ask_store(&project, RefreshScope::All);
     let (mut runs, unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
         (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)

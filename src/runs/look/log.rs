@@ -13,7 +13,7 @@ use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
-use crate::store::{LogScan, Position, Presence, StoredRun};
+use crate::store::{LogScan, Position, Presence, RefreshScope, StoredRun};
 
 /// Which events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
 
 fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> {
     let project = cx.project()?;
-    ask_store(&project);
+    ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
     if run.presence() == Presence::Away { Err(elsewhere(&project, &*run)) } else { Ok(run) }

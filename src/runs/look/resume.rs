@@ -29,7 +29,7 @@ use crate::runs::path::{path_argument, quoted_path};
 use crate::runs::user_state::git_state;
 use crate::runs::write::claim::{ClaimReport, ClaimRequest, claim, presence};
 use crate::runs::write::journal;
-use crate::store::{Project, StoredRun};
+use crate::store::{Project, RefreshScope, StoredRun};
 
 /// Which run to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -139,7 +139,7 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
         Ok(project) => {
             // git takes longer than everything else here, so it begins before the runs are read.
             let asked = ask_for_changes(cx, project.root());
-            let notes = ask_store(&project);
+            let notes = ask_store(&project, RefreshScope::Open);
             let mut report = resume_here(&OpenWork::of(project)?, request, Some(asked))?.0;
             report.notes.extend(notes);
             report

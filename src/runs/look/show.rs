@@ -17,6 +17,7 @@ use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::view::{View, for_reading};
+use crate::store::RefreshScope;
 
 /// The report of `show`: the run's document, and what its log adds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -154,7 +155,7 @@ pub struct ShowRequest {
 /// [`Error::NoSuchRun`], `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
-    let asked = ask_store(&project);
+    let asked = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
     let sharing = Sharing::of(project.runs(), &*run);

@@ -11,7 +11,7 @@ use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::left_out_run;
 use crate::runs::open::worktrees::worktree_with;
 use crate::runs::user_state::git_state;
-use crate::store::{Project, StoredRun};
+use crate::store::{Project, RefreshScope, StoredRun};
 
 /// The name for the run that was started last, even if it is over.
 pub(crate) const LATEST: &str = "@latest";
@@ -31,7 +31,9 @@ pub(crate) enum Purpose {
 /// A run that is not known here may be shared, so the store is asked then.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     match open_known_run(project, given, purpose) {
-        Err(Error::NoSuchRun { .. }) if brings_news(project)? => open_known_run(project, given, purpose),
+        Err(Error::NoSuchRun { .. }) if brings_news(project, RefreshScope::All)? => {
+            open_known_run(project, given, purpose)
+        }
         found => found,
     }
 }

@@ -6,7 +6,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, latest_run, open_run};
 use crate::runs::open::reading::{Runs, is_own, reasons};
 use crate::runs::open::shared::brings_news;
-use crate::store::StoredRun;
+use crate::store::{RefreshScope, StoredRun};
 
 /// The run that a reading command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +166,7 @@ pub(crate) fn select_run_to_write(
     }
     let mut runs = Runs::read_open_and_remember(project)?;
     // Which one is meant may depend on runs that began elsewhere.
-    if !runs.open().any(|run| is_own(run, session)) && brings_news(project)? {
+    if !runs.open().any(|run| is_own(run, session)) && brings_news(project, RefreshScope::Open)? {
         runs = Runs::read_open_and_remember(project)?;
     }
     let run = Candidates::among(project, &runs, session).only(&runs)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::store::{RunStore, StoreError, StoredRun};
+use crate::store::{RefreshScope, RunStore, StoreError, StoredRun};
 
 /// How long someone who only reads waits for the store that machines share.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -51,11 +51,11 @@ impl Sharing {
 
 /// Brings the copies of shared runs up to date, unless the caller must not wait for a network. Returns what a reader should
 /// know.
-pub(crate) fn ask_store(project: &OpenedProject) -> Vec<String> {
+pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<String> {
     if project.cx.options.is_offline || project.runs().shared_at().is_none() {
         return Vec::new();
     }
-    match refresh(project) {
+    match refresh(project, scope) {
         Ok(told) => told,
         Err(Error::Store(error @ StoreError::NotAccepted { .. })) => {
             let store = project.runs().shared_at().map(|at| at.to_string()).unwrap_or_default();
@@ -66,16 +66,16 @@ pub(crate) fn ask_store(project: &OpenedProject) -> Vec<String> {
 }
 
 /// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.
-pub(in crate::runs) fn brings_news(project: &OpenedProject) -> Result<bool> {
+pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope) -> Result<bool> {
     if project.cx.options.is_offline || project.runs().shared_at().is_none() {
         return Ok(false);
     }
-    refresh(project)?;
+    refresh(project, scope)?;
     Ok(true)
 }
 
 /// Brings the copies of shared runs up to date, within the time of a reader. Returns messages about quarantine.
-pub(in crate::runs) fn refresh(project: &OpenedProject) -> Result<Vec<String>> {
+pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> Result<Vec<String>> {
     let wait = project.lock_wait()?.min(PATIENCE);
-    Ok(project.runs().refresh(&project.cx.write_request(project.cx.now(), wait))?)
+    Ok(project.runs().refresh(scope, &project.cx.write_request(project.cx.now(), wait))?)
 }

@@ -19,6 +19,7 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
+use crate::store::RefreshScope;
 
 /// Which run to move, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +102,7 @@ pub struct NextStatesRequest {
 /// Those of reading a run.
 pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStatesReport> {
     let project = cx.project()?;
-    let asked = ask_store(&project);
+    let asked = ask_store(&project, RefreshScope::Open);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_deciding(&project, &*run)?;
     let state = view.history.state();

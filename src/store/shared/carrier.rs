@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::model::{RunId, Seq};
 use crate::store::address::Address;
 use crate::store::request::LOCK_WAIT;
+use crate::store::run_store::RefreshScope;
 use crate::store::work::{WorkChange, WorkKey};
 
 /// Keeps the logs of runs for several machines. Of all writers that put lines behind the same position of a run, one
@@ -24,7 +25,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NotReached`].
-    fn tips(&self, scope: TipScope, left: Duration) -> Result<Vec<Tip>, NotReached>;
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached>;
 
     /// The lines of a run from the event at `first` on; `None` if there is no such run. With the `mark` of a tip, lines that
     /// were added after that tip was read may be missing. Takes at most `left`.
@@ -50,15 +51,6 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`NotReached`].
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached>;
-}
-
-/// Which runs [`Carrier::tips`] lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TipScope {
-    /// Those that are open. One that is over may be among them.
-    Open,
-    /// All.
-    All,
 }
 
 /// How far a run is.

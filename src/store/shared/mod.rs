@@ -25,7 +25,7 @@ mod store;
 mod unaccepted;
 mod writer;
 
-pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, TipScope, window_of};
+pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
 pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;

@@ -9,7 +9,7 @@ use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
-use crate::store::shared::carrier::{NotReached, Put};
+use crate::store::shared::carrier::{NotReached, Put, window_of};
 use crate::store::shared::copy::shows_end;
 use crate::store::shared::settle::{Settled, left_until, settle};
 use crate::store::shared::store::Shared;
@@ -90,7 +90,8 @@ impl Shared {
             let (part, later) = rest.split_at(end_of_part(rest));
             let (own, last) = ends_of(part);
             let work = if before == Seq(0) { work } else { &nothing };
-            let put = Put { run: id, before, lines: part, is_over: is_over && later.is_empty(), work };
+            let earlier = lines_after(lines, window_of(before), before);
+            let put = Put { run: id, before, earlier, lines: part, is_over: is_over && later.is_empty(), work };
             let settled = settle(carrier, &put, &own, deadline).map_err(|error| match before {
                 Seq(0) => error,
                 _ => StoreError::Unconfirmed { at: self.copies.address(id), source: io::Error::other(error) },
@@ -102,6 +103,16 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// The lines of the events after one position and up to another.
+fn lines_after(lines: &str, after: Seq, last: Seq) -> &str {
+    let end_of = |seq: Seq| {
+        let scan = LogScan::parse(lines.as_bytes());
+        let count = scan.events().take_while(|event| event.seq <= seq).count();
+        lines.split_inclusive('\n').take(count).map(str::len).sum::<usize>()
+    };
+    &lines[end_of(after)..end_of(last)]
 }
 
 /// Where the lines end that go together.

@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use crate::codec::{LogScan, seal};
 use crate::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange, Timestamp};
-use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer, TipScope};
+use crate::store::run_store::RefreshScope;
+use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
 use crate::store::shared::settle::left_until;
 use crate::store::work::WorkChange;
 
@@ -86,8 +87,9 @@ fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant
             return Err(BrokenPromise::TakenTwice { before });
         }
     }
-    let tips =
-        carrier.tips(TipScope::Open, left_until(deadline)).map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+    let tips = carrier
+        .tips(RefreshScope::Open, left_until(deadline))
+        .map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
     if tips.iter().any(|tip| tip.run == *run) { Ok(()) } else { Err(BrokenPromise::NotListed) }
 }
 

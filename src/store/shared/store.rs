@@ -14,8 +14,10 @@ use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{AsOf, Copied, MaybeOpen, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit};
-use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip, TipScope};
+use crate::store::run_store::{
+    AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit,
+};
+use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{Settled, left_until, settle};
@@ -118,25 +120,10 @@ impl Shared {
         if self.is_here(id) { &self.here } else { &self.copies.project }
     }
 
-    /// Brings the copies of the runs of `scope` up to date. Returns messages about what was moved to quarantine.
-    ///
-    /// # Errors
-    /// As [`RunStore::refresh`].
-    pub fn refresh_in(&self, scope: TipScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let deadline = Instant::now() + request.wait;
-        match self.copies.carrier.tips(scope, left_until(deadline)) {
-            Ok(tips) => self.catch_up_changed(scope, tips, request),
-            Err(NotReached(why)) => {
-                self.remember_seen(Seen { reached: false, ..self.seen() });
-                Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
-            }
-        }
-    }
-
     /// Brings the copy of each run up to date whose mark has changed, or that is not listed as open any more.
     fn catch_up_changed(
         &self,
-        scope: TipScope,
+        scope: RefreshScope,
         tips: Vec<Tip>,
         request: &WriteRequest,
     ) -> Result<Vec<String>, StoreError> {
@@ -149,7 +136,7 @@ impl Shared {
                 seen.marks(is_over).insert(run, mark);
             }
         }
-        if scope == TipScope::Open {
+        if scope == RefreshScope::Open {
             // Those that are left were open, and are not any more.
             for (run, mark) in before.open {
                 if !self.is_caught_up(&run, None, request, &mut told)? && self.copies.existing(&run)?.is_some() {
@@ -244,7 +231,7 @@ impl RunStore for Shared {
     ) -> Result<Box<dyn StoredRun>, StoreError> {
         let deadline = Instant::now() + request.wait;
         // A copy that is behind must not be the reason why a run is refused.
-        self.refresh(request)?;
+        self.refresh(RefreshScope::Open, request)?;
         let mut taken = self.copies.carrier.address();
         for attempt in 1..=ID_TRIES {
             let Some(NewRun { id, text, events, work }) = propose(attempt) else { break };
@@ -305,8 +292,15 @@ impl RunStore for Shared {
         self.copies.carrier.patience()
     }
 
-    fn refresh(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        self.refresh_in(TipScope::All, request)
+    fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        match self.copies.carrier.tips(scope, left_until(deadline)) {
+            Ok(tips) => self.catch_up_changed(scope, tips, request),
+            Err(NotReached(why)) => {
+                self.remember_seen(Seen { reached: false, ..self.seen() });
+                Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
+            }
+        }
     }
 
     fn run_cache(&self) -> Option<&dyn RunCache> {

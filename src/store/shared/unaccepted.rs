@@ -8,7 +8,7 @@ use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RunCache, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
 
 /// The runs of this checkout alone. Shared ones are not there, and no run begins.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl RunStore for Unaccepted {
         Some(self.at.clone())
     }
 
-    fn refresh(&self, _: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>, StoreError> {
         Err(self.refusal())
     }
 

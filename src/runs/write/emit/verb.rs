@@ -28,7 +28,7 @@ use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
 use crate::runs::write::transaction::{Transaction, transact};
-use crate::store::{Address, NewRun, StoreError, StoredRun};
+use crate::store::{Address, NewRun, RefreshScope, StoreError, StoredRun};
 
 /// Records reports on steps: the reports, their consequences and the activities of the steps in one commit.
 ///
@@ -68,7 +68,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
             // It may be shared, and then it must not begin here as well.
             Err(error) if error.is_not_found() => {
                 if request.local
-                    && brings_news(project).unwrap_or(false)
+                    && brings_news(project, RefreshScope::All).unwrap_or(false)
                     && let Ok(run) = project.runs().open(&asked.run)
                 {
                     return emit_into(project, &*run, &asked);
