@@ -186,7 +186,6 @@ fn sixteen_recorders_with_a_cache_each_lose_nothing_and_stay_within_their_reques
     let all = 16 * records;
     assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), all);
     let reads = counts.get("GET").unwrap_or(&0) + counts.get("LIST").unwrap_or(&0);
-    println!("{counts:?} for {all} records");
     assert!(counts["PUT"] <= 6 * all && reads <= 9 * all, "{counts:?}");
 }
 
@@ -223,6 +222,25 @@ fn a_void_object_is_replaced_and_hides_nothing() {
     let error = record(&one.context(), "fourth").unwrap_err().to_string();
     assert_eq!(error, "run run-1 in s3://runs/team has a line after event 4 that is not an event");
     assert_eq!(bucket.body(&format!("logs/{RUN}/0000000005")), Some(newer));
+}
+
+#[test]
+fn a_copy_that_ends_within_a_commit_gets_the_rest_before_the_next_record() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    ask(&one);
+    let (first, work) = (bucket.log(&run_id()), WorkChange::default());
+    let lines = [2, 3, 4].map(|seq| line(seq, &format!("e{seq}"))).concat();
+    let put = Put { run: &run_id(), before: Seq(1), earlier: &first, lines: &lines, is_over: false, work: &work };
+    assert_eq!(bucket.own_carrier().put(&put, LEFT), PutAnswer::Done);
+    // A power cut left two of the lines that were appended together.
+    let log = first + &lines;
+    one.put_log(&run_id(), &|_| log.split_inclusive('\n').take(3).collect());
+    record(&one.context(), "work").unwrap();
+    let names = ["0000000001", "0000000002", "0000000005"].map(|name| format!("logs/{RUN}/{name}"));
+    assert_eq!(bucket.names()[..3], names);
+    assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), bucket.log(&run_id()));
 }
 
 #[test]
