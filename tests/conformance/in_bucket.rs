@@ -113,6 +113,26 @@ fn a_log_of_ten_thousand_events_is_read_with_one_request_for_each_window() {
 }
 
 #[test]
+fn objects_that_repeat_nothing_are_read_one_by_one_and_a_missing_one_is_named() {
+    let bucket = Bucket::default();
+    fill(&bucket, "short", 10);
+    bucket.insert("logs/short/0000000010", &line(10, "e10"), None);
+    // Names that flow did not make are not read.
+    bucket.insert("logs/short/0000000010.bak", "x", None);
+    let carrier = bucket.own_carrier();
+    bucket.counts();
+    let lines = carrier.lines(&id("short"), Seq(4), None, LEFT).unwrap().unwrap();
+    assert_eq!(
+        LogScan::parse(lines.as_bytes()).events().map(|event| event.seq.0).collect::<Vec<_>>(),
+        [4, 5, 6, 7, 8, 9, 10]
+    );
+    assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("GET", 7)]));
+    bucket.delete("logs/short/0000000006");
+    let error = carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap_err();
+    assert_eq!(error, NotReached("the object at position 6 of the log of run short is missing".to_owned()));
+}
+
+#[test]
 fn a_late_commit_has_the_requests_of_an_early_one() {
     let bucket = Bucket::default();
     let carrier = bucket.own_carrier();
@@ -158,9 +178,16 @@ fn a_run_that_has_ended_elsewhere_is_caught_up_when_it_is_not_listed_as_open_any
     bucket.counts();
     shared.refresh(RefreshScope::Open, &request()).unwrap();
     assert_eq!(bucket.requests(), 1);
+    // An id that is taken by a run that is over, which this machine does not know.
+    assert_eq!(put_one(&bucket.own_carrier(), RUN, 0, &WorkChange::default()), PutAnswer::Taken);
+    assert_eq!(bucket.names().iter().filter(|name| name.starts_with("open/")).count(), 0);
+    bucket.counts();
+    start_as(&one.context(), "run-9", Some(9)).unwrap();
+    // The open runs; the marker, the hint and the lines.
+    assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("PUT", 3)]));
     end(&other.context(), StatusVerb::Reopen).unwrap();
     let tips = bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap();
-    assert_eq!(tips.iter().map(|tip| tip.is_over).collect::<Vec<_>>(), [false]);
+    assert_eq!(tips.iter().map(|tip| tip.is_over).collect::<Vec<_>>(), [false; 2]);
 }
 
 #[test]

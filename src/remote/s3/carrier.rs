@@ -133,10 +133,14 @@ impl S3Carrier {
             put.work.taken[..nth].iter().for_each(|key| markers.free(key));
             return other;
         }
-        let answer = match self.announce(put, deadline) {
-            Ok(()) => self.put_lines(put, deadline),
-            Err(why) => PutAnswer::NotReached(why),
+        let announced = self.announce(put, deadline);
+        let answer = match &announced {
+            Ok(_) => self.put_lines(put, deadline),
+            Err(why) => PutAnswer::NotReached(why.clone()),
         };
+        if answer == PutAnswer::Taken && announced == Ok(Uploaded::Done) {
+            self.take_back(put.run, deadline);
+        }
         let freed: &[WorkKey] = match &answer {
             PutAnswer::Taken | PutAnswer::NotReached(_) => &put.work.taken,
             // The marker of a run that is over may be replaced.
@@ -148,20 +152,28 @@ impl S3Carrier {
     }
 
     /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
-    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<(), String> {
+    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<Uploaded, String> {
         let is_reopened = || {
             let scan = LogScan::parse(put.lines.as_bytes());
             scan.events().any(|event| matches!(event.kind, EventKind::RunReopened(_)))
         };
         if put.before > Seq(0) && !is_reopened() {
-            return Ok(());
+            return Ok(Uploaded::Refused);
         }
         let body = Hint::of(put.earlier).to_body();
         let name = format!("{OPEN}{}", key_of(put.run));
         let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
-            Uploaded::Done | Uploaded::Refused => Ok(()),
             Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            done => Ok(done),
+        }
+    }
+
+    /// Lists a run as open no more that another writer has ended long ago.
+    fn take_back(&self, run: &RunId, deadline: Instant) {
+        let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
+        if let Ok(Some(_)) = self.requests.get(&over, deadline) {
+            let _ = self.requests.delete(&open, deadline);
         }
     }
 
