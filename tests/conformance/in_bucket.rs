@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -364,6 +368,45 @@ fn no_message_shows_a_secret_or_a_signed_address() {
             assert!(!text.contains(secret), "{text}");
         }
     }
+}
+
+/// A proxy that connects its clients with whom they ask for. Says how many asked. It ends with the process.
+fn proxy() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let client = client.unwrap();
+            let mut from = BufReader::new(client.try_clone().unwrap());
+            let mut head = String::new();
+            while from.read_line(&mut head).unwrap() > 2 {}
+            count.fetch_add(1, Ordering::SeqCst);
+            let server = TcpStream::connect(head.split(' ').nth(1).unwrap()).unwrap();
+            (&client).write_all(b"HTTP/1.1 200 ok\r\n\r\n").unwrap();
+            let (mut to, mut back) = (server.try_clone().unwrap(), server);
+            thread::spawn(move || std::io::copy(&mut from, &mut to));
+            thread::spawn(move || std::io::copy(&mut back, &mut &client));
+        }
+    });
+    (format!("http://{address}"), asked)
+}
+
+#[test]
+fn requests_go_through_the_proxy_that_the_environment_names_unless_the_host_is_exempt() {
+    let bucket = Bucket::default();
+    let (proxy, asked) = proxy();
+    let ask = |exempt: &str| {
+        let mut all = BTreeMap::from(bucket.variables());
+        all.extend([("HTTP_PROXY", proxy.clone()), ("NO_PROXY", exempt.to_owned())]);
+        let env = CloudEnv::from_lookup(|name| all.get(name).map(Into::into));
+        let carrier = S3Carrier::from_environment("s3://runs/team", env).unwrap();
+        assert_eq!(carrier.tips(TipScope::All, LEFT), Ok(vec![]));
+        asked.swap(0, Ordering::SeqCst)
+    };
+    // Both requests use one connection.
+    assert_eq!((ask("example.com"), ask("example.com, 127.0.0.1")), (1, 0));
 }
 
 #[test]

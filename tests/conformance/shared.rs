@@ -24,6 +24,8 @@ pub trait Faulty: Place + Clone + Default {
     /// What happens to a second request, and how often two machines race.
     const SECOND: &'static [Trouble];
     const RACES: usize;
+    /// How much each of many writers records.
+    const EACH: usize;
     /// Milliseconds in which a commit is sent, and no more.
     const SHORT: u64;
 
@@ -42,6 +44,7 @@ impl Faulty for MemoryCarrier {
     const REFUSED: &'static str = "the network is down";
     const SECOND: &'static [Trouble] = &TROUBLES;
     const RACES: usize = 20;
+    const EACH: usize = 4;
     const SHORT: u64 = 0;
 
     fn trouble(&self, next: &[Trouble]) {
@@ -67,6 +70,7 @@ impl Faulty for Bucket {
     // Here a commit is several requests, so that the second one is a hint most times.
     const SECOND: &'static [Trouble] = &[Trouble::AnswerLost];
     const RACES: usize = 4;
+    const EACH: usize = 1;
     const SHORT: u64 = 150;
 
     fn trouble(&self, next: &[Trouble]) {
@@ -370,7 +374,7 @@ fn four_machines_with_three_writers_each_lose_nothing<F: Faulty>() {
             ask(machine);
             for writer in 0..3 {
                 scope.spawn(move || {
-                    for work in 0..4 {
+                    for work in 0..F::EACH {
                         record(&machine.context(), &format!("work-{nth}-{writer}-{work}")).unwrap();
                     }
                 });
@@ -380,7 +384,7 @@ fn four_machines_with_three_writers_each_lose_nothing<F: Faulty>() {
     let mut ids = recorded(&carrier);
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), 4 * 3 * 4);
+    assert_eq!(ids.len(), 4 * 3 * F::EACH);
     assert_same(&carrier, [&machines[0], &machines[3]]);
 }
 
