@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use flowrun::host::CloudEnv;
 use flowrun::remote::S3Carrier;
-use flowrun::store::shared::{Carrier as _, NotReached, RefreshScope};
+use flowrun::store::RefreshScope;
+use flowrun::store::shared::{Carrier as _, NotReached};
 
 use crate::bucket::Bucket;
 

@@ -15,8 +15,8 @@ use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::StatusVerb;
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, RefreshScope, window_of};
-use flowrun::store::{WorkChange, WorkKey};
+use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, window_of};
+use flowrun::store::{RefreshScope, RunStore, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
 use crate::keeper::{Keeper as _, Machine, SharedInBucket};
@@ -402,7 +402,7 @@ fn requests_go_through_the_proxy_that_the_environment_names_unless_the_host_is_e
         all.extend([("HTTP_PROXY", proxy.clone()), ("NO_PROXY", exempt.to_owned())]);
         let env = CloudEnv::from_lookup(|name| all.get(name).map(Into::into));
         let carrier = S3Carrier::from_environment("s3://runs/team", env).unwrap();
-        assert_eq!(carrier.tips(TipScope::All, LEFT), Ok(vec![]));
+        assert_eq!(carrier.tips(RefreshScope::All, LEFT), Ok(vec![]));
         asked.swap(0, Ordering::SeqCst)
     };
     // Both requests use one connection.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use flowrun::model::{ActivityId, Issue, RunId};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
+use flowrun::store::RefreshScope;
 use flowrun::store::WriteRequest;
-use flowrun::store::shared::{BrokenPromise, Carrier, RefreshScope, probe};
+use flowrun::store::shared::{BrokenPromise, Carrier, probe};
 
 use crate::bucket::{Bucket, Fault};
 use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
