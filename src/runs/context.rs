@@ -113,6 +113,11 @@ impl Context {
         Ok(opened)
     }
 
+    /// This context for runs of checkouts alone, whatever stores their projects name.
+    pub(crate) fn locally(&self) -> Self {
+        Self { store: None, ..self.clone() }
+    }
+
     /// This context for a caller that must not wait for a network.
     #[must_use]
     pub fn offline(&self) -> Self {

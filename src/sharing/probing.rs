@@ -1,5 +1,7 @@
 //! `remote probe`: tries whether a store keeps its promises.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,6 +10,9 @@ use crate::runs::{Context, OpenedProject, Result};
 use crate::sharing::chosen::{NamedStore, store_in_use};
 use crate::store::shared::{self, BrokenPromise};
 use crate::store::{Address, StoreError};
+
+/// How long a trial may take: some servers let the losers of a race wait for seconds.
+const WAIT: Duration = Duration::from_secs(300);
 
 /// The report of `remote probe`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -35,7 +40,8 @@ pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
 
 pub(super) fn probe(project: &OpenedProject, store: &NamedStore) -> Result<()> {
     let carrier = store.carrier(project)?;
-    match shared::probe(&*carrier, project.cx.now(), carrier.patience()) {
+    let wait = project.cx.options.lock_wait.unwrap_or(WAIT);
+    match shared::probe(&*carrier, project.cx.now(), wait) {
         Ok(()) => Ok(()),
         Err(BrokenPromise::NotReached(why)) => {
             Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into())

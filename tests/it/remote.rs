@@ -377,6 +377,11 @@ fn all_worktrees_of_a_repository_share_what_was_accepted() {
     laptop.flow(["start", "build", "--id", "r1"]).ok();
     laptop.git(&["worktree", "add", "-q", "../beside"]);
     let mut command = laptop.flow_command();
+    command.current_dir(laptop.path("../beside")).args(["list", "--json"]);
+    // The other worktree has a copy as well, and it is one run.
+    let listed = run(command, "").ok().json();
+    assert_eq!((listed["runs"].as_array().unwrap().len(), &listed["worktrees"]), (1, &json!([])));
+    let mut command = laptop.flow_command();
     command.current_dir(laptop.path("../beside")).args(["record-activity", "--run-id", "r1", "--id", "one"]);
     run(command, "").ok();
     assert_eq!(laptop.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"], json!(["one"]));

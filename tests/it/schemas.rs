@@ -382,8 +382,8 @@ fn shared(forms: &Forms) {
     let sandbox = Sandbox::within(&quick());
     sandbox.git(&["init", "-q", "--bare", "../hub.git"]);
     sandbox.git(&["remote", "set-url", "origin", "../hub.git"]);
-    forms.ask(&sandbox, &["remote", "status"]);
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    forms.ask(&sandbox, &["remote", "status"]);
     std::fs::write(sandbox.path(".flow/config.yaml"), "store: git:origin\n").unwrap();
     forms.ask(&sandbox, &["list"]);
     forms.ask(&sandbox, &["remote", "status"]);

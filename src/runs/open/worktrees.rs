@@ -39,7 +39,8 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
         // Collecting the components drops an empty last part.
         let root: PathBuf = top.join(&below).components().collect();
         if cx.disk.is_dir(&Project::path_in(&root)) {
-            let there = cx.in_project(&root);
+            // What is shared is here as well.
+            let there = cx.in_project(&root).locally();
             others.push((root, there));
         }
     }
