@@ -386,3 +386,41 @@ fn all_worktrees_of_a_repository_share_what_was_accepted() {
     run(command, "").ok();
     assert_eq!(laptop.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"], json!(["one"]));
 }
+
+#[test]
+fn where_a_host_takes_only_branches_the_runs_are_branches_that_start_no_pipeline() {
+    let Team { laptop, server, hub } = &Team::new();
+    for machine in [laptop, server] {
+        name_store(machine, "git:origin#refs/heads/flow/");
+        machine.flow(["remote", "use", "git:origin#refs/heads/flow/"]).ok();
+    }
+    laptop.flow(["start", "build", "--issue", "42", "--id", "r1"]).ok();
+    record(server, "r1", "one").ok();
+    record(laptop, "r1", "two").ok();
+    server.flow(["start", "build", "--issue", "42"]).exits(1);
+    let refs = run(laptop.command_in_hub(hub, &["for-each-ref", "--format=%(refname)"]), "").ok().stdout;
+    assert!(refs.lines().all(|name| name.starts_with("refs/heads/flow/")), "{refs}");
+    let told = run(laptop.command_in_hub(hub, &["log", "--format=%B%x00", "refs/heads/flow/open/r1"]), "").ok().stdout;
+    let messages: Vec<_> = told.split('\0').map(str::trim).filter(|message| !message.is_empty()).collect();
+    assert_eq!(messages.len(), 3);
+    assert!(messages.iter().all(|message| message.ends_with("[skip ci]")), "{messages:?}");
+    server.flow(["verify", "r1"]).ok();
+    assert_eq!(server.flow(["show", "r1", "--json"]).ok().json()["as_of"]["seq"], 3);
+}
+
+#[test]
+fn the_doctor_looks_at_the_copies_and_repairs_none_of_them() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    let report = laptop.flow(["doctor", "--json"]).ok().json();
+    assert_eq!((&report["runs"], &report["findings"]), (&json!(1), &json!([])));
+    let log = laptop.path(".flow/shared/runs/r1/events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replace("\"one\"", "\"two\"")).unwrap();
+    laptop.flow(["doctor", "--json"]).exits(65);
+    assert_eq!(laptop.flow(["doctor", "r1", "--repair", "--json"]).exits(1).error()["code"], "shared_copy");
+    fs::remove_dir_all(laptop.path(".flow/shared/runs/r1")).unwrap();
+    laptop.flow(["remote", "fetch", "r1"]).ok();
+    assert_eq!(fs::read_to_string(&log).unwrap(), text);
+}
