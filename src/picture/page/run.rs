@@ -97,7 +97,7 @@ fn about(run: &RunReport) -> Markup {
 fn facts(view: &RunPage<'_>) -> Markup {
     let run = view.run;
     let card = &run.card.run;
-    let now = if run.at.is_some() { run.as_of } else { view.now };
+    let now = if run.at.is_some() { run.shown_at } else { view.now };
     html! {
         @if let Some(phase) = card.head.phase.as_ref().filter(|_| run.card.group.is_open()) {
             "In " b { (phase) }
@@ -114,7 +114,11 @@ fn facts(view: &RunPage<'_>) -> Markup {
                 _ => {}
             }
         }
-        @if run.at.is_some() { " · " span.need { "as of " (day_and_time(run.as_of)) " UTC" } }
+        @if let Some(sharing) = &card.sharing {
+            " · shared in " (sharing.store)
+            @if !sharing.as_of.reached { " " span.need { "(not reached; as of event " (sharing.as_of.seq) ")" } }
+        }
+        @if run.at.is_some() { " · " span.need { "as of " (day_and_time(run.shown_at)) " UTC" } }
     }
 }
 
@@ -125,7 +129,7 @@ fn next(view: &RunPage<'_>) -> Markup {
     let place = if view.is_live() { Place::Served } else { Place::Alone };
     let (symbol, class) = look_of_group(run.card.group);
     let next = &run.card.next;
-    let now = if run.at.is_some() { run.as_of } else { view.now };
+    let now = if run.at.is_some() { run.shown_at } else { view.now };
     let reason = reason_now(&run.card.reason, run.card.begun_at, now);
     let to_copy = next.command.as_ref().filter(|_| view.is_live());
     let why_none = (view.address.is_some() && to_copy.is_none()).then(|| match run.at {

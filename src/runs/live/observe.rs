@@ -47,7 +47,7 @@ pub struct RunReport {
     /// The position of the latest event in the log.
     pub last: Seq,
     /// The time of the event that is shown last.
-    pub as_of: Timestamp,
+    pub shown_at: Timestamp,
     /// The git branch that it works on.
     pub branch: Option<String>,
     /// The phases of its workflow in order, then other steps that were reported.
@@ -297,7 +297,7 @@ impl Observed {
         RunReport {
             at,
             last: self.view.log.last_seq(),
-            as_of: run.state.updated_at.unwrap_or(run.created_at),
+            shown_at: run.state.updated_at.unwrap_or(run.created_at),
             branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
             phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.entered()),
             questions: run.state.questions.iter().map(|question| ShownQuestion::of(history, question)).collect(),
