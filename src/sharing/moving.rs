@@ -67,8 +67,11 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
 pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let project = cx.project()?;
     let store = store_in_use(&project)?;
-    let warnings = project.runs().refresh(RefreshScope::All, &cx.write_request(cx.now(), project.lock_wait()?))?;
+    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    let mut warnings = project.runs().refresh(RefreshScope::All, &write)?;
     let run = named_run(&project, &request.run)?;
+    // It may have been current already, and a process that was killed may not have shown that.
+    warnings.extend(run.catch_up(&write)?);
     let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
     Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })
 }

@@ -70,11 +70,10 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         Ok(told) => report.notes.extend(told),
         Err(error) => report.notes.push(error.one_line()),
     }
+    let as_of = shared.as_of();
+    (report.reached, report.at) = (as_of.reached, as_of.at);
     for run_id in shared.ids_of_copies()? {
         let run = shared.open(&run_id)?;
-        let as_of = run.as_of();
-        report.reached = as_of.is_some_and(|as_of| as_of.reached);
-        report.at = as_of.and_then(|as_of| as_of.at);
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
         report.runs.push(SharedRow {

@@ -85,6 +85,14 @@ pub enum StoreError {
         /// Where it would be.
         at: Address,
     },
+    /// The store that machines share has no run of which a copy is here.
+    #[error("{at} has no run {run} any more, of which a copy is here")]
+    Lost {
+        /// The run.
+        run: RunId,
+        /// The store.
+        at: Address,
+    },
     /// Another live process holds the lock.
     #[error("{at} is held by another process ({}); waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
@@ -172,6 +180,9 @@ impl Explain for StoreError {
             Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
+            Self::Lost { run, .. } => new(Kind::NotFound, "run_lost").help(
+                Suggestion::flow("remote push").value(run) + " puts it there again, or remove the copy; nothing was written",
+            ),
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),

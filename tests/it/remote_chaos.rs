@@ -80,7 +80,10 @@ fn killed_writers_of_many_machines_lose_nothing_and_repeat_nothing() {
         let copy = machine.path(".flow/shared/runs/r1");
         logs.push(["events.jsonl", "run.yaml"].map(|name| fs::read_to_string(copy.join(name)).unwrap()));
     }
-    assert!(logs.windows(2).all(|pair| pair[0] == pair[1]), "the copies differ");
+    for pair in logs.windows(2) {
+        assert_eq!(pair[0][0], pair[1][0], "the logs of the copies differ");
+        assert_eq!(pair[0][1], pair[1][1], "what the copies show differs");
+    }
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for (at, line) in logs[0][0].lines().enumerate() {
         let event: Value = serde_json::from_str(line).unwrap();

@@ -200,6 +200,7 @@ impl Project {
         let runs = self.flow.open_dir(RUNS)?;
         if let Some(dir) = runs.find_dir(id.as_str())?
             && dir.exists(EVIDENCE)?
+            && copy.dir.ensure_dir(EVIDENCE)?.0.names()?.is_empty()
         {
             dir.rename_into(EVIDENCE, &copy.dir, EVIDENCE, Rename::Replace)?;
         }

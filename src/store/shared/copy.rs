@@ -142,7 +142,7 @@ impl Copies {
     fn lines(&self, id: &RunId, first: Seq, mark: Option<&str>, deadline: Instant) -> Result<String, StoreError> {
         match self.carrier.lines(id, first, mark, left_until(deadline)) {
             Ok(Some(lines)) => Ok(lines),
-            Ok(None) => Err(StoreError::NoRun { at: self.address(id) }),
+            Ok(None) => Err(StoreError::Lost { run: id.clone(), at: self.carrier.address() }),
             Err(NotReached(why)) => Err(StoreError::Unreached { at: self.carrier.address(), why }),
         }
     }

@@ -27,30 +27,36 @@ impl Shared {
     /// [`StoreError::NoRun`], [`StoreError::NotALog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
     pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
-        let local = if self.is_here(id) { Some(self.here.run(id)?) } else { None };
+        let local = match self.here.run(id) {
+            Err(error) if error.is_not_found() => None,
+            found => Some(found?),
+        };
         // Held until the end: other writers here wait, and find the log gone.
         let locked = local.as_ref().map(|local| local.lock(request)).transpose()?;
-        let run = match &local {
-            Some(local) => local,
-            None => &self.copies.existing(id)?.ok_or_else(|| StoreError::NoRun { at: self.copies.address(id) })?,
-        };
+        let copy = self.copies.existing(id)?;
+        let is_new = copy.is_none();
+        let no_run = || StoreError::NoRun { at: self.copies.address(id) };
+        let run = copy.as_ref().or(local.as_ref()).ok_or_else(no_run)?;
         let lines = self.whole_log(run)?;
         let is_over = run.text()?.is_some_and(|text| shows_end(&text));
-        if local.is_some() {
+        if is_new {
             // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
             self.copies.make(id, &lines, request)?;
         }
         let work = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         match self.send(id, &lines, is_over, &work, request) {
             Err(error @ (StoreError::WorkTaken { .. } | StoreError::Taken { .. } | StoreError::Unreached { .. }))
-                if local.is_some() =>
+                if is_new =>
             {
                 self.copies.project.remove_copy(id)?;
                 return Err(error);
             }
             sent => sent?,
         }
-        if let (Some(locked), Some(copy)) = (locked, self.copies.existing(id)?) {
+        // A log that has something else, as a branch may bring it, stays where it is.
+        if let (Some(locked), Some(local), Some(copy)) = (locked, &local, self.copies.existing(id)?)
+            && local.log_bytes()?.is_some_and(|bytes| lines.as_bytes().starts_with(&bytes))
+        {
             let now = request.writer.since;
             locked.set_contents_aside(now)?;
             self.here.set_run_aside(id, &copy, now)?;

@@ -23,7 +23,7 @@ pub(super) enum Settled {
 ///
 /// # Errors
 /// [`StoreError::Unreached`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
-/// time is up before it is known. [`StoreError::NoRun`] when the run is not there any more.
+/// time is up before it is known. [`StoreError::Lost`] when the run is not there any more.
 pub(super) fn settle(
     carrier: &dyn Carrier,
     put: &Put<'_>,
@@ -59,7 +59,7 @@ pub(super) fn settle(
             Ok(found) => match answer {
                 PutAnswer::WorkTaken { run, about } => return Err(StoreError::WorkTaken { run, about }),
                 PutAnswer::Taken if found.is_none() && put.before.0 > 0 => {
-                    return Err(StoreError::NoRun { at: carrier.address().of_run(put.run) });
+                    return Err(StoreError::Lost { run: put.run.clone(), at: carrier.address() });
                 }
                 _ => {}
             },

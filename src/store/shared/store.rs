@@ -105,7 +105,9 @@ impl Shared {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
-    fn as_of(&self) -> AsOf {
+    /// How far the copies are known to be current.
+    #[must_use]
+    pub fn as_of(&self) -> AsOf {
         let Seen { at, reached, .. } = self.seen();
         AsOf { at, reached }
     }
@@ -164,7 +166,7 @@ impl Shared {
                 return Ok(true);
             }
             // Who holds it brings it up to date, or the next one who asks.
-            Err(StoreError::Held { .. } | StoreError::NoRun { .. }) => {}
+            Err(StoreError::Held { .. } | StoreError::Lost { .. }) => {}
             // One damaged run must not hide the others.
             Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
             Err(error) => return Err(error),
