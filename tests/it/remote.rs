@@ -116,6 +116,20 @@ impl Sandbox {
 }
 
 #[test]
+fn a_record_that_another_machine_has_made_already_is_taken_over_as_it_is() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(server, "r1", "same").ok();
+    // The copy is behind, so the same id is put at the same place once more, with another time.
+    let again = record(laptop, "r1", "same").ok();
+    assert!(again.stdout.starts_with("already recorded: 001 same"), "{}", again.stdout);
+    assert_eq!(log(laptop, "r1"), log(server, "r1"));
+    record(laptop, "r1", "other").ok();
+    server.flow(["remote", "fetch", "r1"]).ok();
+    assert_eq!(log(laptop, "r1"), log(server, "r1"));
+}
+
+#[test]
 fn one_issue_has_one_open_run_on_all_machines() {
     let Team { laptop, server, .. } = &Team::sharing();
     laptop.flow(["start", "build", "--issue", "42", "--id", "r1"]).ok();

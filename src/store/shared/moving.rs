@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use crate::codec::LogScan;
-use crate::model::{EventId, RunId, Seq};
+use crate::model::{RunId, Seq};
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
@@ -94,11 +94,11 @@ impl Shared {
         let nothing = WorkChange::default();
         while !rest.is_empty() {
             let (part, later) = rest.split_at(end_of_part(rest));
-            let (own, last) = ends_of(part);
+            let last = LogScan::parse(part.as_bytes()).last_seq();
             let work = if before == Seq(0) { work } else { &nothing };
             let earlier = lines_after(lines, window_of(before), before);
             let put = Put { run: id, before, earlier, lines: part, is_over: is_over && later.is_empty(), work };
-            let settled = settle(carrier, &put, &own, deadline).map_err(|error| match before {
+            let settled = settle(carrier, &put, deadline).map_err(|error| match before {
                 Seq(0) => error,
                 _ => StoreError::Unconfirmed { at: self.copies.address(id), source: io::Error::other(error) },
             })?;
@@ -131,11 +131,4 @@ fn end_of_part(lines: &str) -> usize {
         end += line.len();
     }
     end
-}
-
-/// The id of the first event, and the position of the last one.
-fn ends_of(part: &str) -> (EventId, Seq) {
-    let scan = LogScan::parse(part.as_bytes());
-    let first = scan.events().next().map(|event| event.id.clone());
-    (first.expect("BUG: a part without events"), scan.last_seq())
 }

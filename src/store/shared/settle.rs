@@ -4,8 +4,6 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::codec::LogScan;
-use crate::model::EventId;
 use crate::store::error::StoreError;
 use crate::store::pause::pause_after;
 use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
@@ -19,17 +17,13 @@ pub(super) enum Settled {
     Theirs(String),
 }
 
-/// Puts the lines of a commit whose first event is `own`, and returns when it is known who has the position.
+/// Puts the lines of a commit, and returns when it is known who has the position. The same record that an earlier process put
+/// there has other lines, so it is another commit: the next decision finds it.
 ///
 /// # Errors
 /// [`StoreError::Unreached`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
 /// time is up before it is known. [`StoreError::Lost`] when the run is not there any more.
-pub(super) fn settle(
-    carrier: &dyn Carrier,
-    put: &Put<'_>,
-    own: &EventId,
-    deadline: Instant,
-) -> Result<Settled, StoreError> {
+pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<Settled, StoreError> {
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.
     let mut is_in_doubt = false;
@@ -52,7 +46,7 @@ pub(super) fn settle(
         // Not before this is known may anything else be put there.
         match carrier.lines_behind(put.run, put.before, left_until(deadline)) {
             Ok(Some(lines)) if !lines.is_empty() => {
-                let is_ours = LogScan::parse(lines.as_bytes()).events().any(|event| event.id == *own);
+                let is_ours = lines.starts_with(put.lines);
                 return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
             }
             // The position is free.

@@ -74,7 +74,7 @@ impl RunWriter for SharedWriter<'_> {
         let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
         let earlier = self.copy.lines_after(window_of(before))?;
         let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, work: &batch.work };
-        if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, &first.id, self.deadline)? {
+        if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, self.deadline)? {
             self.copies.append(&mut self.copy, &theirs, first.at)?;
             return Err(StoreError::Conflict { run, races: 1 });
         }
