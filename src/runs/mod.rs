@@ -65,7 +65,7 @@ pub use look::show::{
 pub use look::wait::card_of;
 pub use open::copies::show_events;
 pub use open::listed::ListedRun;
-pub(crate) use open::name::{named_run, short_name};
+pub(crate) use open::name::short_name;
 pub use open::reading::Unreadable;
 pub(crate) use open::reading::passed_over_in_words;
 pub(crate) use open::same_work::work_of;

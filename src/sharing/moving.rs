@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{RunId, Seq};
-use crate::runs::{Context, Result, adopt_edits, named_run, work_of};
+use crate::runs::open::name::{Purpose, open_run};
+use crate::runs::{Context, Result, adopt_edits, work_of};
 use crate::sharing::chosen::store_in_use;
 use crate::store::RefreshScope;
 
@@ -50,7 +51,7 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     let project = cx.offline().project()?;
     let store = store_in_use(&project)?;
     let shared = store.open(&project)?;
-    let run = named_run(&project, &request.run)?;
+    let run = open_run(&project, &request.run, Purpose::Write)?;
     if !shared.is_shared(run.id()) {
         // What a person typed into run.yaml is in no log yet.
         adopt_edits(&project, &*run)?;
@@ -69,7 +70,7 @@ pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let store = store_in_use(&project)?;
     let write = cx.write_request(cx.now(), project.lock_wait()?);
     let mut warnings = project.runs().refresh(RefreshScope::All, &write)?;
-    let run = named_run(&project, &request.run)?;
+    let run = open_run(&project, &request.run, Purpose::Write)?;
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);
     let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();

@@ -38,11 +38,6 @@ pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -
     }
 }
 
-/// The run that `given` names, for a command that changes it.
-pub(crate) fn named_run(project: &OpenedProject, given: &str) -> Result<Box<dyn StoredRun>> {
-    open_run(project, given, Purpose::Write)
-}
-
 fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     if given == LATEST {
         return Ok(project.runs().open(&latest_run(project)?)?);
