@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::codec::parse_value;
-use crate::disk::Links;
 use crate::disk::inspect::FileKind;
+use crate::disk::{Links, read_plain};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
-use crate::model::{EventKind, Number, Seq};
+use crate::model::{ActivityRecorded, EventKind, KeptEvidence, Number, Seq, limits};
 use crate::store::ActivityFile;
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
@@ -67,6 +67,14 @@ pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Fin
         }
     }
     evidence(facts, found);
+}
+
+/// The evidence that a record names, and what was recorded of it.
+struct NamedEvidence<'a> {
+    record: &'a ActivityRecorded,
+    /// Its path in `evidence/`.
+    inside: &'a str,
+    kept: Option<&'a KeptEvidence>,
 }
 
 /// The highest number that another program gave to an activity before the log began.
@@ -128,6 +136,31 @@ fn readable(content: &[u8]) -> Result<(), String> {
 
 /// Checks references that name a file of the run. Other references are text, such as an address, a job or a commit.
 fn evidence(facts: &RunFacts, found: &mut Findings) {
+    let mut last = BTreeMap::new();
+    for named in named_evidence(facts) {
+        let path = facts.path(EVIDENCE).join(named.inside);
+        let who = format!("{} {}", named.record.number, named.record.id());
+        if !is_there(facts, named.inside) {
+            // The store has it, and whoever reads it here gets it from there.
+            if named.kept.is_none() || !facts.is_copy {
+                found.add("evidence_missing", &path, format!("{who} refers to it, and it is not there"));
+            }
+        } else if let Some(kept) = named.kept {
+            // A later record may have put another file there.
+            last.insert(path, (who, kept));
+        }
+    }
+    for (path, (who, kept)) in last {
+        if let Ok(bytes) = read_plain(&*facts.disk, &path, limits::EVIDENCE_BYTES)
+            && !kept.is_of(&bytes)
+        {
+            found.add("evidence_changed", &path, format!("it has another content than when {who} was recorded"));
+        }
+    }
+}
+
+fn named_evidence(facts: &RunFacts) -> Vec<NamedEvidence<'_>> {
+    let mut all = Vec::new();
     for event in facts.scan.events() {
         let records = match &event.kind {
             EventKind::LogRepaired(repair) => &repair.salvaged,
@@ -135,15 +168,16 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
         };
         for record in records {
             for named in record.activity.evidence() {
-                let Some(inside) = named.trim_start_matches("./").strip_prefix("evidence/") else { continue };
-                if !is_there(facts, inside) {
-                    let path = facts.path(EVIDENCE).join(inside);
-                    let message = format!("{} {} refers to it, and it is not there", record.number, record.id());
-                    found.add("evidence_missing", &path, message);
+                let inside = named.trim_start_matches("./").strip_prefix("evidence/");
+                let name = inside.unwrap_or(named);
+                let kept = record.evidence.iter().find(|kept| kept.name == name);
+                if inside.is_some() || kept.is_some() {
+                    all.push(NamedEvidence { record, inside: name, kept });
                 }
             }
         }
     }
+    all
 }
 
 /// Whether `evidence/` has the name `inside`, which a record gives.

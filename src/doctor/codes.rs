@@ -78,6 +78,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("activity_edited", Severity::Info),
     ("activity_unknown", Severity::Warning),
     ("activity_number_twice", Severity::Warning),
+    ("evidence_changed", Severity::Warning),
     ("evidence_missing", Severity::Warning),
     // The lock.
     ("lock_held", Severity::Info),

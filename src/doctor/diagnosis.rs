@@ -36,7 +36,8 @@ pub(super) fn diagnose(
         findings.add("left_out", run.path(), format!("{left_out}; {help}"));
         return Diagnosis { findings, rewrite: None };
     }
-    let facts = RunFacts::gather(&project.cx.disk, run);
+    let mut facts = RunFacts::gather(&project.cx.disk, run);
+    facts.is_copy = project.runs().copies_with(run.id()).is_some();
     tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
     let shown = document::check(&facts, &reconciled, read, &mut findings);

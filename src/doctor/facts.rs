@@ -70,6 +70,8 @@ pub(super) struct RunFacts {
     pub(super) writer: Option<u32>,
     /// Whether git removed the run's files from this checkout.
     pub(super) leftover: bool,
+    /// Whether the run is a copy of one that several machines share.
+    pub(super) is_copy: bool,
     /// Directories that cannot be read, and the reasons.
     pub(super) unreadable: Vec<(PathBuf, String)>,
 }
@@ -171,6 +173,7 @@ impl RunFacts {
             note: run.writer_note(),
             writer,
             leftover: run.presence() == Presence::Away,
+            is_copy: false,
             unreadable,
         }
     }

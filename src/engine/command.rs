@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::model::{Activity, ActivityId, Approval, EventKind, Number, SessionId, StateName, TextDigest, Timestamp};
+use crate::model::{
+    Activity, ActivityId, Approval, EventKind, KeptEvidence, Number, SessionId, StateName, TextDigest, Timestamp,
+};
 
 /// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +82,8 @@ pub struct Record {
     pub skip: Option<String>,
     /// Ids of failed or blocked activities that the work settles.
     pub settles: Vec<ActivityId>,
+    /// The files of the run's evidence that it refers to.
+    pub evidence: Vec<KeptEvidence>,
     /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
     /// The record's number.

@@ -222,7 +222,7 @@ impl<'a> Decider<'a> {
     }
 
     fn record(&self, record: Record) -> Result {
-        let Record { mut activity, advance, skip, settles, request, number } = record;
+        let Record { mut activity, advance, skip, settles, evidence, request, number } = record;
         let Self { state, machine, trail, .. } = *self;
         let run = state.document();
         refuse_held(state, machine)?;
@@ -285,6 +285,7 @@ impl<'a> Decider<'a> {
             session,
             by: Vec::new(),
             request,
+            evidence,
             activity,
         }))))
     }

@@ -5,13 +5,12 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::codec;
 use crate::machine::diagnostic::Diagnostic;
 use crate::machine::notation::Notation;
-use crate::model::{StateName, WorkflowId, hex};
+use crate::model::{StateName, WorkflowId, sha256_hex};
 
 /// A compiled workflow.
 ///
@@ -337,7 +336,7 @@ impl Machine {
         // A stable sort keeps the order of a state's successors, which matters: the first one is proposed.
         transitions.sort_by_key(|(from, _)| *from);
         let canonical = json!([states, self.parts.initial, terminal, transitions]).to_string();
-        format!("sha256:{}", hex(&Sha256::digest(canonical.as_bytes())))
+        format!("sha256:{}", sha256_hex(canonical.as_bytes()))
     }
 
     /// The source and target of every transition, without those that differ only in the label.

@@ -1,8 +1,16 @@
-//! The digest by which a text is recognised.
+//! The digests by which texts and files are recognised.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::hex;
 
 /// A short digest of a text: its length in bytes and its CRC-32C, `1042-9f3c2a11`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TextDigest(pub String);
+
+/// The SHA-256 of these bytes, in hexadecimal digits.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}

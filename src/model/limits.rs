@@ -6,6 +6,8 @@ pub const FULL_RUN_BYTES: usize = 4 << 20;
 pub const RUN_BYTES: usize = FULL_RUN_BYTES + (64 << 10);
 /// Largest activity document, in bytes. Larger outputs belong into `evidence/`.
 pub const ACTIVITY_BYTES: usize = 1 << 20;
+/// Largest file of evidence whose digest is recorded and which is kept where several machines share the run, in bytes.
+pub const EVIDENCE_BYTES: usize = 8 << 20;
 /// Largest line of `events.jsonl`, in bytes. It can hold a whole escaped `run.yaml`, because a hand edit is logged with
 /// its text.
 pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;

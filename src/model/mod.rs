@@ -31,7 +31,7 @@ mod written;
 #[doc(hidden)]
 pub use activity::fill;
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence};
-pub(crate) use digest::TextDigest;
+pub(crate) use digest::{TextDigest, sha256_hex};
 pub(crate) use event::RunEdited;
 pub use event::{
     Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, StatusChange, UnknownEvent,
@@ -55,7 +55,7 @@ pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
-pub use record::{ActivityRecorded, Skip};
+pub use record::{ActivityRecorded, KeptEvidence, Skip};
 pub use remote::Remote;
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Activity, ActivityId, Approval, Number, SessionId, StateName, TextDigest};
+use crate::model::{Activity, ActivityId, Approval, Number, SessionId, StateName, TextDigest, sha256_hex};
 
 /// A recorded piece of work, and where it moved the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,8 +38,36 @@ pub struct ActivityRecorded {
     /// The digest of the caller's request before flow filled in defaults. It distinguishes a retry from another record.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<TextDigest>,
+    /// The files of the run's evidence that it refers to, as they were.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub evidence: Vec<KeptEvidence>,
     /// The activity document.
     pub activity: Activity,
+}
+
+/// A file among a run's evidence, as it was when an activity that refers to it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptEvidence {
+    /// Its name in `evidence/`.
+    pub name: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+impl KeptEvidence {
+    /// What is kept of a file with these bytes.
+    #[must_use]
+    pub fn of(name: &str, bytes: &[u8]) -> Self {
+        Self { name: name.to_owned(), sha256: sha256_hex(bytes), bytes: bytes.len() as u64 }
+    }
+
+    /// Whether a file with these bytes is the one that was recorded.
+    #[must_use]
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        self.bytes == bytes.len() as u64 && self.sha256 == sha256_hex(bytes)
+    }
 }
 
 impl ActivityRecorded {
@@ -58,6 +86,7 @@ impl ActivityRecorded {
             session: None,
             by: Vec::new(),
             request: None,
+            evidence: Vec::new(),
             activity,
         }
     }

@@ -1,7 +1,8 @@
 //! The carrier of a git remote.
 //!
 //! All references are below `refs/flow/`. `open/<key>` names the last commit of a run, `over/<key>` that of one that is over. A
-//! commit has no files; its message is the sealed lines of one command, so `git log` reads a run. `work/<digest>` names the
+//! commit's message is the sealed lines of one command, so `git log` reads a run. Its only files are the evidence that these
+//! lines name, each under its digest. `work/<digest>` names the
 //! commit of a marker that says which open run is about something; it is made and deleted in the push that begins and
 //! ends the run. Every push says which commits the references name before it (`--force-with-lease`), and is atomic. So of
 //! all writers at one position one succeeds.
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::codec::LogScan;
 use crate::host::{BareRepository, Pushed, RefChange};
-use crate::model::{RunId, Seq};
+use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
 use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
@@ -27,6 +28,8 @@ const SKIP_CI: &str = "[skip ci]";
 /// How many messages are asked for at first; then more each time.
 const FEW: usize = 8;
 const MANY: usize = 1024;
+/// The largest file of evidence, in bytes: everyone who fetches the references gets it.
+const EVIDENCE_BYTES: usize = 1 << 20;
 /// How long a command waits by default: of sixteen machines that write to one run at once, the last one waited half a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How often a fetch is tried while another process of this machine fetches.
@@ -107,7 +110,8 @@ impl GitCarrier {
         }
         let at =
             LogScan::parse(put.lines.as_bytes()).events().next().map_or(0, |event| event.at.as_datetime().timestamp());
-        let commit = self.repository.commit(last.as_ref().map(|last| &*last.id), &self.message(put.lines), at)?;
+        let parent = last.as_ref().map(|last| &*last.id);
+        let commit = self.repository.commit(parent, put.evidence, &self.message(put.lines), at)?;
         let mut changes = self.moves(put, last, commit);
         for key in &put.work.taken {
             match self.marker(put.run, key)? {
@@ -148,7 +152,7 @@ impl GitCarrier {
 
     /// Which run is marked as being about `key`, as it was brought last.
     fn marker(&self, run: &RunId, key: &WorkKey) -> Result<Marker, String> {
-        let own = self.repository.commit(None, &self.message(&format!("{run}\n{key}\n")), 0)?;
+        let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
         let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
         let Some((_, id)) = found.into_iter().next() else { return Ok(Marker::None { own }) };
         if id == own {
@@ -233,6 +237,16 @@ impl Carrier for GitCarrier {
         let lines = later.concat();
         let before = LogScan::parse(lines.as_bytes()).events().filter(|event| event.seq < first).count();
         Ok(Some(lines.split_inclusive('\n').skip(before).collect()))
+    }
+
+    fn evidence_limit(&self) -> usize {
+        EVIDENCE_BYTES
+    }
+
+    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+        self.fetch(Instant::now() + left)?;
+        let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(None) };
+        self.repository.file(&last.id, &kept.sha256).map_err(NotReached)
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {

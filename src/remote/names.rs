@@ -1,8 +1,6 @@
 //! Names of runs, and of what they are about, at a carrier.
 
-use sha2::{Digest as _, Sha256};
-
-use crate::model::{RunId, hex};
+use crate::model::{RunId, sha256_hex};
 use crate::store::WorkKey;
 
 /// The id of a run as a part of a name: git refuses some names with dots, and a URL with a part `..` names something else.
@@ -17,5 +15,5 @@ pub(super) fn run_of(key: &str) -> Option<RunId> {
 
 /// The name of the marker for what a run is about.
 pub(super) fn work_digest(key: &WorkKey) -> String {
-    hex(&Sha256::digest(key.0.as_bytes()))
+    sha256_hex(key.0.as_bytes())
 }

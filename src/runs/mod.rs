@@ -49,6 +49,7 @@ pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub(crate) use look::brief::{Overview, overview};
 pub(crate) use look::card::session_life;
 pub use look::card::{Card, CardGroup, HolderLife, Need};
+pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
 };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{RunId, Seq};
 use crate::runs::open::name::{Purpose, open_run};
-use crate::runs::{Context, Result, adopt_edits, work_of};
+use crate::runs::{Context, Result, adopt_edits, bring_evidence, work_of};
 use crate::sharing::chosen::store_in_use;
 use crate::store::RefreshScope;
 
@@ -38,6 +38,8 @@ pub struct FetchReport {
     pub store: String,
     /// Its last event.
     pub seq: Seq,
+    /// The files of evidence that came with it, by their names in `evidence/`.
+    pub evidence: Vec<String>,
     /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
@@ -61,7 +63,7 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     Ok(PushReport { run_id: run.id().clone(), store: store.name.to_string(), seq })
 }
 
-/// Brings the copy of a shared run up to date.
+/// Brings the copy of a shared run up to date, and the evidence that other machines recorded.
 ///
 /// # Errors
 /// Those of names of runs, `store_not_reached`, `no_store`, `store_not_accepted`.
@@ -74,5 +76,9 @@ pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);
     let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
-    Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })
+    let (evidence, missing) = bring_evidence(&*run, &write)?;
+    for name in missing {
+        warnings.push(format!("{} does not have evidence/{name}", store.name));
+    }
+    Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, evidence, warnings })
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::codec::{LogEnd, LogScan};
 use crate::disk::{FilePart, Stat};
-use crate::model::{Event, Number, RunId, RunSummary, Seq, Timestamp};
+use crate::model::{Event, KeptEvidence, Number, RunId, RunSummary, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
@@ -250,6 +250,20 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The largest file of evidence that the store keeps, in bytes.
+    fn evidence_limit(&self) -> usize {
+        limits::EVIDENCE_BYTES
+    }
+
+    /// Brings files of evidence that other machines recorded. Returns the names of those that the store does not have.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked; others when they cannot be written.
+    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let _ = (kept, request);
+        Ok(Vec::new())
+    }
+
     /// Whether what readers see is all that the store has. A copy of a run that other machines write may be behind.
     fn is_current(&self) -> bool {
         true
@@ -318,6 +332,13 @@ pub trait RunWriter: fmt::Debug {
     /// # Errors
     /// [`StoreError`] when the file cannot be looked up.
     fn is_free(&self, name: &str) -> Result<bool, StoreError>;
+
+    /// Puts a file among the run's evidence, under the name of one file. It is durable when the next commit of this writer is
+    /// acknowledged. Another file of this name is first moved to quarantine.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written; nothing was committed then.
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), StoreError>;
 
     /// Commits events, and updates `run.yaml` and the activity files. On success all events are durable. After a
     /// failure the log may have some of them, but none is acknowledged. `merge` merges the change into a text that a

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use flowrun::codec::{LogScan, seal};
 use flowrun::host::CloudEnv;
-use flowrun::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange};
+use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::StatusVerb;
 use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, window_of};
@@ -20,7 +20,7 @@ use flowrun::store::{RefreshScope, RunStore, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
 use crate::keeper::{Keeper as _, Machine, SharedInBucket};
-use crate::shared::{RUN, ask, end, probed, record, request, run_id, start_as};
+use crate::shared::{RUN, ask, end, probed, record, record_evidence, request, run_id, start_as};
 
 const LEFT: Duration = Duration::from_secs(20);
 
@@ -59,7 +59,8 @@ fn go_on(bucket: &Bucket, run: &str, mut window: String, events: RangeInclusive<
 fn put_one(carrier: &dyn Carrier, run: &str, before: u64, work: &WorkChange) -> PutAnswer {
     let earlier: String = (window_of(Seq(before)).0 + 1..=before).map(|seq| line(seq, &format!("e{seq}"))).collect();
     let own = line(before + 1, &format!("e{}", before + 1));
-    let put = Put { run: &id(run), before: Seq(before), earlier: &earlier, lines: &own, is_over: false, work };
+    let put =
+        Put { run: &id(run), before: Seq(before), earlier: &earlier, lines: &own, is_over: false, evidence: &[], work };
     carrier.put(&put, LEFT)
 }
 
@@ -234,6 +235,21 @@ fn a_server_keeps_its_promises_or_is_refused() {
 }
 
 #[test]
+fn evidence_that_a_dead_client_left_half_sent_is_put_again() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    let sha256 = KeptEvidence::of("test.log", b"passed").sha256;
+    bucket.insert(&format!("evidence/{sha256}"), "pas", None);
+    record_evidence(&one, "first", b"passed");
+    assert_eq!(bucket.body(&format!("evidence/{sha256}")).unwrap(), "passed");
+    // What is there already is looked at, and not written again.
+    bucket.counts();
+    record_evidence(&one, "second", b"passed");
+    assert_eq!(bucket.counts(), counts(&[("GET", 1), ("PUT", 3)]));
+}
+
+#[test]
 fn a_void_object_is_replaced_and_hides_nothing() {
     let bucket = Bucket::default();
     let (one, other): (SharedInBucket, SharedInBucket) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
@@ -263,7 +279,15 @@ fn a_copy_that_ends_within_a_commit_gets_the_rest_before_the_next_record() {
     ask(&one);
     let (first, work) = (bucket.log(&run_id()), WorkChange::default());
     let lines = [2, 3, 4].map(|seq| line(seq, &format!("e{seq}"))).concat();
-    let put = Put { run: &run_id(), before: Seq(1), earlier: &first, lines: &lines, is_over: false, work: &work };
+    let put = Put {
+        run: &run_id(),
+        before: Seq(1),
+        earlier: &first,
+        lines: &lines,
+        is_over: false,
+        evidence: &[],
+        work: &work,
+    };
     assert_eq!(bucket.own_carrier().put(&put, LEFT), PutAnswer::Done);
     // A power cut left two of the lines that were appended together.
     let log = first + &lines;

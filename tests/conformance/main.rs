@@ -58,6 +58,7 @@ kept_by_every_store! {
     promises::a_text_that_cannot_be_merged_stays_as_the_person_saved_it,
     promises::how_far_writers_got_is_known_after_an_older_log_was_put_back,
     promises::a_stamp_differs_after_every_change,
+    promises::a_file_of_evidence_is_there_with_the_commit_that_names_it,
     verbs::a_run_goes_from_its_start_to_its_end,
     verbs::many_writers_at_once_lose_nothing_and_use_no_position_twice,
     verbs::a_repeated_record_with_an_id_is_recorded_once,

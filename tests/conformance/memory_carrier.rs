@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use flowrun::codec::LogScan;
-use flowrun::model::{RunId, Seq};
+use flowrun::model::{KeptEvidence, RunId, Seq};
 use flowrun::store::RefreshScope;
 use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
 use flowrun::store::{Address, WorkChange, WorkKey};
@@ -42,6 +42,7 @@ pub struct MemoryCarrier {
 struct Kept {
     runs: BTreeMap<RunId, String>,
     over: BTreeSet<RunId>,
+    evidence: Vec<Vec<u8>>,
     /// Who is about what.
     work: BTreeMap<WorkKey, RunId>,
     /// What happens to the next requests.
@@ -71,6 +72,7 @@ struct OwnedPut {
     before: Seq,
     lines: String,
     is_over: bool,
+    evidence: Vec<Vec<u8>>,
     work: WorkChange,
 }
 
@@ -99,6 +101,7 @@ impl Kept {
         self.work.extend(put.work.taken.iter().map(|key| (key.clone(), put.run.clone())));
         self.work.retain(|key, run| *run != put.run || !put.work.freed.contains(key));
         self.runs.entry(put.run.clone()).or_default().push_str(&put.lines);
+        self.evidence.extend(put.evidence.iter().cloned());
         if put.is_over {
             self.over.insert(put.run.clone());
         } else {
@@ -195,6 +198,10 @@ impl Carrier for MemoryCarrier {
         })
     }
 
+    fn evidence(&self, _: &RunId, wanted: &KeptEvidence, _: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+        self.kept().read(|kept| kept.evidence.iter().find(|file| wanted.is_of(file)).cloned())
+    }
+
     fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
         self.kept().runs.remove(run);
         Ok(())
@@ -214,6 +221,7 @@ impl Carrier for MemoryCarrier {
             before: put.before,
             lines: put.lines.to_owned(),
             is_over: put.is_over,
+            evidence: put.evidence.to_vec(),
             work: put.work.clone(),
         };
         let answer = match kept.request() {

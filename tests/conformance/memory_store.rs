@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowrun::codec::{LogEnd, LogScan, seal};
+use flowrun::disk::FilePart;
 use flowrun::model::{Event, Number, RunId, Seq, Timestamp};
 use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
@@ -26,6 +27,7 @@ struct Kept {
     text: Option<String>,
     log: String,
     activities: BTreeMap<String, String>,
+    evidence: BTreeMap<String, Vec<u8>>,
     noted: (Seq, Number),
     /// The length of the log after the last commit, in bytes.
     left: usize,
@@ -212,6 +214,18 @@ impl StoredRun for MemoryRun {
         self.with(|run| run.activities.get(name).cloned())
     }
 
+    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.with(|run| run.evidence.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
+    }
+
+    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
+        self.with(|run| {
+            let whole = run.evidence.get(name)?;
+            let bytes = whole.iter().skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(limit).copied().collect();
+            Some(FilePart { bytes, len: whole.len() as u64 })
+        })
+    }
+
     fn begin(&self, _: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
         let seen = self.with(|run| run.clone())?;
         let end = LogEnd::of(&seen.scan(), Seq(u64::MAX));
@@ -277,6 +291,10 @@ impl RunWriter for MemoryWriter<'_> {
 
     fn is_free(&self, name: &str) -> Result<bool, StoreError> {
         Ok(!self.seen.activities.contains_key(name))
+    }
+
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], _: Timestamp) -> Result<(), StoreError> {
+        self.change(|run| drop(run.evidence.insert(name.to_owned(), bytes.to_vec())))
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {

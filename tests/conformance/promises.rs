@@ -330,3 +330,18 @@ pub fn a_stamp_differs_after_every_change(keeper: &dyn Keeper) {
     assert_eq!(keeper.store().stamps(None, &|_| false).unwrap(), [(run.id().clone(), RunStamp::NotDue)]);
     assert_eq!(keeper.store().stamps(Some(&[]), &|_| true).unwrap(), []);
 }
+
+pub fn a_file_of_evidence_is_there_with_the_commit_that_names_it(keeper: &dyn Keeper) {
+    let run = begun(keeper);
+    let read = || run.read_evidence("001-test.log", 2, 100).unwrap().map(|part| (part.bytes, part.len));
+    assert_eq!((run.evidence().unwrap(), read()), (vec![], None));
+    for (seq, bytes) in [(2, "passed"), (3, "passed"), (4, "failed twice")] {
+        let mut writer = run.begin(&request()).unwrap();
+        writer.put_evidence("001-test.log", bytes.as_bytes(), now()).unwrap();
+        commit(&mut *writer, &[record(seq, seq)]).unwrap();
+        drop(writer);
+        assert_eq!(run.evidence().unwrap(), [("001-test.log".to_owned(), bytes.len() as u64)]);
+        assert_eq!(read(), Some((bytes.as_bytes()[2..].to_vec(), bytes.len() as u64)));
+    }
+    assert!(run.evidence_limit() >= 1 << 20);
+}

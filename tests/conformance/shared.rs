@@ -123,6 +123,7 @@ with_every_carrier! {
     a_copy_that_differs_is_put_aside_and_read_again,
     an_edit_by_hand_on_one_machine_reaches_the_other_one,
     four_machines_with_three_writers_each_lose_nothing,
+    evidence_that_one_machine_records_the_other_one_reads,
 }
 
 pub fn run_id() -> RunId {
@@ -493,4 +494,54 @@ fn a_git_repository_that_is_gone_is_named_and_nothing_happens() {
     assert!(error.starts_with("git:origin was not reached: '"), "{error}");
     assert!(error.ends_with("' does not appear to be a git repository"), "{error}");
     assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), log);
+}
+
+/// A record of what is in `evidence/test.log`.
+pub fn record_evidence<P: Place>(machine: &Machine<P>, id: &str, bytes: &[u8]) {
+    fs::write(machine.file(&run_id(), "evidence/test.log"), bytes).unwrap();
+    let request = RecordRequest {
+        run: Some(RUN.to_owned()),
+        id: Some(ActivityId::new(id).unwrap()),
+        evidence: vec!["evidence/test.log".to_owned()],
+        ..RecordRequest::default()
+    };
+    assert_eq!(runs::record_activity(&machine.context(), &request).unwrap().warnings, [""; 0]);
+}
+
+/// What a machine has of the evidence, before and after it was read: whether it is listed as there, its length, its bytes.
+fn reads_evidence<P: Place>(machine: &Machine<P>) -> (Vec<(Option<bool>, Option<u64>)>, Option<Vec<u8>>) {
+    let asked = runs::EvidenceRequest { run: Some(RUN.to_owned()), ..Default::default() };
+    let listed = runs::evidence(&machine.context(), &asked).unwrap().evidence;
+    let kept = machine.store().open(&run_id()).unwrap().log().unwrap();
+    let kept: Vec<_> =
+        kept.events().flat_map(|event| event.kind.records()).flat_map(|record| &record.evidence).cloned().collect();
+    let run = machine.store().open(&run_id()).unwrap();
+    assert_eq!(run.bring_evidence(&kept[kept.len() - 1..], &request()).unwrap(), [""; 0]);
+    let read = run.read_evidence("test.log", 0, 1 << 20).unwrap().map(|part| part.bytes);
+    (listed.iter().map(|item| (item.exists, item.bytes)).collect(), read)
+}
+
+fn evidence_that_one_machine_records_the_other_one_reads<P: Faulty>() {
+    evidence_travels(P::default());
+}
+
+#[test]
+fn evidence_travels_with_commits_of_git() {
+    evidence_travels(Remote::default());
+}
+
+fn evidence_travels<P: Place + Clone>(place: P) {
+    let (one, other) = (Machine::with(place.clone()), Machine::with(place));
+    start_as(&one.context(), RUN, None).unwrap();
+    for (id, bytes) in [("first", &b"passed"[..]), ("second", &b"passed"[..]), ("third", &b"\0\xff failed\n"[..])] {
+        record_evidence(&one, id, bytes);
+        ask(&other);
+        let (listed, read) = reads_evidence(&other);
+        assert_eq!(read.as_deref(), Some(bytes), "{id}");
+        assert!(listed.iter().all(|(exists, bytes)| *exists == Some(true) && bytes.is_some()), "{listed:?}");
+    }
+    // Both can be repeated, and go on from the other machine.
+    record_evidence(&other, "fourth", b"from the other machine");
+    ask(&one);
+    assert_eq!(reads_evidence(&one).1.as_deref(), Some(&b"from the other machine"[..]));
 }

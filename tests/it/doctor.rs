@@ -445,6 +445,15 @@ const LEFT: &[Damage] = &[
         },
     },
     Damage {
+        code: "evidence_changed",
+        path: "evidence/trace.txt",
+        hurt: |past| {
+            std::fs::write(past.real_path("evidence/trace.txt"), "12 passed").unwrap();
+            past.sandbox.flow(["record-activity", "--id", "look", "--evidence", "trace.txt"]).ok();
+            std::fs::write(past.real_path("evidence/trace.txt"), "13 passed").unwrap();
+        },
+    },
+    Damage {
         code: "evidence_missing",
         path: "evidence/trace.txt",
         hurt: |past| {

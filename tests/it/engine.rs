@@ -69,6 +69,7 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
             advance,
             skip: (id == "c-1").then(|| "it was agreed".to_owned()),
             settles: Vec::new(),
+            evidence: Vec::new(),
             request: None,
             number: Number(0),
         }))
@@ -249,6 +250,7 @@ fn matrix() -> Vec<String> {
         advance: None,
         skip: None,
         settles: Vec::new(),
+        evidence: Vec::new(),
         request: None,
         number: Number(2),
     }));

@@ -201,6 +201,7 @@ impl Play {
             advance: onwards.then_some(Advance::Next),
             skip: (id == "c").then(|| "it was agreed".to_owned()),
             settles: settles.iter().map(|id| ActivityId::new(*id).unwrap()).collect(),
+            evidence: Vec::new(),
             request: None,
             number: self.last.next(),
         }))

@@ -259,6 +259,39 @@ fn a_session_that_ends_marks_its_shared_run_in_the_time_that_a_host_waits() {
 }
 
 #[test]
+fn evidence_goes_with_the_record_that_names_it() {
+    let team = Team::sharing();
+    team.laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    let evidence = |machine: &Sandbox| machine.path(".flow/shared/runs/r1/evidence");
+    fs::write(evidence(&team.laptop).join("test.log"), "3 passed\n").unwrap();
+    fs::write(evidence(&team.laptop).join("large.bin"), vec![7; (1 << 20) + 1]).unwrap();
+    let args = ["record-activity", "--id", "test", "--evidence", "test.log", "--evidence", "evidence/large.bin"];
+    let told = team.laptop.flow(args).ok().stderr;
+    insta::assert_snapshot!(told, @"warning: evidence/large.bin is 1048577 bytes long, and up to 1048576 are kept with a record: its content can change unseen");
+    // The other machine knows of it, and gets it when it asks.
+    team.server.flow(["resume", "r1"]).ok();
+    let listed = team.server.flow(["evidence", "r1"]).ok().stdout;
+    insta::assert_snapshot!(listed, @r"
+    r1
+      test.log            9 bytes  001 test
+      evidence/large.bin  missing  001 test
+    ");
+    assert!(!evidence(&team.server).join("test.log").exists());
+    assert_eq!(team.server.flow(["doctor", "r1", "--json"]).json()["findings"][0]["code"], "evidence_missing");
+    let fetched = team.server.flow(["remote", "fetch", "r1"]).ok().stdout;
+    insta::assert_snapshot!(fetched, @r"
+    r1 is here up to event 2
+    and its evidence/test.log
+    ");
+    assert_eq!(fs::read_to_string(evidence(&team.server).join("test.log")).unwrap(), "3 passed\n");
+    // What was changed since is told.
+    fs::write(evidence(&team.server).join("test.log"), "4 passed\n").unwrap();
+    let found = team.server.flow(["doctor", "r1", "--json"]).json();
+    let codes: Vec<_> = found["findings"].as_array().unwrap().iter().map(|found| found["code"].clone()).collect();
+    assert!(codes.contains(&json!("evidence_changed")), "{codes:?}");
+}
+
+#[test]
 fn a_local_run_is_moved_into_the_store_with_all_that_it_has() {
     let team = Team::new();
     let Team { laptop, server, .. } = &team;

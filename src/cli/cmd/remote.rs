@@ -35,6 +35,9 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
             out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} is here up to event {}", report.run_id, report.seq));
+                for name in &report.evidence {
+                    page.line(&format!("and its evidence/{name}"));
+                }
             }))
         }
     }

@@ -4,6 +4,7 @@
 //! configured for themselves counts, such as how to log in. Nothing asks on a terminal. The address of the other
 //! repository may hold a password, so git gets it through its environment, where other users cannot read it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Seek as _, Write as _};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
+use crate::model::sha256_hex;
 
 /// The name by which git knows the other repository.
 const OTHER: &str = "flow";
@@ -155,14 +157,15 @@ impl BareRepository {
         }
     }
 
-    /// Makes a commit without files, and returns its id. `at` is in seconds since 1970: the same arguments make the same
-    /// commit.
+    /// Makes a commit with these files, each under its SHA-256, and returns its id. `at` is in seconds since 1970: the same
+    /// arguments make the same commit.
     ///
     /// # Errors
     /// Why git did not make it.
-    pub fn commit(&self, parent: Option<&str>, message: &str, at: i64) -> Result<String, String> {
+    pub fn commit(&self, parent: Option<&str>, files: &[Vec<u8>], message: &str, at: i64) -> Result<String, String> {
+        let tree = self.tree(files)?;
         let mut command = self.command();
-        command.args(["commit-tree", NO_FILES]);
+        command.args(["commit-tree", &tree]);
         if let Some(parent) = parent {
             command.args(["-p", parent]);
         }
@@ -172,7 +175,44 @@ impl BareRepository {
             command.env(format!("GIT_{who}_EMAIL"), "flow@localhost");
             command.env(format!("GIT_{who}_DATE"), &date);
         }
-        let out = self.run(command, Some(message), LIMIT)?;
+        self.id_from(command, message.as_bytes())
+    }
+
+    /// The tree of these files.
+    fn tree(&self, files: &[Vec<u8>]) -> Result<String, String> {
+        if files.is_empty() {
+            return Ok(NO_FILES.to_owned());
+        }
+        let mut entries = BTreeMap::new();
+        for file in files {
+            let mut command = self.command();
+            command.args(["hash-object", "-w", "--stdin"]);
+            entries.insert(sha256_hex(file), self.id_from(command, file)?);
+        }
+        let mut command = self.command();
+        command.arg("mktree");
+        let lines: String = entries.iter().map(|(name, id)| format!("100644 blob {id}\t{name}\n")).collect();
+        self.id_from(command, lines.as_bytes())
+    }
+
+    /// The file that `commit`, or the first one before it that has one of this name, has under `name`.
+    ///
+    /// # Errors
+    /// Why git did not show it.
+    pub fn file(&self, commit: &str, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let mut command = self.command();
+        // The commit behind the one that has it is listed as well, as it lacks it.
+        command.args(["rev-list", "--first-parent", "--reverse", commit, "--", name]);
+        let out = self.run(command, None, LIMIT * 6)?;
+        let Some(first) = String::from_utf8_lossy(&out).lines().next().map(str::to_owned) else { return Ok(None) };
+        let mut command = self.command();
+        command.args(["cat-file", "blob", &format!("{first}:{name}")]);
+        self.run(command, None, LIMIT * 6).map(Some)
+    }
+
+    /// Runs a command that reads `input` and prints the id of an object.
+    fn id_from(&self, command: Command, input: &[u8]) -> Result<String, String> {
+        let out = self.run(command, Some(input), LIMIT)?;
         Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
 
@@ -226,7 +266,7 @@ impl BareRepository {
                 None => lines.push_str(&format!("delete {}\n", change.name)),
             }
         }
-        self.run(command, Some(&lines), LIMIT).map(drop)
+        self.run(command, Some(lines.as_bytes()), LIMIT).map(drop)
     }
 
     /// Git for this repository.
@@ -236,12 +276,12 @@ impl BareRepository {
         command
     }
 
-    fn run(&self, command: Command, input: Option<&str>, limit: Duration) -> Result<Vec<u8>, String> {
+    fn run(&self, command: Command, input: Option<&[u8]>, limit: Duration) -> Result<Vec<u8>, String> {
         let answer = self.answer(command, input, limit)?;
         if answer.status.success() { Ok(answer.out) } else { Err(self.complaint(&answer)) }
     }
 
-    fn answer(&self, mut command: Command, input: Option<&str>, limit: Duration) -> Result<GitAnswer, String> {
+    fn answer(&self, mut command: Command, input: Option<&[u8]>, limit: Duration) -> Result<GitAnswer, String> {
         for variable in FOREIGN {
             command.env_remove(variable);
         }
@@ -256,7 +296,7 @@ impl BareRepository {
         // What is in the way of git's own directories is not this one's.
         command.current_dir(self.dir.parent().unwrap_or(Path::new("/")));
         let input = match input {
-            Some(text) => file_with(text).map_err(|error| format!("cannot write what git is to read: {error}"))?,
+            Some(bytes) => file_with(bytes).map_err(|error| format!("cannot write what git is to read: {error}"))?,
             None => Stdio::null(),
         };
         let asked = Asked::start_with(&mut command, input, limit).map_err(|silence| silence.why())?;
@@ -345,10 +385,10 @@ fn is_before_sending(complaint: &str) -> bool {
     is_before.iter().any(|word| complaint.contains(word)) && !is_during.iter().any(|word| complaint.contains(word))
 }
 
-/// A file without a name that has this text, to be read from its beginning.
-fn file_with(text: &str) -> std::io::Result<Stdio> {
+/// A file without a name that has these bytes, to be read from its beginning.
+fn file_with(bytes: &[u8]) -> std::io::Result<Stdio> {
     let mut file = tempfile::tempfile()?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.rewind()?;
     Ok(file.into())
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::codec::LogScan;
 use crate::host::{CloudEnv, HttpClient};
-use crate::model::{EventId, EventKind, RunId, Seq, Timestamp};
+use crate::model::{EventId, EventKind, KeptEvidence, RunId, Seq, Timestamp, sha256_hex};
 use crate::remote::names::{key_of, run_of};
 use crate::remote::s3::address::S3Place;
 use crate::remote::s3::credentials::CredentialChain;
@@ -24,6 +24,8 @@ use crate::store::{Address, RefreshScope, WorkKey};
 /// Where the hints of open runs are, and what is said of runs that are over.
 const OPEN: &str = "open/";
 const OVER: &str = "over/";
+/// Where files of evidence are, by their digests.
+const EVIDENCE: &str = "evidence/";
 
 /// From so many lost races on there are many writers.
 const FEW_RACES: u32 = 2;
@@ -133,7 +135,9 @@ impl S3Carrier {
             put.work.taken[..nth].iter().for_each(|key| markers.free(key));
             return other;
         }
-        let announced = self.announce(put, deadline);
+        // Before anything names them.
+        let kept = put.evidence.iter().try_for_each(|file| self.put_evidence(file, deadline));
+        let announced = kept.and_then(|()| self.announce(put, deadline));
         let answer = match &announced {
             Ok(_) => self.put_lines(put, deadline),
             Err(why) => PutAnswer::NotReached(why.clone()),
@@ -149,6 +153,29 @@ impl S3Carrier {
         };
         freed.iter().for_each(|key| markers.free(key));
         Ok(answer)
+    }
+
+    /// Puts a file of evidence, if it is not there. An error says why it may not be there.
+    fn put_evidence(&self, file: &[u8], deadline: Instant) -> Result<(), String> {
+        let name = format!("{EVIDENCE}{}", sha256_hex(file));
+        let upload = Upload { name: &name, body: file, condition: Condition::New, is_over: None };
+        match self.requests.put_again(&upload, deadline) {
+            Uploaded::Done => return Ok(()),
+            Uploaded::Refused => {}
+            Uploaded::Unknown(why) | Uploaded::Not(why) => return Err(why),
+        }
+        // What a client left that died before it had sent everything has another content.
+        let Some(there) = self.requests.get(&name, deadline)? else {
+            return Err("a file of evidence is gone".to_owned());
+        };
+        if there.body == file {
+            return Ok(());
+        }
+        match self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline) {
+            // Another writer has put the same bytes.
+            Uploaded::Done | Uploaded::Refused => Ok(()),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+        }
     }
 
     /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
@@ -303,6 +330,11 @@ impl Carrier for S3Carrier {
         let lines = self.try_behind(run, before, Instant::now() + left).map_err(NotReached);
         self.races.lock().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
         lines
+    }
+
+    fn evidence(&self, _: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+        let found = self.requests.get(&format!("{EVIDENCE}{}", kept.sha256), Instant::now() + left);
+        Ok(found.map_err(NotReached)?.map(|object| object.body))
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {

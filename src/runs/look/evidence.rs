@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::disk::{Dir, DiskError, FilePart, Trust};
 use crate::engine::Attempt;
-use crate::model::{Kind, Number, Problem, RunId, SessionId, StateName, Suggestion, limits};
+use crate::model::{KeptEvidence, Kind, Number, Problem, RunId, SessionId, StateName, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
@@ -18,8 +18,9 @@ use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
 use crate::runs::open::select::select_run;
+use crate::runs::open::shared::PATIENCE;
 use crate::runs::open::view::for_reading;
-use crate::store::{StoreError, StoredRun};
+use crate::store::{StoreError, StoredRun, WriteRequest};
 
 /// How many bytes decide about the type of a content.
 const HEAD: usize = 8192;
@@ -160,7 +161,11 @@ pub(in crate::runs) fn evidence_of<'a>(
     artifacts: &[ShownArtifact],
 ) -> Result<Vec<EvidenceItem>> {
     let mut unnamed: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let files = unnamed.clone();
+    let mut files = unnamed.clone();
+    for (name, kept) in kept_elsewhere(run)? {
+        // It comes from the store when someone reads it.
+        files.entry(name).or_insert(kept.bytes);
+    }
     let mut found = Vec::new();
     for attempt in activities {
         for reference in &attempt.evidence {
@@ -182,6 +187,35 @@ pub(in crate::runs) fn evidence_of<'a>(
         found.push(item_of_artifact(project, run.id(), artifact));
     }
     Ok(found)
+}
+
+/// The files of evidence that the store of a shared run has, as they were recorded last.
+fn kept_elsewhere(run: &dyn StoredRun) -> Result<BTreeMap<String, KeptEvidence>> {
+    let mut kept = BTreeMap::new();
+    if run.as_of().is_none() {
+        return Ok(kept);
+    }
+    for event in run.log()?.events() {
+        for file in event.kind.records().iter().flat_map(|record| &record.evidence) {
+            kept.insert(file.name.clone(), file.clone());
+        }
+    }
+    Ok(kept)
+}
+
+/// Brings the evidence of a shared run that other machines recorded. Returns the names of the files that came, and of those
+/// that the store does not have.
+///
+/// # Errors
+/// `store_not_reached`, and those of reading the run.
+pub(crate) fn bring_evidence(run: &dyn StoredRun, request: &WriteRequest) -> Result<(Vec<String>, Vec<String>)> {
+    let here: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
+    let mut wanted: Vec<KeptEvidence> = kept_elsewhere(run)?.into_values().collect();
+    wanted.retain(|kept| here.get(&kept.name) != Some(&kept.bytes));
+    let missing = run.bring_evidence(&wanted, request)?;
+    let mut brought: Vec<String> = wanted.into_iter().map(|kept| kept.name).collect();
+    brought.retain(|name| !missing.contains(name));
+    Ok((brought, missing))
 }
 
 fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named: Named) -> EvidenceItem {
@@ -310,7 +344,7 @@ fn is_registered(opened: OpenedRun<'_>, path: &Path) -> bool {
 
 fn part_of_file(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FilePart> {
     let read = match file {
-        EvidenceFile::Evidence(name) => opened.run.read_evidence(name, offset, limit),
+        EvidenceFile::Evidence(name) => read_evidence(opened, name, offset, limit)?,
         EvidenceFile::Artifact(path) => part_of(opened.project, Path::new(path), offset, limit),
     };
     match read {
@@ -321,6 +355,19 @@ fn part_of_file(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: 
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// A part of a file of the run's evidence. That of a shared run may have to come from the store first.
+fn read_evidence(opened: OpenedRun<'_>, name: &str, offset: u64, limit: usize) -> Result<ReadPart> {
+    let (run, cx) = (opened.run, &opened.project.cx);
+    let here = run.read_evidence(name, offset, limit);
+    if !matches!(here, Ok(None)) || run.as_of().is_none() || cx.options.is_offline {
+        return Ok(here);
+    }
+    let Some(kept) = kept_elsewhere(run)?.remove(name) else { return Ok(here) };
+    let wait = opened.project.lock_wait()?.min(PATIENCE);
+    run.bring_evidence(&[kept], &cx.write_request(cx.now(), wait))?;
+    Ok(run.read_evidence(name, offset, limit))
 }
 
 fn no_such_file(run: &dyn StoredRun) -> Error {

@@ -11,7 +11,7 @@ use crate::runs::error::{Error, Result};
 use crate::store::{RefreshScope, RunStore, StoreError, StoredRun};
 
 /// How long someone who only reads waits for the store that machines share.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(in crate::runs) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where a run is shared, and how far its copy is known to be current.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -7,6 +7,7 @@ mod begun;
 pub(crate) mod claim;
 pub(crate) mod emit;
 pub(in crate::runs) mod journal;
+mod kept;
 mod missing;
 pub(crate) mod next;
 pub(crate) mod payload;

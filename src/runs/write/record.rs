@@ -14,6 +14,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::{Transaction, transact};
@@ -122,12 +123,14 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let settles = settles_of(&document)?;
     let activity = Activity::new(document)?;
     let missing = missing(&project, &*run, &activity);
+    let kept = KeptFiles::of(&project, &*run, &activity)?;
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
-    let record = Record { activity, advance, skip, settles, request: asked, number: Number(0) };
+    let (evidence, number) = (kept.digests(), Number(0));
+    let record = Record { activity, advance, skip, settles, evidence, request: asked, number };
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
-        tx.warnings.extend(missing.iter().cloned());
+        tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
         if key.is_some() {
             let before = recorded_before(tx, &id)?;
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
@@ -151,6 +154,9 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 check_size(&recorded)?;
                 // A record is work, so from here on its session holds the run.
                 tx.claim_for_work()?;
+                for (file, bytes) in &kept.files {
+                    tx.writer.put_evidence(&file.name, bytes, now)?;
+                }
                 append_and_warn(tx, kind, key, &[])?;
                 let seq = tx.commit()?;
                 Ok(report_of(tx, seq, &recorded, false))

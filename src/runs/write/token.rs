@@ -1,10 +1,8 @@
 //! The token of a run, with which sub-agents that have sessions of their own report on their units.
 
-use sha2::{Digest, Sha256};
-
 use crate::engine::{Caller, Refusal, Report, refuse_other_session};
 use crate::host::Holder;
-use crate::model::{EventKind, StateName, Timestamp, hex};
+use crate::model::{EventKind, StateName, Timestamp, sha256_hex};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::write::transaction::Transaction;
@@ -18,7 +16,7 @@ pub(in crate::runs) struct RunToken {
 
 impl RunToken {
     fn new(text: String) -> Self {
-        let digest = format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())));
+        let digest = format!("sha256:{}", sha256_hex(text.as_bytes()));
         Self { text, digest }
     }
 }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crate::codec::{LogEnd, LogScan};
-use crate::disk::{flush, replace_unflushed};
+use crate::disk::{NEW_FILE, Rename, flush, replace_unflushed};
 use crate::model::{Event, Number, RunId, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITIES, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
+use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
 use crate::store::local::mend::set_aside;
 use crate::store::local::run_dir::LockedRun;
 use crate::store::run_store::{RunWriter, StoredRun as _};
@@ -109,6 +109,28 @@ impl RunWriter for LockedRun<'_> {
 
     fn is_free(&self, name: &str) -> Result<bool, StoreError> {
         Ok(!self.activities.exists(name)?)
+    }
+
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), StoreError> {
+        let (evidence, is_new) = self.run.dir.ensure_dir(EVIDENCE)?;
+        if is_new {
+            self.run.dir.sync()?;
+        }
+        if evidence.holds(name, bytes)? {
+            // A person or another program put it there, and maybe did not flush it.
+            if let Some(file) = evidence.open_read(name)? {
+                flush(&*file, || evidence.join(name))?;
+            }
+            return Ok(evidence.sync()?);
+        }
+        if evidence.exists(name)? {
+            set_aside(&evidence, name, &self.run.dir, now)?;
+        }
+        // Beside the activities, where recovery looks for what dead writers left.
+        self.activities.remove(ACTIVITY_TMP)?;
+        flush(&*self.activities.create(ACTIVITY_TMP, bytes, NEW_FILE)?, || self.activities.join(ACTIVITY_TMP))?;
+        self.activities.rename_into(ACTIVITY_TMP, &evidence, name, Rename::NoReplace)?;
+        Ok(evidence.sync()?)
     }
 
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {

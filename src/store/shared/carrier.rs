@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{RunId, Seq};
+use crate::model::{KeptEvidence, RunId, Seq, limits};
 use crate::store::address::Address;
 use crate::store::request::LOCK_WAIT;
 use crate::store::run_store::RefreshScope;
@@ -43,7 +43,18 @@ pub trait Carrier: fmt::Debug + Send + Sync {
         self.lines(run, before.next(), None, left)
     }
 
-    /// Puts lines behind the last ones of a run, all or none. Takes at most `left`.
+    /// The largest file of evidence that it keeps, in bytes.
+    fn evidence_limit(&self) -> usize {
+        limits::EVIDENCE_BYTES
+    }
+
+    /// The bytes of a file that a commit of the run brought with it; `None` if it does not have them. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached>;
+
+    /// Puts lines behind the last ones of a run, all or none, and the files that they name before them. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
 
     /// Removes a run that was made to try the carrier. Takes at most `left`.
@@ -86,6 +97,8 @@ pub struct Put<'a> {
     pub lines: &'a str,
     /// Whether the run is over after them.
     pub is_over: bool,
+    /// The files of evidence that these lines name.
+    pub evidence: &'a [Vec<u8>],
     /// What the run is about from now on, and what no more. It is decided together with the lines.
     pub work: &'a WorkChange,
 }

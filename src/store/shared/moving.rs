@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use crate::codec::LogScan;
-use crate::model::{RunId, Seq};
+use crate::model::{RunId, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
@@ -44,7 +44,7 @@ impl Shared {
             self.copies.make(id, &lines, request)?;
         }
         let work = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
-        match self.send(id, &lines, is_over, &work, request) {
+        match self.send(run, &lines, is_over, &work, request) {
             Err(error @ (StoreError::WorkTaken { .. } | StoreError::Taken { .. } | StoreError::Unreached { .. }))
                 if is_new =>
             {
@@ -76,12 +76,13 @@ impl Shared {
     /// Puts the lines that the store lacks.
     fn send(
         &self,
-        id: &RunId,
+        run: &RunDir,
         lines: &str,
         is_over: bool,
         work: &WorkChange,
         request: &WriteRequest,
     ) -> Result<(), StoreError> {
+        let id = run.id();
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.copies.carrier;
         let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
@@ -97,7 +98,8 @@ impl Shared {
             let last = LogScan::parse(part.as_bytes()).last_seq();
             let work = if before == Seq(0) { work } else { &nothing };
             let earlier = lines_after(lines, window_of(before), before);
-            let put = Put { run: id, before, earlier, lines: part, is_over: is_over && later.is_empty(), work };
+            let (is_over, evidence) = (is_over && later.is_empty(), &evidence_in(run, part)?);
+            let put = Put { run: id, before, earlier, lines: part, is_over, evidence, work };
             let settled = settle(carrier, &put, deadline).map_err(|error| match before {
                 Seq(0) => error,
                 _ => StoreError::Unconfirmed { at: self.copies.address(id), source: io::Error::other(error) },
@@ -109,6 +111,21 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// The files that these lines name as evidence, those that are as they were recorded.
+fn evidence_in(run: &RunDir, lines: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+    let mut files = Vec::new();
+    for event in LogScan::parse(lines.as_bytes()).events() {
+        for kept in event.kind.records().iter().flat_map(|record| &record.evidence) {
+            if let Some(part) = run.read_evidence(&kept.name, 0, limits::EVIDENCE_BYTES)?
+                && kept.is_of(&part.bytes)
+            {
+                files.push(part.bytes);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// The lines of the events after one position and up to another.

@@ -137,7 +137,7 @@ fn put(
     let id = EventId::new(format!("probe-{before}-{racer}")).expect("BUG: the event of a probe has no valid id");
     let kind = EventKind::RunBlocked(change);
     let line = seal(&Event { seq: before.next(), id, at: now, kind, run: None, recap: None });
-    let put = Put { run, before, earlier, lines: &line, is_over: false, work: &WorkChange::default() };
+    let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work: &WorkChange::default() };
     carrier.put(&put, left_until(deadline))
 }
 

@@ -6,13 +6,15 @@ use std::time::Instant;
 
 use crate::codec::{LogEnd, LogScan, RunText};
 use crate::disk::FilePart;
-use crate::model::{Event, Number, RunId, Seq};
+use crate::model::{Event, KeptEvidence, Number, RunId, Seq};
 use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, Position, Presence, RunWriter, StoredRun};
+use crate::store::shared::carrier::NotReached;
 use crate::store::shared::copy::Copies;
+use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
 
 /// The copy of a shared run.
@@ -87,6 +89,30 @@ impl StoredRun for SharedRun {
 
     fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
         self.copy.read_evidence(name, offset, limit)
+    }
+
+    fn evidence_limit(&self) -> usize {
+        self.copies.carrier.evidence_limit()
+    }
+
+    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        let mut missing = Vec::new();
+        for kept in kept {
+            // A power cut may have left an empty file.
+            if matches!(self.copy.read_evidence(&kept.name, 0, 0)?, Some(part) if part.len == kept.bytes) {
+                continue;
+            }
+            let carrier = &*self.copies.carrier;
+            match carrier.evidence(self.id(), kept, left_until(deadline)) {
+                Ok(Some(bytes)) if kept.is_of(&bytes) => {
+                    self.copy.lock(request)?.put_evidence(&kept.name, &bytes, request.writer.since)?;
+                }
+                Ok(_) => missing.push(kept.name.clone()),
+                Err(NotReached(why)) => return Err(StoreError::Unreached { at: carrier.address(), why }),
+            }
+        }
+        Ok(missing)
     }
 
     fn is_current(&self) -> bool {

@@ -243,8 +243,8 @@ impl RunStore for Shared {
             }
             let lines: String = events.iter().map(seal).collect();
             let work = WorkChange { taken: work, freed: Vec::new() };
-            let put =
-                Put { run: &id, before: Seq(0), earlier: "", lines: &lines, is_over: shows_end(&text), work: &work };
+            let (is_over, work) = (shows_end(&text), &work);
+            let put = Put { run: &id, before: Seq(0), earlier: "", lines: &lines, is_over, evidence: &[], work };
             if settle(&*self.copies.carrier, &put, deadline)? == Settled::Ours {
                 self.copies.make_new(&id, &lines, &text, request)?;
                 return self.open(&id);

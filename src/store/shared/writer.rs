@@ -22,11 +22,13 @@ pub(super) struct SharedWriter<'a> {
     deadline: Instant,
     /// Whether the copy lacks a commit of this writer.
     is_behind: bool,
+    /// The files that go to the carrier with the next commit.
+    evidence: Vec<Vec<u8>>,
 }
 
 impl<'a> SharedWriter<'a> {
     pub(super) fn new(copies: &'a Copies, copy: LockedRun<'a>, deadline: Instant) -> Self {
-        Self { copies, copy, deadline, is_behind: false }
+        Self { copies, copy, deadline, is_behind: false, evidence: Vec::new() }
     }
 }
 
@@ -63,6 +65,12 @@ impl RunWriter for SharedWriter<'_> {
         self.copy.is_free(name)
     }
 
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), StoreError> {
+        self.copy.put_evidence(name, bytes, now)?;
+        self.evidence.push(bytes.to_vec());
+        Ok(())
+    }
+
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
         let run = self.copy.id().clone();
         let lines = batch.sealed(self.copy.end().last)?;
@@ -73,7 +81,8 @@ impl RunWriter for SharedWriter<'_> {
         let (first, last) = (&batch.events[0], batch.events.last().expect("BUG: nothing is committed"));
         let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
         let earlier = self.copy.lines_after(window_of(before))?;
-        let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, work: &batch.work };
+        let evidence = &std::mem::take(&mut self.evidence);
+        let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, evidence, work: &batch.work };
         if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, self.deadline)? {
             self.copies.append(&mut self.copy, &theirs, first.at)?;
             return Err(StoreError::Conflict { run, races: 1 });
