@@ -80,6 +80,12 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("activity_number_twice", Severity::Warning),
     ("evidence_changed", Severity::Warning),
     ("evidence_missing", Severity::Warning),
+    // The store that several machines share.
+    ("store_not_reached", Severity::Warning),
+    ("store_lost_run", Severity::Error),
+    ("store_log_damaged", Severity::Error),
+    ("store_unmarked", Severity::Warning),
+    ("store_deletes", Severity::Error),
     // The lock.
     ("lock_held", Severity::Info),
     ("lock_missing", Severity::Info),

@@ -19,6 +19,7 @@ mod project;
 mod repair;
 mod report;
 mod rewrite;
+mod shared;
 mod survey;
 mod tree;
 mod validate;

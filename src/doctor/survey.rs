@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::disk::DiskError;
 use crate::doctor::diagnosis::diagnose;
 use crate::doctor::finding::{Finding, Findings};
-use crate::doctor::project;
 use crate::doctor::report::Severity;
+use crate::doctor::{project, shared};
 use crate::model::{Explain as _, Help, Kind, Problem, Suggestion};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{OpenedProject, Result};
@@ -128,10 +128,11 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     {
         return Err(error.into());
     }
-    survey.parts.push(found);
     if !request.repair {
+        shared::check(project, &mut found);
         runs.extend(copies(project, &mut survey.runs)?);
     }
+    survey.parts.push(found);
     runs.sort_by(|a, b| a.id().cmp(b.id()));
     for run in &runs {
         survey.parts.push(diagnose(project, run, None, false, now).findings);

@@ -13,13 +13,14 @@ use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::lines::{adopted_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
-use crate::model::{EventKind, RunId, Seq, SessionId, Suggestion};
+use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::select::select_run;
-use crate::runs::{Context, Result, place_of_caller};
+use crate::runs::open::shared::request_to_read;
+use crate::runs::{Context, OpenedProject, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, Presence, StoreError, StoredRun as _};
+use crate::store::{ActivityFile, Presence, StoreError, StoreFlaw, StoredRun as _};
 
 /// The report of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -89,6 +90,7 @@ pub struct VerifyRequest {
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let shared = differences_of_store(&project, run.id());
     let run = project.with_files_of(run.id())?.run(run.id())?;
     if run.presence() == Presence::Away {
         return Err(elsewhere(&project, &run));
@@ -118,6 +120,10 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         difference.path = project.relative(&difference.path);
     }
     let mut notes = losses(&facts);
+    match shared {
+        Ok(more) => differences.extend(more),
+        Err(why) => notes.push(why),
+    }
     // Differences say more than this note.
     if differences.is_empty()
         && let Some(noted) = noted_before(&found)
@@ -131,6 +137,30 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         notes.push("another program made the run, and no command of flow has written it: nothing to prove".to_owned());
     }
     Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
+}
+
+/// How the log that the store has of a run differs from what flow wrote. An error says why that is not known.
+fn differences_of_store(project: &OpenedProject, run: &RunId) -> std::result::Result<Vec<Difference>, String> {
+    let (Some(store), Some(_)) = (project.runs().shared_at(), project.runs().copies_with(run)) else {
+        return Ok(Vec::new());
+    };
+    let unproven = |why: String| format!("{why}; only the copy here was proven");
+    if project.cx.options.is_offline {
+        return Err(unproven(format!("{store} was not asked")));
+    }
+    let request = request_to_read(project).map_err(|error| unproven(error.one_line()))?;
+    let flaws = project.runs().flaws(Some(run), &|_| Vec::new(), &request);
+    let mut differences = Vec::new();
+    for flaw in flaws.map_err(|error| unproven(error.one_line()))? {
+        let (found, why) = match flaw {
+            StoreFlaw::Lost { .. } => ("the log ends earlier".to_owned(), "the store lost what it had acknowledged"),
+            StoreFlaw::Damaged { why, .. } => (why, "another program changed what the store has"),
+            StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } => continue,
+        };
+        let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());
+        differences.push(Difference { path, line: None, expected, found, why: why.to_owned() });
+    }
+    Ok(differences)
 }
 
 /// What earlier repairs of the log reported as lost.

@@ -153,17 +153,23 @@ impl GitCarrier {
     /// Which run is marked as being about `key`, as it was brought last.
     fn marker(&self, run: &RunId, key: &WorkKey) -> Result<Marker, String> {
         let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
-        let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
-        let Some((_, id)) = found.into_iter().next() else { return Ok(Marker::None { own }) };
+        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::None { own }) };
         if id == own {
             return Ok(Marker::Own { own });
         }
-        let messages = self.repository.messages(&id, 0, 1)?;
-        let named = messages.first().and_then(|message| message.lines().next()).unwrap_or_default();
         match RunId::new(named) {
             Ok(run) => Ok(Marker::Other { run }),
             Err(_) => Err(format!("the marker {} in {} names no run", work_ref(key), self.called)),
         }
+    }
+
+    /// The commit of the marker for `key`, as it was brought last, and the run that it names.
+    fn run_marked(&self, key: &WorkKey) -> Result<Option<(String, String)>, String> {
+        let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
+        let Some((_, id)) = found.into_iter().next() else { return Ok(None) };
+        let messages = self.repository.messages(&id, 0, 1)?;
+        let named = messages.first().and_then(|message| message.lines().next()).unwrap_or_default().to_owned();
+        Ok(Some((id, named)))
     }
 
     fn message(&self, lines: &str) -> String {
@@ -237,6 +243,16 @@ impl Carrier for GitCarrier {
         let lines = later.concat();
         let before = LogScan::parse(lines.as_bytes()).events().filter(|event| event.seq < first).count();
         Ok(Some(lines.split_inclusive('\n').skip(before).collect()))
+    }
+
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+        self.fetch(Instant::now() + left)?;
+        let mut runs = Vec::new();
+        for key in keys {
+            let named = self.run_marked(key).map_err(NotReached)?;
+            runs.push(named.and_then(|(_, named)| RunId::new(named).ok()));
+        }
+        Ok(runs)
     }
 
     fn evidence_limit(&self) -> usize {

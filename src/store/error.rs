@@ -85,8 +85,8 @@ pub enum StoreError {
         /// Where it would be.
         at: Address,
     },
-    /// The store that machines share has no run of which a copy is here.
-    #[error("{at} has no run {run} any more, of which a copy is here")]
+    /// The store that machines share has lost a run, or its end, of which a copy is here.
+    #[error("{at} has lost run {run}, or the end of it, of which a copy is here")]
     Lost {
         /// The run.
         run: RunId,

@@ -7,6 +7,7 @@ mod address;
 mod batch;
 mod chores;
 mod error;
+mod flaw;
 #[doc(hidden)]
 pub mod local;
 mod pause;
@@ -20,6 +21,7 @@ pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use chores::LocalChores;
 pub use error::StoreError;
+pub use flaw::StoreFlaw;
 pub(crate) use local::Initialised;
 pub use local::Project;
 pub(crate) use local::git_stamp;

@@ -17,7 +17,9 @@ use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
+use crate::store::flaw::StoreFlaw;
 use crate::store::request::{LOCK_WAIT, WriteRequest};
+use crate::store::work::WorkKey;
 
 /// Tells whether a run changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +138,21 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be written.
     fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let _ = (scope, request);
+        Ok(Vec::new())
+    }
+
+    /// What is wrong in the store that several machines share: with the log of one run, otherwise with everything. `work_of` says
+    /// what an open run is about. By default nothing is shared.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be read.
+    fn flaws(
+        &self,
+        of: Option<&RunId>,
+        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        request: &WriteRequest,
+    ) -> Result<Vec<StoreFlaw>, StoreError> {
+        let _ = (of, work_of, request);
         Ok(Vec::new())
     }
 

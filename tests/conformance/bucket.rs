@@ -76,6 +76,8 @@ struct Kept {
     counts: BTreeMap<&'static str, usize>,
     lax: Option<Lax>,
     is_down: bool,
+    /// Its lifecycle rules.
+    rules: String,
 }
 
 #[derive(Debug, Clone)]
@@ -155,6 +157,7 @@ impl Request {
     fn kind(&self) -> &'static str {
         match &*self.method {
             "GET" if self.get("list-type").is_some() => "LIST",
+            "GET" if self.get("lifecycle").is_some() => "RULES",
             "GET" => "GET",
             "PUT" => "PUT",
             "DELETE" => "DELETE",
@@ -218,6 +221,8 @@ impl Kept {
     fn answer(&mut self, request: &Request) -> Answer {
         match request.kind() {
             "LIST" => self.list(request),
+            "RULES" if self.rules.is_empty() => Answer::says(404, "NoSuchLifecycleConfiguration"),
+            "RULES" => Answer::of(200, self.rules.clone()),
             "GET" => match self.objects.get(&request.key()) {
                 Some(object) => {
                     let mut headers = vec![("etag", object.tag())];
@@ -383,6 +388,11 @@ impl Bucket {
     /// It does not keep this promise from now on.
     pub fn is_lax(&self, lax: Lax) {
         self.kept().lax = Some(lax);
+    }
+
+    /// It has these lifecycle rules from now on.
+    pub fn rules(&self, rules: &str) {
+        self.kept().rules = rules.to_owned();
     }
 
     /// Everything that is late arrives.

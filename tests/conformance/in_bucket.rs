@@ -11,12 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use flowrun::codec::{LogScan, seal};
+use flowrun::doctor::{DoctorRequest, doctor};
 use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::StatusVerb;
 use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, window_of};
-use flowrun::store::{RefreshScope, RunStore, WorkChange, WorkKey};
+use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
 use crate::keeper::{Keeper as _, Machine, SharedInBucket};
@@ -247,6 +248,46 @@ fn evidence_that_a_dead_client_left_half_sent_is_put_again() {
     bucket.counts();
     record_evidence(&one, "second", b"passed");
     assert_eq!(bucket.counts(), counts(&[("GET", 1), ("PUT", 3)]));
+}
+
+#[test]
+fn windows_that_disagree_and_rules_that_delete_are_found() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    record(&one.context(), "first").unwrap();
+    record(&one.context(), "second").unwrap();
+    let work = |_: &RunId| vec![WorkKey("issue 7".to_owned())];
+    let flaws = || one.store().flaws(None, &work, &request()).unwrap();
+    assert_eq!(flaws(), []);
+    let rule = |status: &str, prefix: &str| {
+        format!(
+            "<LifecycleConfiguration><Rule><ID>old</ID><Filter><Prefix>{prefix}</Prefix></Filter><Status>{status}</Status><Expiration><Days>30</Days></Expiration></Rule></LifecycleConfiguration>"
+        )
+    };
+    for (status, prefix, is_found) in
+        [("Enabled", "other/", false), ("Disabled", "", false), ("Enabled", "", true), ("Enabled", "team/lo", true)]
+    {
+        bucket.rules(&rule(status, prefix));
+        assert_eq!(matches!(&flaws()[..], [StoreFlaw::Deletes { .. }]), is_found, "{status} {prefix}");
+    }
+    let report = doctor(&one.context(), &DoctorRequest::default()).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.code == "store_deletes"), "{:?}", report.findings);
+    bucket.rules("");
+    // An object whose beginning another program has changed.
+    let second = format!("logs/{RUN}/0000000002");
+    bucket.insert(&second, &bucket.body(&format!("logs/{RUN}/0000000001")).unwrap(), None);
+    let third = format!("logs/{RUN}/0000000003");
+    let other = bucket.body(&third).unwrap();
+    let lines: Vec<&str> = other.split_inclusive('\n').collect();
+    bucket.insert(&second, &[lines[2], lines[0]].concat(), None);
+    let found = flaws();
+    assert!(matches!(&found[..], [StoreFlaw::Damaged { why, .. }] if why.contains("position 2")), "{found:?}");
+    // The marker is gone.
+    bucket.insert(&second, &lines[..2].concat(), None);
+    let marker = bucket.names().into_iter().find(|name| name.contains("work/")).unwrap();
+    bucket.delete(&marker);
+    assert!(matches!(&flaws()[..], [StoreFlaw::Unmarked { instead: None, .. }]));
 }
 
 #[test]

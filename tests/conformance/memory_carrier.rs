@@ -202,6 +202,10 @@ impl Carrier for MemoryCarrier {
         self.kept().read(|kept| kept.evidence.iter().find(|file| wanted.is_of(file)).cloned())
     }
 
+    fn marked(&self, keys: &[WorkKey], _: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+        self.kept().read(|kept| keys.iter().map(|key| kept.work.get(key).cloned()).collect())
+    }
+
     fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
         self.kept().runs.remove(run);
         Ok(())

@@ -4,11 +4,11 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use flowrun::model::{ActivityId, Issue, RunId};
+use flowrun::model::{ActivityId, Explain as _, Issue, RunId};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::RefreshScope;
-use flowrun::store::WriteRequest;
 use flowrun::store::shared::{BrokenPromise, Carrier, probe};
+use flowrun::store::{StoreFlaw, WriteRequest};
 
 use crate::bucket::{Bucket, Fault};
 use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
@@ -124,6 +124,7 @@ with_every_carrier! {
     an_edit_by_hand_on_one_machine_reaches_the_other_one,
     four_machines_with_three_writers_each_lose_nothing,
     evidence_that_one_machine_records_the_other_one_reads,
+    what_a_store_has_lost_or_damaged_is_found,
 }
 
 pub fn run_id() -> RunId {
@@ -326,6 +327,32 @@ fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record<F: Faulty>() {
     assert_same(&carrier, [&one, &other]);
 }
 
+fn what_a_store_has_lost_or_damaged_is_found<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
+    record(&one.context(), "first").unwrap();
+    record(&one.context(), "second").unwrap();
+    ask(&other);
+    let flaws = |machine: &Machine<F>| machine.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    assert_eq!(flaws(&one), []);
+    let whole = carrier.log(&run_id());
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    // The end is gone: the copies keep it, and nothing is written in its place.
+    carrier.put_log(&run_id(), lines[..2].concat());
+    assert_eq!(flaws(&one), [StoreFlaw::Lost { run: run_id() }]);
+    assert_eq!(ask(&other), [""; 0]);
+    // In a bucket the next object brings the lines of its window back.
+    if F::CALLED == MemoryCarrier::CALLED {
+        assert_eq!(record(&one.context(), "third").unwrap_err().problem().code, "run_lost");
+    }
+    assert_eq!(fs::read_to_string(other.file(&run_id(), "events.jsonl")).unwrap(), whole);
+    one.shared().take_in(&run_id(), Vec::new(), &request()).unwrap();
+    assert_eq!((flaws(&one), carrier.log(&run_id())), (vec![], whole.clone()));
+    // A line in the middle is gone.
+    carrier.put_log(&run_id(), [lines[0], lines[2]].concat());
+    let found = flaws(&one);
+    assert!(matches!(&*found, [StoreFlaw::Damaged { .. }, ..]), "{found:?}");
+}
+
 fn a_copy_that_differs_is_put_aside_and_read_again<F: Faulty>() {
     let (carrier, one, other) = two::<F>();
     record(&one.context(), "first").unwrap();
@@ -508,17 +535,18 @@ pub fn record_evidence<P: Place>(machine: &Machine<P>, id: &str, bytes: &[u8]) {
     assert_eq!(runs::record_activity(&machine.context(), &request).unwrap().warnings, [""; 0]);
 }
 
-/// What a machine has of the evidence, before and after it was read: whether it is listed as there, its length, its bytes.
-fn reads_evidence<P: Place>(machine: &Machine<P>) -> (Vec<(Option<bool>, Option<u64>)>, Option<Vec<u8>>) {
+/// The bytes of the evidence that was recorded last, which is listed as there before it is read.
+fn evidence_at<P: Place>(machine: &Machine<P>) -> Option<Vec<u8>> {
     let asked = runs::EvidenceRequest { run: Some(RUN.to_owned()), ..Default::default() };
-    let listed = runs::evidence(&machine.context(), &asked).unwrap().evidence;
-    let kept = machine.store().open(&run_id()).unwrap().log().unwrap();
-    let kept: Vec<_> =
-        kept.events().flat_map(|event| event.kind.records()).flat_map(|record| &record.evidence).cloned().collect();
+    for item in runs::evidence(&machine.context(), &asked).unwrap().evidence {
+        assert!(item.exists == Some(true) && item.bytes.is_some(), "{item:?}");
+    }
     let run = machine.store().open(&run_id()).unwrap();
+    let log = run.log().unwrap();
+    let records = log.events().flat_map(|event| event.kind.records());
+    let kept: Vec<_> = records.flat_map(|record| &record.evidence).cloned().collect();
     assert_eq!(run.bring_evidence(&kept[kept.len() - 1..], &request()).unwrap(), [""; 0]);
-    let read = run.read_evidence("test.log", 0, 1 << 20).unwrap().map(|part| part.bytes);
-    (listed.iter().map(|item| (item.exists, item.bytes)).collect(), read)
+    run.read_evidence("test.log", 0, 1 << 20).unwrap().map(|part| part.bytes)
 }
 
 fn evidence_that_one_machine_records_the_other_one_reads<P: Faulty>() {
@@ -536,12 +564,10 @@ fn evidence_travels<P: Place + Clone>(place: P) {
     for (id, bytes) in [("first", &b"passed"[..]), ("second", &b"passed"[..]), ("third", &b"\0\xff failed\n"[..])] {
         record_evidence(&one, id, bytes);
         ask(&other);
-        let (listed, read) = reads_evidence(&other);
-        assert_eq!(read.as_deref(), Some(bytes), "{id}");
-        assert!(listed.iter().all(|(exists, bytes)| *exists == Some(true) && bytes.is_some()), "{listed:?}");
+        assert_eq!(evidence_at(&other).as_deref(), Some(bytes), "{id}");
     }
     // Both can be repeated, and go on from the other machine.
     record_evidence(&other, "fourth", b"from the other machine");
     ask(&one);
-    assert_eq!(reads_evidence(&one).1.as_deref(), Some(&b"from the other machine"[..]));
+    assert_eq!(evidence_at(&one).as_deref(), Some(&b"from the other machine"[..]));
 }

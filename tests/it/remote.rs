@@ -344,6 +344,83 @@ fn a_run_that_the_store_has_lost_is_put_there_again_from_a_copy() {
     );
 }
 
+/// The findings of `flow doctor`, each as its code and message.
+fn found(machine: &Sandbox) -> Vec<Value> {
+    let report = machine.flow(["doctor", "--json"]).json();
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.map(|finding| json!([finding["code"], finding["message"]])).collect()
+}
+
+#[test]
+fn what_the_store_has_lost_is_found_and_put_there_again() {
+    let team = Team::sharing();
+    let Team { laptop, hub, .. } = &team;
+    laptop.flow(["start", "build", "--issue", "7", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    record(laptop, "r1", "two").ok();
+    assert_eq!(found(laptop), [json!(null); 0]);
+    let whole = log(laptop, "r1");
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok().stdout;
+    // The end of a run, as a forced push takes it.
+    git(&["update-ref", "refs/flow/open/r1", "refs/flow/open/r1~1"]);
+    let lost = json!([
+        "store_lost_run",
+        "git:origin has lost the run, or the end of it; `flow remote push r1` puts it there again"
+    ]);
+    assert_eq!(found(laptop), std::slice::from_ref(&lost));
+    let differs = laptop.flow(["verify", "r1", "--json"]).exits(65).json();
+    assert_eq!(differs["differences"][0]["why"], "the store lost what it had acknowledged");
+    let refused = record(laptop, "r1", "three").exits(3).stderr;
+    assert!(refused.contains("git:origin has lost run r1, or the end of it, of which a copy is here"), "{refused}");
+    // A reader keeps what it has.
+    laptop.flow(["resume", "r1"]).ok();
+    assert_eq!(log(laptop, "r1"), whole);
+    laptop.flow(["remote", "push", "r1"]).ok();
+    assert_eq!(found(laptop), [json!(null); 0]);
+    laptop.flow(["verify", "r1"]).ok();
+    // A line that flow did not write.
+    let other = git(&[
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.com",
+        "commit-tree",
+        "-p",
+        "refs/flow/open/r1",
+        "-m",
+        "{}",
+        "refs/flow/open/r1^{tree}",
+    ]);
+    git(&["update-ref", "refs/flow/open/r1", other.trim()]);
+    let damaged = "the log that git:origin has is damaged: line 4 is not a sealed event";
+    assert_eq!(found(laptop), [json!(["store_log_damaged", damaged])]);
+    git(&["update-ref", "refs/flow/open/r1", "refs/flow/open/r1~1"]);
+    // Everything.
+    for name in git(&["for-each-ref", "--format=%(refname)"]).lines() {
+        git(&["update-ref", "-d", name]);
+    }
+    assert_eq!(found(laptop), [lost]);
+    team.without_hub(|| {
+        assert_eq!(found(laptop)[0][0], "store_not_reached");
+        let notes = laptop.flow(["verify", "r1", "--json"]).ok().json()["notes"].clone();
+        assert!(notes[0].as_str().unwrap().ends_with("; only the copy here was proven"), "{notes}");
+    });
+    laptop.flow(["remote", "push", "r1"]).ok();
+    assert_eq!(found(laptop), [json!(null); 0]);
+}
+
+#[test]
+fn a_run_that_the_store_does_not_know_to_be_about_its_issue_is_found() {
+    let Team { laptop, hub, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--issue", "7", "--id", "r1"]).ok();
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok().stdout;
+    for name in git(&["for-each-ref", "--format=%(refname)", "refs/flow/work"]).lines() {
+        git(&["update-ref", "-d", name]);
+    }
+    let unmarked = "git:origin does not know that the run is about issue 7, so that a second one can begin";
+    assert_eq!(found(laptop), [json!(["store_unmarked", unmarked])]);
+}
+
 #[test]
 fn a_run_that_comes_back_with_a_branch_does_not_hide_the_shared_one() {
     let team = Team::new();

@@ -17,8 +17,8 @@ use crate::remote::s3::credentials::CredentialChain;
 use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::{Lines, body_of};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
-use crate::remote::s3::work::{Markers, TakenBy};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
+use crate::remote::s3::work::{Markers, TakenBy, run_marked};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, behind_first, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
@@ -283,7 +283,8 @@ impl S3Carrier {
             }
         }
         let Some(object) = log.object(before)? else {
-            return log.lines(before.next());
+            let lines = log.lines(before.max(Seq(1)))?;
+            return Ok(if before == Seq(0) { lines } else { lines.and_then(|lines| behind_first(&lines)) });
         };
         let Some(lines) = Lines::of(&object.body) else {
             self.tried().insert(log.name(before), Tried::Void(object.tag));
@@ -330,6 +331,19 @@ impl Carrier for S3Carrier {
         let lines = self.try_behind(run, before, Instant::now() + left).map_err(NotReached);
         self.races.lock().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
         lines
+    }
+
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NotReached> {
+        self.log(run, Instant::now() + left).faults().map_err(NotReached)
+    }
+
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+        let deadline = Instant::now() + left;
+        keys.iter().map(|key| run_marked(&self.requests, key, deadline).map_err(NotReached)).collect()
+    }
+
+    fn deletions(&self, left: Duration) -> Result<Vec<String>, NotReached> {
+        self.requests.deletions(Instant::now() + left).map_err(NotReached)
     }
 
     fn evidence(&self, _: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {

@@ -9,7 +9,7 @@ use crate::model::{RunId, Seq};
 use crate::remote::names::key_of;
 use crate::remote::s3::objects::{Lines, last_of_windows, name_of, position_in};
 use crate::remote::s3::requests::{Object, Requests};
-use crate::store::shared::window_of;
+use crate::store::shared::{faults_in, window_of};
 
 /// How many objects are read at a time.
 const AT_ONCE: usize = 8;
@@ -72,6 +72,32 @@ impl BucketLog<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// What is wrong with the log, in words. Of the windows that are full it reads the object that readers read, of the last one all.
+    pub(super) fn faults(&self) -> Result<Vec<String>, String> {
+        let positions = self.positions(Seq(0))?;
+        let Some(last) = positions.last() else { return Ok(Vec::new()) };
+        let mut read = last_of_windows(&positions, Seq(1));
+        read.pop();
+        let is_in_last = |at: &u64| window_of(Seq(at - 1)) == window_of(Seq(last - 1));
+        read.extend(positions.iter().copied().filter(is_in_last));
+        let objects = self.read_all(&read)?;
+        let lines = match self.join(&positions, Seq(1)) {
+            Ok(Some(lines)) => lines,
+            Ok(None) => return Ok(vec!["its first events are missing".to_owned()]),
+            Err(why) => return Ok(vec![why]),
+        };
+        let mut faults = faults_in(&lines);
+        for (at, object) in objects {
+            // A void object has no lines, and hides none.
+            if let Some(object) = object
+                && !lines.contains(object.text())
+            {
+                faults.push(format!("the object at position {at} has other lines than the ones behind it"));
+            }
+        }
+        Ok(faults)
     }
 
     /// The lines from `first` on, from the objects at these positions; `None` if they do not reach back to it.

@@ -175,6 +175,22 @@ impl Requests {
         }
     }
 
+    /// The rules of the bucket that delete objects of these names after a time, in words. A bucket whose rules may not be read
+    /// counts as one without.
+    pub(super) fn deletions(&self, deadline: Instant) -> Result<Vec<String>, String> {
+        let sign = |credentials: &Credentials| {
+            let mut get = self.bucket.get_object(Some(credentials), "");
+            get.query_mut().insert("lifecycle", "");
+            get.sign(SIGNED_FOR).to_string()
+        };
+        let answer = self.read(&sign, ANSWER_BYTES, deadline)?;
+        if answer.status != 200 {
+            return Ok(Vec::new());
+        }
+        let text = String::from_utf8_lossy(&answer.body);
+        Ok(text.split("<Rule>").skip(1).filter_map(|rule| deletion_in(rule, &self.prefix)).collect())
+    }
+
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -311,6 +327,19 @@ fn complaint(answer: &HttpAnswer) -> String {
         _ => return format!("it answered {status} {code}"),
     };
     words.to_owned()
+}
+
+/// What a rule of a bucket says that deletes objects whose names begin with `prefix`, or some of them.
+fn deletion_in(rule: &str, prefix: &str) -> Option<String> {
+    if !rule.contains("<Expiration>") || !rule.contains("<Status>Enabled</Status>") {
+        return None;
+    }
+    let of = rule.split_once("<Prefix>").and_then(|(_, rest)| rest.split('<').next()).unwrap_or_default();
+    if !prefix.starts_with(of) && !of.starts_with(prefix) {
+        return None;
+    }
+    let which = if of.is_empty() { "all objects".to_owned() } else { format!("objects whose names begin with {of}") };
+    Some(format!("a lifecycle rule of the bucket deletes {which}"))
 }
 
 fn elsewhere(answer: &HttpAnswer) -> String {

@@ -155,6 +155,13 @@ impl Markers<'_> {
     }
 }
 
+/// The run that is marked as being about `key`.
+pub(super) fn run_marked(requests: &Requests, key: &WorkKey, deadline: Instant) -> Result<Option<RunId>, String> {
+    let found = requests.get(&name_of(key), deadline)?;
+    let marker = found.and_then(|object| serde_json::from_slice::<Marker>(&object.body).ok());
+    Ok(marker.and_then(|marker| marker.run))
+}
+
 /// The name of the marker for what a run is about.
 fn name_of(key: &WorkKey) -> String {
     format!("work/{}", work_digest(key))

@@ -18,7 +18,7 @@ use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::PATIENCE;
+use crate::runs::open::shared::request_to_read;
 use crate::runs::open::view::for_reading;
 use crate::store::{StoreError, StoredRun, WriteRequest};
 
@@ -359,14 +359,13 @@ fn part_of_file(opened: OpenedRun<'_>, file: &EvidenceFile, offset: u64, limit: 
 
 /// A part of a file of the run's evidence. That of a shared run may have to come from the store first.
 fn read_evidence(opened: OpenedRun<'_>, name: &str, offset: u64, limit: usize) -> Result<ReadPart> {
-    let (run, cx) = (opened.run, &opened.project.cx);
+    let run = opened.run;
     let here = run.read_evidence(name, offset, limit);
-    if !matches!(here, Ok(None)) || run.as_of().is_none() || cx.options.is_offline {
+    if !matches!(here, Ok(None)) || run.as_of().is_none() || opened.project.cx.options.is_offline {
         return Ok(here);
     }
     let Some(kept) = kept_elsewhere(run)?.remove(name) else { return Ok(here) };
-    let wait = opened.project.lock_wait()?.min(PATIENCE);
-    run.bring_evidence(&[kept], &cx.write_request(cx.now(), wait))?;
+    run.bring_evidence(&[kept], &request_to_read(opened.project)?)?;
     Ok(run.read_evidence(name, offset, limit))
 }
 

@@ -12,7 +12,7 @@ pub(crate) mod recap;
 pub(in crate::runs) mod reference;
 pub(in crate::runs) mod same_work;
 pub(crate) mod select;
-pub(in crate::runs) mod shared;
+pub(crate) mod shared;
 pub(crate) mod sparse;
 pub(crate) mod view;
 pub(crate) mod work;

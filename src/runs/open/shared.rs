@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::store::{RefreshScope, RunStore, StoreError, StoredRun};
+use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
 
 /// How long someone who only reads waits for the store that machines share.
-pub(in crate::runs) const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where a run is shared, and how far its copy is known to be current.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,6 +76,11 @@ pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope)
 
 /// Brings the copies of shared runs up to date, within the time of a reader. Returns messages about quarantine.
 pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> Result<Vec<String>> {
+    Ok(project.runs().refresh(scope, &request_to_read(project)?)?)
+}
+
+/// A request of someone who only reads, and waits no longer than that is worth.
+pub(crate) fn request_to_read(project: &OpenedProject) -> Result<WriteRequest> {
     let wait = project.lock_wait()?.min(PATIENCE);
-    Ok(project.runs().refresh(scope, &project.cx.write_request(project.cx.now(), wait))?)
+    Ok(project.cx.write_request(project.cx.now(), wait))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::codec::LogScan;
 use crate::model::{KeptEvidence, RunId, Seq, limits};
 use crate::store::address::Address;
 use crate::store::request::LOCK_WAIT;
@@ -35,12 +36,37 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached>;
 
     /// The lines behind the position `before`, at least those of the commit that has the next one; `None` if there is no
-    /// such run. Takes at most `left`.
+    /// such run, or if it ends before that position. Takes at most `left`.
     ///
     /// # Errors
     /// [`NotReached`].
     fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
-        self.lines(run, before.next(), None, left)
+        let lines = self.lines(run, before.max(Seq(1)), None, left)?;
+        Ok(if before == Seq(0) { lines } else { lines.and_then(|lines| behind_first(&lines)) })
+    }
+
+    /// What is wrong with the log of a run, in words. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NotReached> {
+        let lines = self.lines(run, Seq(1), None, left)?;
+        Ok(lines.map(|lines| faults_in(&lines)).unwrap_or_default())
+    }
+
+    /// Which run is marked as being about each of these. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached>;
+
+    /// What deletes parts of it after a time, in words. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn deletions(&self, left: Duration) -> Result<Vec<String>, NotReached> {
+        let _ = left;
+        Ok(Vec::new())
     }
 
     /// The largest file of evidence that it keeps, in bytes.
@@ -126,3 +152,25 @@ pub enum PutAnswer {
 /// The carrier did not answer; the text says what was tried and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReached(pub String);
+
+/// All lines but the first one; `None` if there is none.
+pub(crate) fn behind_first(lines: &str) -> Option<String> {
+    lines.split_once('\n').map(|(_, behind)| behind.to_owned())
+}
+
+/// What is wrong with the lines of a whole log, in words.
+pub(crate) fn faults_in(lines: &str) -> Vec<String> {
+    let scan = LogScan::parse(lines.as_bytes());
+    let mut faults = Vec::new();
+    for skipped in &scan.skipped {
+        faults.push(format!("line {} is not a sealed event", skipped.line));
+    }
+    let mut before = Seq(0);
+    for event in scan.events() {
+        if event.seq != before.next() {
+            faults.push(format!("event {} follows event {before}", event.seq));
+        }
+        before = event.seq;
+    }
+    faults
+}

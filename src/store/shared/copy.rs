@@ -80,6 +80,17 @@ impl Copies {
             self.append(run, &lines, now)?;
             return Ok(Compared::Same);
         };
+        if lines.is_empty() && mark.is_some() {
+            // The tip was read before another process went on with the run.
+            return self.extend(run, None, deadline, now);
+        }
+        if lines.is_empty() {
+            let whole = self.lines(&id, Seq(1), mark, deadline)?;
+            // Only a carrier that lost what it acknowledged ends before its copy.
+            let has_lost_its_end = run.lines_after(Seq(0))?.starts_with(&whole);
+            let lost = || StoreError::Lost { run: id.clone(), at: self.carrier.address() };
+            return if has_lost_its_end { Err(lost()) } else { Ok(Compared::Different) };
+        }
         let (first, newer) = lines.split_at(lines.find('\n').map_or(lines.len(), |end| end + 1));
         if LogScan::parse(first.as_bytes()).events().next() != Some(&at) {
             return Ok(Compared::Different);

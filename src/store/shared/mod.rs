@@ -17,6 +17,7 @@
 
 mod carrier;
 mod copy;
+mod flaws;
 mod moving;
 mod probe;
 mod run;
@@ -26,6 +27,7 @@ mod unaccepted;
 mod writer;
 
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
+pub(crate) use carrier::{behind_first, faults_in};
 pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;

@@ -12,6 +12,7 @@ use crate::model::{RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
+use crate::store::flaw::StoreFlaw;
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{
@@ -21,7 +22,7 @@ use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{Settled, left_until, settle};
-use crate::store::work::WorkChange;
+use crate::store::work::{WorkChange, WorkKey};
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
 const ID_TRIES: usize = 1000;
@@ -301,6 +302,18 @@ impl RunStore for Shared {
                 self.remember_seen(Seen { reached: false, ..self.seen() });
                 Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
             }
+        }
+    }
+
+    fn flaws(
+        &self,
+        of: Option<&RunId>,
+        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        request: &WriteRequest,
+    ) -> Result<Vec<StoreFlaw>, StoreError> {
+        match of {
+            Some(run) => self.flaws_of(run, Instant::now() + request.wait),
+            None => self.all_flaws(work_of, request),
         }
     }
 

@@ -1,0 +1,64 @@
+//! Checks what the store has that several machines share.
+
+use std::path::Path;
+
+use crate::doctor::finding::Findings;
+use crate::model::{Explain as _, Help, RunId, Suggestion};
+use crate::runs::open::shared::request_to_read;
+use crate::runs::{OpenedProject, work_of};
+use crate::store::local::layout::SHARED;
+use crate::store::{StoreFlaw, WorkKey};
+
+/// Asks the store, as long as a reader may wait, unless the caller must not wait for a network.
+pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
+    let Some(store) = project.runs().shared_at() else { return };
+    if project.cx.options.is_offline {
+        return;
+    }
+    let copies = project.path().join(SHARED);
+    let request = match request_to_read(project) {
+        Ok(request) => request,
+        Err(error) => {
+            found.add("store_not_reached", &copies, error.one_line());
+            return;
+        }
+    };
+    match project.runs().flaws(None, &|run| work(project, run), &request) {
+        Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &store.to_string(), &copies, found)),
+        Err(error) => {
+            found.add("store_not_reached", &copies, error.one_line());
+        }
+    }
+}
+
+/// What an open run is about, as far as that can be read.
+fn work(project: &OpenedProject, run: &RunId) -> Vec<WorkKey> {
+    match project.runs().open(run) {
+        Ok(run) => work_of(project, &*run).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
+    let of_run = |run: &RunId| copies.join("runs").join(run.as_str());
+    match flaw {
+        StoreFlaw::Lost { run } => {
+            let help = Suggestion::flow("remote push").value(&run) + " puts it there again";
+            let message = Help::from(format!("{store} has lost the run, or the end of it; "));
+            found.add("store_lost_run", &of_run(&run), message + help);
+        }
+        StoreFlaw::Damaged { run, why } => {
+            found.add("store_log_damaged", &of_run(&run), format!("the log that {store} has is damaged: {why}"));
+        }
+        StoreFlaw::Unmarked { run, about, instead } => {
+            let message = match instead {
+                Some(other) => format!("{store} has run {other} as the one about {about}"),
+                None => format!("{store} does not know that the run is about {about}, so that a second one can begin"),
+            };
+            found.add("store_unmarked", &of_run(&run), message);
+        }
+        StoreFlaw::Deletes { why } => {
+            found.add("store_deletes", copies, format!("{store} loses runs: {why}"));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Finds out what is wrong with what a carrier keeps.
+
+use std::time::Instant;
+
+use crate::model::{RunId, Seq};
+use crate::store::error::StoreError;
+use crate::store::flaw::StoreFlaw;
+use crate::store::request::WriteRequest;
+use crate::store::run_store::{RefreshScope, StoredRun as _};
+use crate::store::shared::carrier::NotReached;
+use crate::store::shared::copy::shows_end;
+use crate::store::shared::settle::left_until;
+use crate::store::shared::store::Shared;
+use crate::store::work::WorkKey;
+
+impl Shared {
+    /// Looks at everything that the carrier has of the open runs, and whether it has all runs of which copies are here. `work_of`
+    /// says what an open run is about.
+    pub(super) fn all_flaws(
+        &self,
+        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        request: &WriteRequest,
+    ) -> Result<Vec<StoreFlaw>, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        let carrier = &*self.copies.carrier;
+        let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
+        let tips = carrier.tips(RefreshScope::All, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        for run in self.ids_of_copies()? {
+            if tips.iter().all(|tip| tip.run != run) {
+                flaws.push(StoreFlaw::Lost { run });
+            }
+        }
+        for tip in tips.iter().filter(|tip| !tip.is_over) {
+            flaws.extend(self.flaws_of(&tip.run, deadline)?);
+            let keys = if self.is_open(&tip.run)? { work_of(&tip.run) } else { Vec::new() };
+            let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+            for (about, instead) in keys.into_iter().zip(marked) {
+                if instead.as_ref() != Some(&tip.run) {
+                    flaws.push(StoreFlaw::Unmarked { run: tip.run.clone(), about, instead });
+                }
+            }
+        }
+        Ok(flaws)
+    }
+
+    /// Looks at the log that the carrier has of a run.
+    pub(super) fn flaws_of(&self, run: &RunId, deadline: Instant) -> Result<Vec<StoreFlaw>, StoreError> {
+        let carrier = &*self.copies.carrier;
+        let faults = carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        if !faults.is_empty() {
+            return Ok(faults.into_iter().map(|why| StoreFlaw::Damaged { run: run.clone(), why }).collect());
+        }
+        let Some(copy) = self.copies.existing(run)? else { return Ok(Vec::new()) };
+        // The copy first: another machine may go on meanwhile.
+        let here = copy.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
+        let there = carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        Ok(if there.is_none() { vec![StoreFlaw::Lost { run: run.clone() }] } else { Vec::new() })
+    }
+
+    /// Whether the copy of a run shows that it is open.
+    fn is_open(&self, run: &RunId) -> Result<bool, StoreError> {
+        let Some(copy) = self.copies.existing(run)? else { return Ok(false) };
+        Ok(copy.text()?.is_some_and(|text| !shows_end(&text)))
+    }
+
+    fn not_reached(&self, NotReached(why): NotReached) -> StoreError {
+        StoreError::Unreached { at: self.copies.carrier.address(), why }
+    }
+}
