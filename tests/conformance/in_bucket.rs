@@ -92,6 +92,18 @@ fn a_record_is_two_requests_and_asking_without_news_one() {
 }
 
 #[test]
+fn a_run_about_an_issue_begins_with_its_marker_and_ends_with_its_hint() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    bucket.counts();
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    // The open runs; the marker, the hint, the lines.
+    assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("PUT", 3)]));
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    assert_eq!(bucket.counts(), counts(&[("PUT", 2), ("DELETE", 1)]));
+}
+
+#[test]
 fn the_first_record_in_an_empty_container_is_at_most_ten_requests() {
     let bucket = Bucket::default();
     let one: SharedInBucket = Machine::with(bucket.clone());
