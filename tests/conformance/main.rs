@@ -5,6 +5,7 @@
 
 mod bucket;
 mod credentials;
+mod git_server;
 mod in_bucket;
 mod keeper;
 mod memory_carrier;
