@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests set up and look at files directly")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod actual_server;
 mod bucket;
 mod credentials;
 mod git_server;
@@ -13,7 +14,6 @@ mod memory_store;
 mod promises;
 mod shared;
 mod verbs;
-mod weed;
 
 #[path = "../it/support/lack.rs"]
 #[allow(dead_code, reason = "the tests of the program use the rest")]

@@ -580,7 +580,7 @@ fn evidence_travels<P: Place + Clone>(place: P) {
 #[test]
 fn in_git_a_record_is_one_push_and_asking_without_news_one_fetch() {
     let (carrier, one, _) = two::<GitServer>();
-    for run in 0..30 {
+    for run in 0..8 {
         start_as(&one.context(), &format!("other-{run}"), None).unwrap();
     }
     record(&one.context(), "first").unwrap();

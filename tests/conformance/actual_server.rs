@@ -1,4 +1,5 @@
-//! Runs in the bucket of a real server, SeaweedFS, where its program `weed` is.
+//! Runs in the bucket of a real server, SeaweedFS, where its program `weed` is. The test waits most of its time, so its name is the
+//! first one: tests begin in the order of their names.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
