@@ -65,6 +65,11 @@ impl LockedRun<'_> {
         self.publish_run(old, new, |_| false, now, &mut |_| None)
     }
 
+    /// Removes `run.yaml`.
+    pub(in crate::store) fn remove_text(&self) -> Result<(), StoreError> {
+        Ok(self.run.dir.remove(RUN_FILE)?)
+    }
+
     /// Moves everything that the run has into quarantine, and returns where that is.
     pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf, StoreError> {
         let dir = &self.run.dir;

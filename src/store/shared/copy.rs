@@ -136,7 +136,7 @@ impl Copies {
 
     /// Shows in the files of a copy what its log has.
     pub(super) fn show(&self, run: &mut LockedRun<'_>, now: Timestamp) -> Result<(), StoreError> {
-        let old = run.text()?;
+        let old = text_of(run)?;
         let shown = old.as_deref().and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
         if shown.is_some() && shown >= Some(run.end().last) {
             return Ok(());
@@ -180,6 +180,22 @@ impl Copies {
 pub(super) enum Compared {
     Same,
     Different,
+}
+
+/// The `run.yaml` of a copy; `None` if it is empty or has zeros, as a power cut leaves a file that was not flushed. The log shows what
+/// it had.
+pub(super) fn undamaged(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty() && !text.contains('\0'))
+}
+
+/// The `run.yaml` of a copy, which is removed if it is damaged.
+pub(super) fn text_of(run: &LockedRun<'_>) -> Result<Option<String>, StoreError> {
+    let Some(text) = run.text()? else { return Ok(None) };
+    let text = undamaged(Some(text));
+    if text.is_none() {
+        run.remove_text()?;
+    }
+    Ok(text)
 }
 
 /// Whether a `run.yaml` shows that its run is over.

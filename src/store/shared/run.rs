@@ -13,7 +13,7 @@ use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, Position, Presence, RunWriter, StoredRun};
 use crate::store::shared::carrier::NotReached;
-use crate::store::shared::copy::Copies;
+use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
 
@@ -56,7 +56,7 @@ impl StoredRun for SharedRun {
     }
 
     fn text(&self) -> Result<Option<String>, StoreError> {
-        self.copy.text()
+        Ok(undamaged(self.copy.text()?))
     }
 
     fn log(&self) -> Result<LogScan, StoreError> {
@@ -133,6 +133,9 @@ impl StoredRun for SharedRun {
         let deadline = Instant::now() + request.wait;
         let shown = self.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
         let mut locked = self.copy.lock(request)?;
+        if shown.is_none() {
+            text_of(&locked)?;
+        }
         let (noted, last) = (locked.noted().0, locked.end().last);
         if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted {
             // A power cut, or another program, took the end of the copy, or left a part of a commit. What comes next must not

@@ -10,9 +10,12 @@ mod disk;
 mod documents;
 mod every_state;
 mod histories;
-
 mod image;
+#[path = "../../conformance/memory_carrier.rs"]
+#[allow(dead_code, reason = "the tests of stores use the rest")]
+mod memory_carrier;
 mod mistakes;
+mod shared;
 mod together;
 mod trouble;
 mod turns;
