@@ -62,6 +62,7 @@ mod old_runs;
 mod open_runs;
 mod outcomes;
 mod owners;
+mod packages;
 mod plugin;
 mod power;
 mod properties;

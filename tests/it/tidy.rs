@@ -222,6 +222,18 @@ fn files_stay_readable() {
 }
 
 #[test]
+fn nothing_large_lies_in_the_project() {
+    let listed =
+        std::process::Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR"), "ls-files", "-z"]).output().unwrap();
+    for name in String::from_utf8(listed.stdout).unwrap().split_terminator('\0') {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        // One that was removed and not committed yet is on its way out.
+        let length = file.symlink_metadata().map_or(0, |metadata| metadata.len());
+        assert!(length < 256 << 10, "{name} has {length} bytes: what is downloaded or built belongs below target/");
+    }
+}
+
+#[test]
 fn no_test_file_is_forgotten() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
     let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
