@@ -39,7 +39,7 @@ pub use clock::{BadNow, Clock};
 pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
-pub use git::{AskedForChanges, BareRepository, Git, Head, Pushed, RefChange, WorkingTree};
+pub use git::{AskedForChanges, BareRepository, Git, Head, MessageOf, Pushed, RefChange, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]
 pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};

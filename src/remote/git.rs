@@ -7,11 +7,13 @@
 //! ends the run. Every push says which commits the references name before it (`--force-with-lease`), and is atomic. So of
 //! all writers at one position one succeeds.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::codec::LogScan;
-use crate::host::{BareRepository, Pushed, RefChange};
+use crate::host::{BareRepository, MessageOf, Pushed, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
 use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
@@ -34,6 +36,9 @@ const EVIDENCE_BYTES: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How often a fetch is tried while another process of this machine fetches.
 const FETCHES: u32 = 5;
+/// Of how many runs the histories are read at once, and up to how many are read one by one.
+const RUNS_AT_ONCE: usize = 100;
+const FEW_RUNS: usize = 2;
 
 /// Runs in a git repository elsewhere.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub struct GitCarrier {
     called: String,
     /// Where the references are in the remote: `refs/flow/`, or `refs/heads/flow/` where only branches are taken.
     place: String,
+    /// The messages of commits that are asked for next, by their ids.
+    expected: Mutex<BTreeMap<String, MessageOf>>,
 }
 
 /// The last commit of a run.
@@ -58,7 +65,7 @@ impl GitCarrier {
     /// The carrier for the other repository of `repository`. `called` is the address for messages.
     #[must_use]
     pub fn new(repository: BareRepository, called: String) -> Self {
-        Self { repository, called, place: PLACE.to_owned() }
+        Self { repository, called, place: PLACE.to_owned(), expected: Mutex::default() }
     }
 
     /// The same with its references elsewhere, such as `refs/heads/flow/`.
@@ -172,6 +179,19 @@ impl GitCarrier {
         Ok(Some((id, named)))
     }
 
+    /// The lines from `first` on up to the commit `tip`, if all of them were expected.
+    fn expected_lines(&self, tip: &str, first: Seq) -> Option<String> {
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut later, mut next) = (Vec::new(), Some(tip.to_owned()));
+        while let Some(id) = next {
+            let one = expected.remove(&id)?;
+            let lines = lines_in(&one.message).to_owned();
+            next = if reaches(&lines, first) { None } else { one.parent };
+            later.push(lines);
+        }
+        Some(lines_from(first, later))
+    }
+
     fn message(&self, lines: &str) -> String {
         if self.place.starts_with("refs/heads/") { format!("{lines}\n{SKIP_CI}\n") } else { lines.to_owned() }
     }
@@ -209,7 +229,24 @@ impl Carrier for GitCarrier {
         Ok(tips)
     }
 
+    fn expect(&self, wanted: &[(Tip, Seq)], _: Duration) {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // One or two are asked for as fast.
+        if wanted.len() <= FEW_RUNS {
+            return;
+        }
+        for part in wanted.chunks(RUNS_AT_ONCE) {
+            let tips: Vec<_> = part.iter().map(|(tip, _)| &*tip.mark).collect();
+            let Ok(found) = self.repository.histories(&tips) else { continue };
+            let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+            expected.extend(found.into_iter().map(|one| (one.id.clone(), one)));
+        }
+    }
+
     fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+        if let Some(lines) = mark.and_then(|mark| self.expected_lines(mark, first)) {
+            return Ok(Some(lines));
+        }
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
@@ -227,9 +264,8 @@ impl Carrier for GitCarrier {
             let mut is_found = false;
             for message in messages {
                 let lines = lines_in(&message).to_owned();
-                let begins = LogScan::parse(lines.as_bytes()).events().next().map(|event| event.seq);
+                is_found = reaches(&lines, first);
                 later.push(lines);
-                is_found = begins.is_some_and(|begins| begins <= first);
                 if is_found {
                     break;
                 }
@@ -239,10 +275,7 @@ impl Carrier for GitCarrier {
             }
             count = (count * 4).min(MANY);
         }
-        later.reverse();
-        let lines = later.concat();
-        let before = LogScan::parse(lines.as_bytes()).events().filter(|event| event.seq < first).count();
-        Ok(Some(lines.split_inclusive('\n').skip(before).collect()))
+        Ok(Some(lines_from(first, later)))
     }
 
     fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
@@ -293,6 +326,19 @@ fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
 /// The reference of the marker for what a run is about.
 fn work_ref(key: &WorkKey) -> String {
     format!("{WORK}{}", work_digest(key))
+}
+
+/// The lines from `first` on, of messages with the latest one first.
+fn lines_from(first: Seq, mut later: Vec<String>) -> String {
+    later.reverse();
+    let lines = later.concat();
+    let before = LogScan::parse(lines.as_bytes()).events().filter(|event| event.seq < first).count();
+    lines.split_inclusive('\n').skip(before).collect()
+}
+
+/// Whether the lines of a commit reach back to the event at `first`.
+fn reaches(lines: &str, first: Seq) -> bool {
+    LogScan::parse(lines.as_bytes()).events().next().is_some_and(|event| event.seq <= first)
 }
 
 /// The lines in a message.

@@ -121,6 +121,12 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Up to when the copy of a shared run is known to be current; `None` for another run.
+    fn as_of(&self, id: &RunId) -> Option<AsOf> {
+        let _ = id;
+        None
+    }
+
     /// The address of the store that several machines share; `None` for one of this machine alone.
     fn shared_at(&self) -> Option<Address> {
         None

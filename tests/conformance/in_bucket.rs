@@ -92,6 +92,29 @@ fn a_record_is_two_requests_and_asking_without_news_one() {
 }
 
 #[test]
+fn a_machine_that_asks_for_the_first_time_reads_many_runs_at_once() {
+    let bucket = Bucket::default();
+    for run in 0..30 {
+        fill(&bucket, &format!("other-{run}"), 3);
+    }
+    let carrier = bucket.own_carrier();
+    let wanted: Vec<_> = carrier.tips(RefreshScope::All, LEFT).unwrap().into_iter().map(|tip| (tip, Seq(1))).collect();
+    let lines = |run: &RunId, mark| carrier.lines(run, Seq(1), mark, LEFT).unwrap().unwrap();
+    let one_by_one: Vec<_> = wanted.iter().map(|(tip, _)| lines(&tip.run, None)).collect();
+    carrier.expect(&wanted, LEFT);
+    bucket.counts();
+    let at_once: Vec<_> = wanted.iter().map(|(tip, _)| lines(&tip.run, Some(&tip.mark))).collect();
+    assert_eq!((wanted.len(), bucket.requests()), (30, 0));
+    assert_eq!(at_once, one_by_one);
+    // What was expected is as of the mark, so it never stands for what is there now.
+    let (run, tip) = (id("other-1"), wanted.iter().find(|(tip, _)| tip.run == id("other-1")).unwrap().0.clone());
+    carrier.expect(&wanted, LEFT);
+    go_on(&bucket, "other-1", lines(&run, None), 4..=4);
+    assert_eq!(lines(&run, None).lines().count(), 4);
+    assert_eq!(lines(&run, Some(&tip.mark)).lines().count(), 3);
+}
+
+#[test]
 fn a_run_about_an_issue_begins_with_its_marker_and_ends_with_its_hint() {
     let bucket = Bucket::default();
     let one: SharedInBucket = Machine::with(bucket.clone());

@@ -4,10 +4,10 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use flowrun::model::{ActivityId, Explain as _, Issue, RunId};
+use flowrun::model::{ActivityId, Explain as _, Issue, RunId, Seq};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::RefreshScope;
-use flowrun::store::shared::{BrokenPromise, Carrier, probe};
+use flowrun::store::shared::{BrokenPromise, Carrier, Tip, probe};
 use flowrun::store::{StoreFlaw, WriteRequest};
 
 use crate::bucket::{Bucket, Fault};
@@ -595,4 +595,24 @@ fn in_git_a_record_is_one_push_and_asking_without_news_one_fetch() {
     carrier.requests();
     one.store().refresh(RefreshScope::Open, &request()).unwrap();
     assert_eq!(carrier.requests(), 2);
+}
+
+#[test]
+fn in_git_the_histories_of_many_runs_are_read_at_once() {
+    let (remote, one, other) = two_with_git();
+    for run in 0..4 {
+        start_as(&one.context(), &format!("other-{run}"), None).unwrap();
+    }
+    for work in 0..3 {
+        record(&one.context(), &format!("work-{work}")).unwrap();
+    }
+    let carrier = remote.carrier(&other.file(&run_id(), "../../.."));
+    let left = Duration::from_secs(30);
+    let tips = carrier.tips(RefreshScope::All, left).unwrap();
+    let wanted: Vec<_> = tips.into_iter().map(|tip| (tip, Seq(2))).collect();
+    let lines = |tip: &Tip| carrier.lines(&tip.run, Seq(2), Some(&tip.mark), left).unwrap();
+    let one_by_one: Vec<_> = wanted.iter().map(|(tip, _)| lines(tip)).collect();
+    carrier.expect(&wanted, left);
+    assert_eq!(wanted.iter().map(|(tip, _)| lines(tip)).collect::<Vec<_>>(), one_by_one);
+    assert_eq!(one_by_one.iter().flatten().map(|lines| lines.lines().count()).sum::<usize>(), 3);
 }

@@ -44,6 +44,17 @@ pub struct BareRepository {
     headers: OnceLock<Vec<(String, String)>>,
 }
 
+/// What a commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageOf {
+    /// Its id.
+    pub id: String,
+    /// That of the commit before it.
+    pub parent: Option<String>,
+    /// Its message.
+    pub message: String,
+}
+
 /// A reference that is to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefChange {
@@ -155,6 +166,30 @@ impl BareRepository {
             }
             return Ok(messages);
         }
+    }
+
+    /// The commits of these tips and the ones before them, each with the one before it and its message. In no particular
+    /// order.
+    ///
+    /// # Errors
+    /// Why git did not show them, also if they are very long together.
+    pub fn histories(&self, tips: &[&str]) -> Result<Vec<MessageOf>, String> {
+        let mut command = self.command();
+        command.args(["rev-list", "--first-parent", "--parents", "--format=%x01%B%x00", "--ignore-missing", "--stdin"]);
+        let out = self.run(command, Some(tips.join("\n").as_bytes()), LIMIT * 6)?;
+        if is_cut(&out) {
+            return Err("the messages of these commits are too long".to_owned());
+        }
+        let out = String::from_utf8_lossy(&out);
+        let mut all = Vec::new();
+        for part in out.split('\0') {
+            // In front of each message stands the line `commit ID PARENT`.
+            let Some((head, message)) = part.split_once('\u{1}') else { continue };
+            let mut ids = head.split_whitespace().skip(1).map(str::to_owned);
+            let Some(id) = ids.next() else { continue };
+            all.push(MessageOf { id, parent: ids.next(), message: format!("{}\n", message.trim_end_matches('\n')) });
+        }
+        Ok(all)
     }
 
     /// Makes a commit with these files, each under its SHA-256, and returns its id. `at` is in seconds since 1970: the same

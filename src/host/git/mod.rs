@@ -23,7 +23,7 @@ mod tree;
 mod worktrees;
 
 pub(crate) use bare::without_login;
-pub use bare::{BareRepository, Pushed, RefChange};
+pub use bare::{BareRepository, MessageOf, Pushed, RefChange};
 pub use command::Git;
 pub use facts::GitFacts;
 pub use head::Head;

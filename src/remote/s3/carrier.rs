@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ const EVIDENCE: &str = "evidence/";
 
 /// From so many lost races on there are many writers.
 const FEW_RACES: u32 = 2;
+/// How many runs are read at a time.
+const RUNS_AT_ONCE: usize = 8;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs in a bucket.
@@ -40,6 +43,8 @@ pub struct S3Carrier {
     /// What is known of objects that were tried to write, by their names.
     tried: Mutex<BTreeMap<String, Tried>>,
     races: Mutex<Races>,
+    /// The lines of runs that are asked for next: with this mark, from a position on.
+    expected: Mutex<BTreeMap<(RunId, String, Seq), String>>,
 }
 
 /// The races that were lost since the last one that was won.
@@ -104,7 +109,13 @@ impl S3Carrier {
         let http = HttpClient::new(&env, bucket.base_url().as_str())?;
         let credentials = CredentialChain::new(env, place.region.clone());
         let requests = Requests { bucket, prefix: place.key_prefix(), http, credentials };
-        Ok(Self { requests, called: place.called(), tried: Mutex::default(), races: Mutex::default() })
+        Ok(Self {
+            requests,
+            called: place.called(),
+            tried: Mutex::default(),
+            races: Mutex::default(),
+            expected: Mutex::default(),
+        })
     }
 
     /// The carrier for `s3://bucket/prefix`, as the environment describes it. Sends nothing.
@@ -113,6 +124,10 @@ impl S3Carrier {
     /// As [`S3Place::from_environment`] and [`Self::new`].
     pub fn from_environment(address: &str, env: CloudEnv) -> Result<Self, String> {
         Self::new(&S3Place::from_environment(address, &env)?, env)
+    }
+
+    fn expected(&self) -> MutexGuard<'_, BTreeMap<(RunId, String, Seq), String>> {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tried(&self) -> MutexGuard<'_, BTreeMap<String, Tried>> {
@@ -323,7 +338,30 @@ impl Carrier for S3Carrier {
         self.try_to_list(scope, Instant::now() + left).map_err(NotReached)
     }
 
-    fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+    fn expect(&self, wanted: &[(Tip, Seq)], left: Duration) {
+        let deadline = Instant::now() + left;
+        self.expected().clear();
+        let next = AtomicUsize::new(0);
+        let read_some = || {
+            while let Some((tip, first)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let Ok(Some(lines)) = self.log(&tip.run, deadline).lines(*first) else { continue };
+                self.expected().insert((tip.run.clone(), tip.mark.clone(), *first), lines);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..wanted.len().min(RUNS_AT_ONCE) {
+                scope.spawn(read_some);
+            }
+        });
+    }
+
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+        // Without a mark the newest ones are asked for.
+        if let Some(mark) = mark
+            && let Some(lines) = self.expected().remove(&(run.clone(), mark.to_owned(), first))
+        {
+            return Ok(Some(lines));
+        }
         self.log(run, Instant::now() + left).lines(first).map_err(NotReached)
     }
 

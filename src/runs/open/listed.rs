@@ -48,7 +48,7 @@ impl From<RunSummary> for ListedRun {
 impl ListedRun {
     /// As a list of the runs of `store` shows it.
     pub(in crate::runs) fn in_store(run: RunSummary, store: &dyn RunStore) -> Self {
-        let sharing = Sharing::of_id(store, &run.head.run_id);
+        let sharing = Sharing::of_listed(store, &run);
         Self { sharing, ..run.into() }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
+use crate::model::{Explain as _, RunSummary, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
@@ -42,10 +42,11 @@ impl Sharing {
         Some(Self { store: store.shared_at()?.to_string(), as_of })
     }
 
-    /// That of a run by its id.
-    pub(in crate::runs) fn of_id(store: &dyn RunStore, id: &RunId) -> Option<Self> {
-        store.shared_at()?;
-        Self::of(store, &*store.open(id).ok()?)
+    /// That of a run in a list, which need not be opened.
+    pub(in crate::runs) fn of_listed(store: &dyn RunStore, run: &RunSummary) -> Option<Self> {
+        let as_of = store.as_of(&run.head.run_id)?;
+        let as_of = SharedAsOf { seq: run.last_seq.unwrap_or_default(), at: as_of.at, reached: as_of.reached };
+        Some(Self { store: store.shared_at()?.to_string(), as_of })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::store::batch::ActivityFile;
 use crate::store::error::StoreError;
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::RunWriter as _;
+use crate::store::run_store::{RunWriter as _, StoredRun as _};
 use crate::store::shared::carrier::{Carrier, NotReached};
 use crate::store::shared::settle::left_until;
 
@@ -62,6 +62,12 @@ impl Copies {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The last position that the copy of a run has; 0 without a copy.
+    pub(super) fn last_of(&self, id: &RunId) -> Result<Seq, StoreError> {
+        let Some(copy) = self.existing(id)? else { return Ok(Seq(0)) };
+        Ok(copy.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default())
     }
 
     /// Appends what the shared log has more than the copy.

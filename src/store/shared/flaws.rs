@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::model::{RunId, Seq};
+use crate::model::RunId;
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
@@ -51,9 +51,8 @@ impl Shared {
         if !faults.is_empty() {
             return Ok(faults.into_iter().map(|why| StoreFlaw::Damaged { run: run.clone(), why }).collect());
         }
-        let Some(copy) = self.copies.existing(run)? else { return Ok(Vec::new()) };
         // The copy first: another machine may go on meanwhile.
-        let here = copy.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
+        let here = self.copies.last_of(run)?;
         let there = carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.not_reached(error))?;
         Ok(if there.is_none() { vec![StoreFlaw::Lost { run: run.clone() }] } else { Vec::new() })
     }

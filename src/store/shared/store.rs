@@ -109,8 +109,8 @@ impl Shared {
     /// How far the copies are known to be current.
     #[must_use]
     pub fn as_of(&self) -> AsOf {
-        let Seen { at, reached, .. } = self.seen();
-        AsOf { at, reached }
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        AsOf { at: seen.at, reached: seen.reached }
     }
 
     /// Whether a run is of this checkout alone. A run that was shared may come back with a branch: then the shared one counts.
@@ -130,19 +130,28 @@ impl Shared {
         tips: Vec<Tip>,
         request: &WriteRequest,
     ) -> Result<Vec<String>, StoreError> {
-        let mut before = self.seen();
+        let (mut before, copies) = (self.seen(), self.ids_of_copies()?);
         let (mut seen, mut told) = (Seen { at: Some(request.writer.since), reached: true, ..Seen::default() }, vec![]);
-        for Tip { run, mark, is_over } in tips {
-            let is_known = before.marks(is_over).remove(&run).is_some_and(|known| known == mark);
-            let is_current = is_known && self.copies.existing(&run)?.is_some();
-            if is_current || self.is_caught_up(&run, Some(&mark), request, &mut told)? {
+        let mut wanted = Vec::new();
+        for tip in tips {
+            let is_known = before.marks(tip.is_over).remove(&tip.run).is_some_and(|known| known == tip.mark);
+            if is_known && copies.contains(&tip.run) {
+                seen.marks(tip.is_over).insert(tip.run, tip.mark);
+                continue;
+            }
+            let first = self.copies.last_of(&tip.run)?.max(Seq(1));
+            wanted.push((tip, first));
+        }
+        self.copies.carrier.expect(&wanted, request.wait);
+        for (Tip { run, mark, is_over }, _) in wanted {
+            if self.is_caught_up(&run, Some(&mark), request, &mut told)? {
                 seen.marks(is_over).insert(run, mark);
             }
         }
         if scope == RefreshScope::Open {
             // Those that are left were open, and are not any more.
             for (run, mark) in before.open {
-                if !self.is_caught_up(&run, None, request, &mut told)? && self.copies.existing(&run)?.is_some() {
+                if !self.is_caught_up(&run, None, request, &mut told)? && copies.contains(&run) {
                     seen.open.insert(run, mark);
                 }
             }
@@ -284,6 +293,10 @@ impl RunStore for Shared {
 
     fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
         self.is_shared(id).then(|| self.copies.project.path().to_owned())
+    }
+
+    fn as_of(&self, id: &RunId) -> Option<AsOf> {
+        if self.is_shared(id) { Some(Self::as_of(self)) } else { None }
     }
 
     fn shared_at(&self) -> Option<Address> {
