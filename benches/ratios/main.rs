@@ -17,6 +17,7 @@ mod lack;
 mod mount;
 mod peers;
 mod project;
+mod shared;
 mod table;
 mod timing;
 
@@ -68,7 +69,7 @@ struct Bench {
 
 type Part = (&'static str, fn(&mut Bench));
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     ("records", |bench| all_records(bench)),
     ("reports", |bench| reports(&bench.home, &bench.sizes, &mut bench.table)),
     ("proofs", |bench| proofs(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
@@ -80,6 +81,7 @@ const PARTS: [Part; 12] = [
     ("checkouts", |bench| checkouts(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
     ("definitions", |bench| definitions(&bench.home, &bench.sizes, &mut bench.table)),
     ("peers", |bench| peers::rows(&bench.home, &bench.floor, bench.sizes.rounds, &mut bench.table)),
+    ("shared", |bench| shared::rows(&bench.home, (bench.sizes.rounds / 4).max(5), &mut bench.table)),
     ("faces", |bench| match bench.without.clone() {
         Some(without) => faces(&bench.home, &without, &bench.sizes, &mut bench.table),
         None => println!("SKIPPED: what the dashboard and the screen cost: needs --without FLOW"),
