@@ -46,6 +46,8 @@ pub mod cli;
 #[doc(hidden)]
 pub mod codec;
 #[doc(hidden)]
+pub mod demo;
+#[doc(hidden)]
 pub mod disk;
 pub mod doctor;
 pub mod drive;

@@ -129,7 +129,7 @@ impl Command {
     /// Whether it is about the working directory, wherever the session works: it begins or installs something there, or finds
     /// the session's project by itself.
     pub(super) fn begins_here(&self) -> bool {
-        matches!(self, Self::Hosts(_) | Self::Checks(Checks::Init) | Self::Look(Look::Serve(_)))
+        matches!(self, Self::Hosts(_) | Self::Checks(Checks::Init | Checks::Demo(_)) | Self::Look(Look::Serve(_)))
     }
 }
 
@@ -254,6 +254,8 @@ pub(super) enum Workflows {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Checks {
+    /// Show flow at work in a project to throw away
+    Demo(DemoArgs),
     /// Create .flow, or add what is missing in it
     Init,
     /// Share the runs of this project with other machines
@@ -280,6 +282,17 @@ pub(super) enum Checks {
     },
     /// Print the manual page
     Man,
+}
+
+// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Where to make the project: a new or an empty directory [default: a new one for temporary files]
+    #[arg(value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+    /// Instead of the story of one run, fill the project with runs of every group
+    #[arg(long)]
+    pub(super) board: bool,
 }
 
 // Arguments of `start`.

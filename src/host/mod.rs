@@ -22,6 +22,7 @@ mod known;
 mod locks;
 mod output;
 mod process;
+mod script;
 mod setting;
 mod signal;
 mod stream;
@@ -51,6 +52,7 @@ pub(crate) use locks::lock_holder;
 pub(crate) use output::reader_left;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
+pub(crate) use script::{Script, empty_directory, is_found, own_program, parent_process};
 pub use setting::{BadSetting, Setting};
 #[cfg(feature = "watch")]
 pub(crate) use signal::Watch as SignalWatch;

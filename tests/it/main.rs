@@ -14,6 +14,7 @@ mod circles;
 mod commands;
 mod concurrency;
 mod conformance;
+mod demo;
 mod diagrams;
 mod disks;
 mod docs;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use flowrun::cli::Cli;
+use flowrun::demo::{DemoReport, DemoRequest};
 use flowrun::doctor::{DoctorReport, DoctorRequest, ValidateReport, VerifyReport, VerifyRequest};
 use flowrun::drive::{DriveReport, DriveRequest, Endpoint};
 use flowrun::hooks::settings::{
@@ -78,7 +79,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 68] = [
+const ANSWERS: [(&str, Form); 69] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -122,6 +123,7 @@ const ANSWERS: [(&str, Form); 68] = [
     ("workflow graph", printed::<WorkflowGraphReport>),
     ("workflow adopt", printed::<WorkflowAdoptReport>),
     ("workflow convert", printed::<WorkflowConvertReport>),
+    ("demo", printed::<DemoReport>),
     ("setup", printed::<SetupReport>),
     ("hooks install", printed::<HooksChangeReport>),
     ("hooks uninstall", printed::<HooksChangeReport>),
@@ -317,6 +319,7 @@ fn hosts(forms: &Forms) {
 /// one in another worktree; a graph to drive.
 fn varied(forms: &Forms) {
     let sandbox = Sandbox::within(&quick());
+    forms.ask(&sandbox, &["demo", "../shown", "--board"]);
     forms.ask(&sandbox, &["init"]);
     let emit = |kind: &str, more: &[&str]| {
         let args = ["emit", "--workflow", "build", "--run-id", "r1", "--session", "s1", "--type", kind];
@@ -599,6 +602,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
 
+    holds::<DemoRequest>(&json!({ "dir": "there", "board": true }));
     holds::<SetupRequest>(&json!({ "hosts": ["codex"], "user": true, "undo": true }));
     holds::<HooksInstallRequest>(&json!({
         "host": "codex", "scope": "project", "dry_run": true, "continue": true, "statusline": true,

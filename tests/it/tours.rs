@@ -100,7 +100,7 @@ fn make_executable(path: &Path) {
 }
 
 /// Whether `shown`, with its wildcards, says `printed`.
-fn says(shown: &[&str], printed: &[&str]) -> bool {
+pub(crate) fn says(shown: &[&str], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, None) => true,
         (Some((&"...", rest)), _) => (0..=printed.len()).any(|skipped| says(rest, &printed[skipped..])),

@@ -5,7 +5,7 @@ use crate::cli::cmd::checks::{doctor, validate, verify};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
+    approve, demo, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -51,6 +51,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Workflows(Workflows::Drive(args)) => drive::run(cx, *args, out),
         Command::Workflows(Workflows::Mode(command)) => mode::run(cx, command, out),
         Command::Workflows(Workflows::Interview(command)) => interview::run(cx, *command, out),
+        Command::Checks(Checks::Demo(args)) => demo::run(cx, args, out),
         Command::Checks(Checks::Init) => init::init(cx, out),
         Command::Checks(Checks::Remote(command)) => remote::run(cx, command, out),
         Command::Checks(Checks::Validate { target }) => validate::run(cx, target.as_deref(), out),

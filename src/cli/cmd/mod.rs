@@ -2,6 +2,7 @@
 
 mod approve;
 mod checks;
+mod demo;
 pub(super) mod dispatch;
 mod drive;
 mod emit;
