@@ -25,13 +25,15 @@ pub(super) struct Config {
     pub(super) state_types: Vec<String>,
     /// The store that machines share.
     pub(super) store: Option<String>,
+    /// Whether each issue has a decision journal.
+    pub(super) journal: bool,
     /// Keys that mean nothing to flow, in their order.
     #[serde(flatten)]
     pub(super) others: Map<String, Value>,
 }
 
 /// The keys that mean something.
-const KEYS: [&str; 3] = ["definitions", "state_types", STORE];
+const KEYS: [&str; 4] = ["definitions", "state_types", STORE, "journal"];
 /// The key of the store that machines share.
 pub(crate) const STORE: &str = "store";
 
@@ -41,6 +43,14 @@ pub(crate) const STORE: &str = "store";
 /// When the file cannot be read.
 pub(crate) fn named_store(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Option<String>, CatalogError> {
     Ok(Config::read(disk, flow_dir)?.store)
+}
+
+/// Whether the project whose `.flow` directory is `flow_dir` asks for a decision journal of each issue.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn keeps_journals(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<bool, CatalogError> {
+    Ok(Config::read(disk, flow_dir)?.journal)
 }
 
 impl Config {

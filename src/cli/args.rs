@@ -129,7 +129,7 @@ impl Command {
     /// Whether it is about the working directory, wherever the session works: it begins or installs something there, or finds
     /// the session's project by itself.
     pub(super) fn begins_here(&self) -> bool {
-        matches!(self, Self::Hosts(_) | Self::Checks(Checks::Init | Checks::Demo(_)) | Self::Look(Look::Serve(_)))
+        matches!(self, Self::Hosts(_) | Self::Checks(Checks::Init(_) | Checks::Demo(_)) | Self::Look(Look::Serve(_)))
     }
 }
 
@@ -257,7 +257,7 @@ pub(super) enum Checks {
     /// Show flow at work in a project to throw away
     Demo(DemoArgs),
     /// Create .flow, or add what is missing in it
-    Init,
+    Init(InitArgs),
     /// Share the runs of this project with other machines
     #[command(subcommand)]
     Remote(RemoteCommand),
@@ -316,7 +316,7 @@ pub(super) struct StartArgs {
     /// The repository [default: git's]
     #[arg(long, value_name = "NAME")]
     pub(super) repo: Option<String>,
-    /// The decision journal [default: .decisions/issue-N.md]
+    /// The decision journal [default: .decisions/issue-N.md, in a project that has .decisions]
     #[arg(long, value_name = "PATH")]
     pub(super) journal: Option<String>,
     /// The end of the run id [default: from issue, pull request or goal]
@@ -337,6 +337,20 @@ pub(super) struct StartArgs {
     /// Start it in this checkout alone, where the project shares its runs
     #[arg(long)]
     pub(super) local: bool,
+    /// Make .flow in the home directory, if there is none
+    #[arg(long)]
+    pub(super) here: bool,
+}
+
+// Arguments of `init`.
+#[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// Add the JSON Schemas of the documents, for editors; run.yaml of new runs names its own
+    #[arg(long)]
+    pub(super) schemas: bool,
+    /// Make .flow in the home directory
+    #[arg(long)]
+    pub(super) here: bool,
 }
 
 // Arguments of `record-activity`.

@@ -15,9 +15,10 @@ use crate::codec::reading::Reading;
 use crate::codec::run_document::{document, question_key};
 use crate::codec::run_error::RunTextError;
 use crate::codec::schema::Violation;
+use crate::codec::seal::digest;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{emit, parse};
-use crate::model::{IdList, Owned, RunDocument, StateName};
+use crate::model::{IdList, Owned, RunDocument, StateName, TextDigest};
 
 /// A `run.yaml`: its text and the document in it.
 #[derive(Debug, Clone)]
@@ -34,8 +35,10 @@ impl PartialEq for RunText {
     }
 }
 
+/// Tells editors which schema it has, where the project has it.
+const SCHEMA_LINE: &str = "# yaml-language-server: $schema=../../schemas/run.schema.json\n";
+
 const HEADER: &str = "\
-# yaml-language-server: $schema=../../schemas/run.schema.json
 # The state of one run. It may be edited: the next flow command checks the change and adopts it.
 ";
 
@@ -80,6 +83,22 @@ impl RunText {
             "events": [{ "at": document.created_at, "type": "run_started" }],
         });
         Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone(), reading: None }
+    }
+
+    /// As [`Self::create`], with the line that tells editors which schema it has.
+    #[must_use]
+    pub fn create_with_schema(document: &RunDocument) -> Self {
+        let plain = Self::create(document);
+        Self { text: format!("{SCHEMA_LINE}{}", plain.text), ..plain }
+    }
+
+    /// The text of the new run that has this `digest`: with the line for editors or without it.
+    #[must_use]
+    pub fn create_as_begun(document: &RunDocument, begun: Option<&TextDigest>) -> Self {
+        let plain = Self::create(document);
+        let with_schema = Self { text: format!("{SCHEMA_LINE}{}", plain.text), ..plain.clone() };
+        let is_that = begun.is_some_and(|begun| begun.0 == digest(with_schema.text.as_bytes()));
+        if is_that { with_schema } else { plain }
     }
 
     /// The whole text.

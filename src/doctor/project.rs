@@ -63,8 +63,10 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     let is_written = has_gitignore || entry_called(&all, LOCK).is_some();
     for name in [RUNS, WORKFLOWS, SCHEMA_DIR] {
         match entry_called(&all, name) {
+            // Only a project that wants them has the schemas for editors.
+            None if name == SCHEMA_DIR => {}
             // git keeps no empty directory, so a clone has it as soon as a command writes there.
-            None if !is_written || name == SCHEMA_DIR && !left_out.is_empty() => {}
+            None if !is_written => {}
             None => {
                 let message = format!("{name}/ is missing");
                 found.add("flow_incomplete", &root.join(name), message).mend(RepairStep::Complete);
@@ -88,7 +90,9 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         found.add("gitignore_tracked", &root.join(".gitignore"), message);
     }
     rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
-    schemas(disk, root, left_out, found);
+    if entry_called(&all, SCHEMA_DIR).is_some() {
+        schemas(disk, root, left_out, found);
+    }
     let catalog = Catalog::new(Arc::clone(shared), Some(root.to_owned()));
     workflows(&catalog, root, found);
     scripts(&catalog, root, found);

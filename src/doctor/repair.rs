@@ -118,7 +118,7 @@ impl<'a> Mending<'a> {
         let request = project.cx.write_request(now, project.cx.lock_wait()?);
         match action {
             RepairStep::Complete => {
-                project.cx.init_project()?;
+                project.cx.init_project(false)?;
             }
             RepairStep::AddLines(name, lines) => project.lock_for_repair(&request)?.add_lines(name, lines)?,
             RepairStep::ShelveInFlow(shelf, name) => {

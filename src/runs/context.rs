@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::codec::SCHEMAS;
-use crate::disk::{Disk, DiskError, Operation, Os, Trust};
+use crate::disk::{Disk, DiskError, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
 use crate::runs::budget::Budget;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::session_of_process;
-use crate::store::{Initialised, LOCK_WAIT, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
+use crate::store::{LOCK_WAIT, Project, RunStore, StoreError, WriteRequest, Writer, git_stamp};
 
 /// Settings of a [`Context`] that a caller chooses.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +38,8 @@ pub struct Options {
     pub wanted_by: Option<SessionId>,
     /// Whether what is read is not asked for in the store that machines share.
     pub is_offline: bool,
+    /// Whether a `.flow` may be made in the user's home directory.
+    pub is_home_meant: bool,
 }
 
 /// A part of flow above the runs that has to act when a run or a session ends.
@@ -100,7 +101,7 @@ impl Context {
     }
 
     /// The project that was opened, with this context's store of runs.
-    fn own(&self, project: Project) -> Result<OpenedProject> {
+    pub(super) fn own(&self, project: Project) -> Result<OpenedProject> {
         let mut opened = OpenedProject { cx: self.clone(), project };
         let store = match (&self.runs, &self.store) {
             (Some(store), _) => Some(Arc::clone(store)),
@@ -122,6 +123,12 @@ impl Context {
     #[must_use]
     pub fn offline(&self) -> Self {
         Self { options: Options { is_offline: true, ..self.options.clone() }, ..self.clone() }
+    }
+
+    /// This context for a caller that means its home directory.
+    #[must_use]
+    pub fn also_in_home(&self) -> Self {
+        Self { options: Options { is_home_meant: true, ..self.options.clone() }, ..self.clone() }
     }
 
     /// This context with an `observer` of the ends of runs and sessions.
@@ -202,7 +209,7 @@ impl Context {
         cx
     }
 
-    fn trust(&self) -> Result<Trust> {
+    pub(super) fn trust(&self) -> Result<Trust> {
         let any = self.env.trust_owner.as_ref().map(Setting::yes).transpose()?;
         Ok(if any == Some(true) { Trust::AnyOwner } else { Trust::OwnFiles })
     }
@@ -267,7 +274,7 @@ impl Context {
     }
 
     /// The `.flow` directory that the environment names, if the caller does not name the project.
-    fn named(&self) -> Result<Option<PathBuf>> {
+    pub(super) fn named(&self) -> Result<Option<PathBuf>> {
         let Some(given) = &self.env.flow_dir else { return Ok(None) };
         if self.options.project.is_some() {
             return Ok(None);
@@ -329,7 +336,7 @@ impl Context {
 
     /// Opens the `.flow` that the environment names. Only `init` creates it: if other commands did, a typing error
     /// would go unnoticed.
-    fn open_named(&self, named: &Path) -> Result<OpenedProject> {
+    pub(super) fn open_named(&self, named: &Path) -> Result<OpenedProject> {
         match Project::open_named(&*self.disk, named, self.trust()?) {
             Ok(project) => self.own(project),
             Err(StoreError::Disk(DiskError::NotFound { .. })) => Err(Error::Usage(format!(
@@ -352,60 +359,6 @@ impl Context {
         let outside = self.git.top(start)?.parent()?.to_owned();
         let top = self.git.top(&outside)?;
         Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
-    }
-
-    /// As [`Self::init_project`], for commands other than `init`: they do not create the `.flow` that the environment
-    /// names.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the environment names a directory that does not exist, and as [`Self::init_project`].
-    pub(crate) fn project_or_init(&self) -> Result<OpenedProject> {
-        if let Some(named) = self.named()? {
-            // Opened only to see that it is there: what follows would create it.
-            drop(self.open_named(&named)?);
-        }
-        Ok(self.init_project()?.0)
-    }
-
-    /// Opens the project. If there is none, creates its `.flow` at the top of the repository, or in the working
-    /// directory outside of a repository.
-    ///
-    /// # Errors
-    /// [`Error::Store`] when it cannot be created or used.
-    pub fn init_project(&self) -> Result<(OpenedProject, Initialised)> {
-        let schemas = self.schemas_here();
-        let request = self.write_request(self.clock.now(), self.lock_wait()?);
-        let flow = match self.named()? {
-            Some(named) => named,
-            None => self.place_for_flow()?,
-        };
-        let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &request)?;
-        Ok((self.own(project)?, made))
-    }
-
-    /// The `.flow` that is found from here, or that is to be created.
-    fn place_for_flow(&self) -> Result<PathBuf> {
-        let start = self.search_from()?;
-        // A second `.flow` in a subdirectory would hide the runs of the first one.
-        let top = self.git.find_top(&start).map_err(|source| {
-            StoreError::from(DiskError::Io { action: Operation::Inspect, path: start.join(".git"), source })
-        })?;
-        if let Some(found) = Project::find(&*self.disk, &start, || top.clone())? {
-            return Ok(Project::path_in(&found));
-        }
-        let root = top.unwrap_or(start);
-        self.refuse_left_out(&root, ".flow")?;
-        Ok(Project::path_in(&root))
-    }
-
-    /// The schemas for editors, without those that git has and a sparse checkout leaves out.
-    fn schemas_here(&self) -> Vec<(&'static str, &'static str)> {
-        let mut schemas = SCHEMAS.to_vec();
-        if let Ok(root) = self.root_to_be() {
-            let left_out = self.git.left_out(&root, ".flow/schemas/*");
-            schemas.retain(|(name, _)| !left_out.iter().any(|path| path.ends_with(name)));
-        }
-        schemas
     }
 
     /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
@@ -581,6 +534,12 @@ impl OpenedProject {
     /// Where a run begins: in the store of the project, or in this checkout alone.
     pub(crate) fn runs_to_begin_in(&self, is_local: bool) -> &dyn RunStore {
         if is_local { self.local_runs() } else { self.project.runs() }
+    }
+
+    /// Whether the project has the schemas for editors.
+    pub(crate) fn has_schemas(&self) -> bool {
+        let flow = self.path();
+        self.cx.disk.is_file(&flow.join("schemas/run.schema.json"))
     }
 
     /// The available definitions.

@@ -3,11 +3,19 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::codec::SCHEMAS;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
+
+/// What `init` is to make.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InitRequest {
+    /// Also the JSON Schemas of the documents, for editors.
+    pub schemas: bool,
+}
 
 /// The report of `init`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -22,8 +30,8 @@ pub struct InitReport {
 ///
 /// # Errors
 /// [`crate::runs::Error::Store`] when it cannot be created, or belongs to another program.
-pub fn init(cx: &Context) -> Result<InitReport> {
-    let (_, done) = cx.init_project()?;
+pub fn init(cx: &Context, request: &InitRequest) -> Result<InitReport> {
+    let (_, done) = cx.init_project(request.schemas)?;
     Ok(InitReport { path: done.path, created: done.created })
 }
 

@@ -13,6 +13,7 @@ mod host_note;
 pub(crate) mod init;
 mod live;
 mod look;
+mod new_project;
 pub(crate) mod open;
 mod path;
 mod refused;
@@ -37,7 +38,7 @@ pub use error::{Error, Result};
 pub(crate) use here::places_to_look;
 pub(crate) use here::{named_in, place_of_caller, place_of_project};
 pub(crate) use init::remove_unused;
-pub use init::{InitReport, init};
+pub use init::{InitReport, InitRequest, init};
 pub use live::asking::StoreAsker;
 pub use live::export::{ExportFormat, ExportReport, save_export};
 pub use live::feed::{CardFilter, CardsOfGroup, CardsReport, Feed, WorkflowUse};
@@ -64,6 +65,7 @@ pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
 pub use look::wait::card_of;
+pub use new_project::{MadePlace, MadeProject};
 pub use open::copies::show_events;
 pub use open::listed::ListedRun;
 pub(crate) use open::name::short_name;

@@ -10,7 +10,7 @@ use flowrun::disk::{Os, Trust};
 use flowrun::host::{BareRepository, Clock, Env, Git, Ids};
 use flowrun::model::RunId;
 use flowrun::remote::GitCarrier;
-use flowrun::runs::{self, Context, Options};
+use flowrun::runs::{self, Context, InitRequest, Options};
 use flowrun::store::shared::{Carrier, Shared};
 use flowrun::store::{Project, RunStore, StoreError};
 use tempfile::TempDir;
@@ -55,7 +55,7 @@ impl Default for Local {
         let project = tempfile::tempdir().unwrap();
         // A project is looked for no higher than here, whatever is beside it.
         fs::create_dir(project.path().join(".git")).unwrap();
-        runs::init(&context(&project)).unwrap();
+        runs::init(&context(&project), &InitRequest::default()).unwrap();
         Self { project }
     }
 }

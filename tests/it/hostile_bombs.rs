@@ -115,7 +115,6 @@ fn an_activity_document_is_refused_soon_and_in_little_memory() {
 #[test]
 fn a_decision_journal_is_left_alone_soon_and_in_little_memory() {
     let sandbox = Sandbox::new();
-    std::fs::create_dir(sandbox.path(".decisions")).unwrap();
     for (what, bomb) in &yaml_bombs("---\nissue: 42\n") {
         let text = format!("{bomb}\n---\n# Journal\n");
         let file = sandbox.path(".decisions/issue-42.md");

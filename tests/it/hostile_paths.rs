@@ -262,8 +262,8 @@ fn the_decision_journal_leads_nowhere_and_its_loss_is_a_warning() {
     for odd in [Odd::Fifo, Odd::Socket, Odd::File, Odd::Directory, Odd::Device, Odd::Dangling, Odd::Loop] {
         for place in [".decisions", ".decisions/issue-42.md", ".decisions/issue-42.md.lock"] {
             let sandbox = Sandbox::new();
-            if place != ".decisions" {
-                std::fs::create_dir(sandbox.path(".decisions")).unwrap();
+            if place == ".decisions" {
+                std::fs::remove_dir(sandbox.path(".decisions")).unwrap();
             }
             if (odd == Odd::Directory && place == ".decisions") || (odd == Odd::File && place != ".decisions") {
                 continue;
@@ -277,6 +277,7 @@ fn the_decision_journal_leads_nowhere_and_its_loss_is_a_warning() {
     }
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("../victim")).unwrap();
+    std::fs::remove_dir(sandbox.path(".decisions")).unwrap();
     symlink(sandbox.path("../victim"), sandbox.path(".decisions")).unwrap();
     sandbox.attack(["start", "start-issue", "--issue", "42"]).ok();
     assert_eq!(picture(&sandbox.path("../victim")).len(), 1);

@@ -31,6 +31,7 @@ mod evidence;
 mod export;
 mod faults;
 mod flowrun_session;
+mod footprint;
 mod fuzz_corpus;
 mod gates;
 mod git_histories;

@@ -65,7 +65,7 @@ fn what_is_long_beyond_reading_is_cut_for_people_and_whole_for_programs() {
 #[test]
 fn a_schema_that_is_missing_is_called_missing() {
     let sandbox = Sandbox::new();
-    sandbox.flow(["init"]).ok();
+    sandbox.flow(["init", "--schemas"]).ok();
     std::fs::remove_file(sandbox.path(".flow/schemas/run.schema.json")).unwrap();
     std::fs::write(sandbox.path(".flow/schemas/event.schema.json"), "{}").unwrap();
     let told = sandbox.flow(["doctor"]).stdout;

@@ -33,7 +33,7 @@ use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExportReport,
-    HookInput, InitReport, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
+    HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
     NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest,
     SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport,
     StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
@@ -602,6 +602,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
 
+    holds::<InitRequest>(&json!({ "schemas": true }));
     holds::<DemoRequest>(&json!({ "dir": "there", "board": true }));
     holds::<SetupRequest>(&json!({ "hosts": ["codex"], "user": true, "undo": true }));
     holds::<HooksInstallRequest>(&json!({

@@ -128,7 +128,6 @@ fn the_journal_shows_every_change_of_a_runs_status_and_the_first_row_of_an_adopt
     assert_eq!(rows(&sandbox), ["active"]);
     // The program that began the run has noted it already.
     let sandbox = foreign("context:\n  issue: 7\n");
-    std::fs::create_dir(sandbox.path(".decisions")).unwrap();
     let row = "- type: workflow-run\n  run_id: r1\n  status: active\n";
     std::fs::write(sandbox.path(".decisions/issue-7.md"), format!("---\nissue: 7\nartifacts:\n{row}---\n")).unwrap();
     sandbox.flow(["record-activity", "--id", "look"]).ok();

@@ -52,7 +52,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Workflows(Workflows::Mode(command)) => mode::run(cx, command, out),
         Command::Workflows(Workflows::Interview(command)) => interview::run(cx, *command, out),
         Command::Checks(Checks::Demo(args)) => demo::run(cx, args, out),
-        Command::Checks(Checks::Init) => init::init(cx, out),
+        Command::Checks(Checks::Init(args)) => init::init(cx, &args, out),
         Command::Checks(Checks::Remote(command)) => remote::run(cx, command, out),
         Command::Checks(Checks::Validate { target }) => validate::run(cx, target.as_deref(), out),
         Command::Checks(Checks::Doctor(args)) => doctor::run(cx, args, out),

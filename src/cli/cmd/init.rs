@@ -3,13 +3,17 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::args::Cli;
+use crate::cli::args::{Cli, InitArgs};
 use crate::cli::out::{Ended, Out};
 use crate::cli::shell::write_script;
-use crate::runs::{self, Context, Error};
+use crate::runs::{self, Context, Error, InitRequest};
 
-pub(super) fn init(cx: &Context, out: &mut Out) -> Ended {
-    let report = runs::init(cx)?;
+pub(super) fn init(cx: &Context, args: &InitArgs, out: &mut Out) -> Ended {
+    let request = InitRequest { schemas: args.schemas };
+    let report = if args.here { runs::init(&cx.also_in_home(), &request)? } else { runs::init(cx, &request)? };
+    if report.created.iter().any(|name| name == "schemas/") {
+        out.aside("run.yaml of new runs names its schema; in older ones the first line for it is missing\n");
+    }
     Ok(out.answer(&report, |page| {
         let path = report.path.display();
         if report.created.is_empty() {

@@ -3,18 +3,39 @@
 use crate::cli::args::StartArgs;
 use crate::cli::out::{Ended, Out};
 use crate::cli::progress::while_waiting;
-use crate::runs::{self, Context, StartReport, StartRequest};
+use crate::runs::{self, Context, MadePlace, MadeProject, StartReport, StartRequest};
 
 pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
-    let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local } = args;
+    let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local, here } =
+        args;
     let request =
         StartRequest { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local };
+    let in_home = cx.also_in_home();
+    let cx = if here { &in_home } else { cx };
     let report = while_waiting("starting", || runs::start(cx, &request))?;
     out.committed(format!("the run was started as {}", report.run_id));
     out.warnings(&report.warnings);
     let StartReport { phase, phase_number, phases, description, .. } = &report;
+    if let Some(made) = &report.made {
+        out.aside(&made_in_words(made));
+    }
     let description = description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
     out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
     // The id alone, so that `RUN=$(flow start …)` works.
     Ok(out.answer(&report, |page| page.line(report.run_id.as_str())))
+}
+
+/// What the first start of a project made, and what to do about it.
+fn made_in_words(made: &MadeProject) -> String {
+    let path = made.path.display();
+    match made.place {
+        MadePlace::Repository => {
+            format!("made {path}: commit it to keep runs with the code, or ignore it (echo .flow/ >>.gitignore)\n")
+        }
+        MadePlace::OutsideGit => format!("made {path}, which is in no git repository\n"),
+        MadePlace::BareRepository => format!("made {path}, in a bare repository: its clones will not have it\n"),
+        MadePlace::Home => {
+            format!("made {path}: every directory below that is in no repository belongs to this project\n")
+        }
+    }
 }

@@ -29,7 +29,8 @@ impl Replay {
         let versions = match (text_of(event), &event.kind, self.versions.take()) {
             (Some(text), ..) => RunVersions::new(RunText::parse(text)?.with_state(owned)?)?,
             (None, EventKind::RunStarted(_), _) | (None, _, None) => {
-                RunVersions::new(RunText::create(state.document()).with_state(owned)?)?
+                let text = RunText::create_as_begun(state.document(), event.run.as_ref());
+                RunVersions::new(text.with_state(owned)?)?
             }
             (None, _, Some(mut versions)) => {
                 // An event that removes entries from the list carries a text of its own, so here the list only grows.

@@ -9,12 +9,13 @@ use crate::model::{Event, EventKind, RunDocument, Seq};
 pub(crate) fn rebuilt<'a>(
     events: impl DoubleEndedIterator<Item = &'a Event> + Clone,
 ) -> Result<Option<RunText>, RunTextError> {
-    let (Some(begin), Some(state)) = (events.clone().find_map(RunState::begin), RunState::fold(events.clone())) else {
+    let begin = events.clone().find_map(|event| Some((RunState::begin(event)?, event.run.as_ref())));
+    let (Some((begin, digest)), Some(state)) = (begin, RunState::fold(events.clone())) else {
         return Ok(None);
     };
     let text = match events.rev().find_map(text_of) {
         Some(text) => RunText::parse(text)?,
-        None => RunText::create(begin.document()),
+        None => RunText::create_as_begun(begin.document(), digest),
     };
     Ok(Some(text.with_state(&state.document().state)?))
 }

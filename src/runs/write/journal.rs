@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::catalog::keeps_journals;
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
-use crate::disk::{DocumentPlace, Guard, update_document};
+use crate::disk::{DocumentPlace, Guard, Links, update_document};
 use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
 use crate::runs::context::OpenedProject;
 
@@ -26,17 +27,30 @@ pub(crate) fn refuse_path(journal: &Path) -> Option<&'static str> {
     None
 }
 
-/// The journal of a run: the one in its context, otherwise that of its issue.
-pub(crate) fn journal_path(run: &RunDocument) -> Option<PathBuf> {
-    match run.context_text("journal") {
-        Some(journal) => Some(PathBuf::from(journal)),
-        None => run.issue().map(|issue| PathBuf::from(of_issue(&issue.key(None)))),
+/// The directory of the journals of issues.
+const DECISIONS: &str = ".decisions";
+
+/// Whether the project keeps a journal of each issue: it has the directory, or its configuration asks for it.
+pub(crate) fn is_kept(project: &OpenedProject) -> bool {
+    let (disk, root) = (&project.cx.disk, project.root());
+    // Anything of that name counts: what is wrong with it is then told.
+    disk.look(&root.join(DECISIONS), Links::Refuse).is_ok()
+        || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_empty()
+        || keeps_journals(disk, project.path()).unwrap_or_default()
+}
+
+/// The journal of a run: the one in its context, otherwise that of its issue if the project keeps journals.
+fn journal_path(project: &OpenedProject, run: &RunDocument) -> Option<PathBuf> {
+    if let Some(journal) = run.context_text("journal") {
+        return Some(PathBuf::from(journal));
     }
+    let issue = run.issue()?;
+    if is_kept(project) { Some(PathBuf::from(of_issue(&issue.key(None)))) } else { None }
 }
 
 /// The journal of the issue with this key.
 pub(crate) fn of_issue(key: &str) -> String {
-    format!(".decisions/issue-{}.md", issue_file_part(key))
+    format!("{DECISIONS}/issue-{}.md", issue_file_part(key))
 }
 
 /// Appends a `workflow-run` artifact. A failure is only a warning, because the run itself is recorded.
@@ -50,7 +64,7 @@ pub(crate) fn note_first(project: &OpenedProject, run: &RunDocument, now: Timest
 }
 
 fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first: bool) -> Option<String> {
-    let journal = journal_path(run)?;
+    let journal = journal_path(project, run)?;
     let head = JournalHead {
         issue: run.issue().map(|issue| issue.to_value()),
         created: now.to_string(),

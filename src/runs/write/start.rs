@@ -14,6 +14,7 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
+use crate::runs::new_project::MadeProject;
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
@@ -87,6 +88,9 @@ pub struct StartReport {
     pub token: Option<String>,
     /// The epoch under which the session holds it.
     pub epoch: u64,
+    /// The `.flow` that this start made; absent if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<MadeProject>,
     /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
@@ -125,7 +129,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         return Err(Error::Usage(format!("--journal: {why}")));
     }
     // Only now: a refused start leaves no `.flow` behind.
-    let project = cx.project_or_init()?;
+    let (project, made) = cx.project_or_made()?;
     if let Some(id) = &request.id {
         refuse_same_but_for_case(&project, id)?;
     }
@@ -163,6 +167,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         session: started.session,
         token: token.map(|token| token.text),
         epoch: document.state.epoch,
+        made,
         warnings,
     })
 }
@@ -200,7 +205,7 @@ fn create_run(
         let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
         let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
         let state = RunState::begin(&event)?;
-        let text = RunText::create(state.document());
+        let text = text_of_new_run(project, state.document());
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
         document = Some(state.document().clone());
         Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], work: work.clone() })
@@ -210,6 +215,11 @@ fn create_run(
     }
     let run = created?;
     Ok((run, document.expect("BUG: a run was created without a document")))
+}
+
+/// The first `run.yaml` of a run. It names its schema where the project has it.
+pub(crate) fn text_of_new_run(project: &OpenedProject, document: &RunDocument) -> RunText {
+    if project.has_schemas() { RunText::create_with_schema(document) } else { RunText::create(document) }
 }
 
 /// The context of a new run; `key` is that of its issue.
@@ -228,7 +238,12 @@ pub(crate) fn context_of(project: &OpenedProject, request: &StartRequest, key: O
     context.insert("branch".into(), branch.unwrap_or_default().into());
     context.insert("issue".into(), request.issue.as_ref().map_or(Value::Null, Issue::to_value));
     context.insert("pr".into(), request.pr.map_or(Value::Null, Value::from));
-    if let Some(journal) = request.journal.clone().or_else(|| key.map(journal::of_issue)) {
+    let journal = match (&request.journal, key) {
+        (Some(journal), _) => Some(journal.clone()),
+        (None, Some(key)) if journal::is_kept(project) => Some(journal::of_issue(key)),
+        _ => None,
+    };
+    if let Some(journal) = journal {
         context.insert("journal".into(), journal.into());
     }
     if let Some(head) = facts.head {

@@ -174,7 +174,8 @@ impl Project {
     /// Creates what is missing, and returns the names.
     fn complete(&self, schemas: &[(&str, &str)], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
-        for dir in [RUNS, WORKFLOWS, SCHEMAS] {
+        let wanted: &[&str] = if schemas.is_empty() { &[RUNS, WORKFLOWS] } else { &[RUNS, WORKFLOWS, SCHEMAS] };
+        for dir in wanted.iter().copied() {
             if self.flow.ensure_dir(dir)?.1 {
                 created.push(format!("{dir}/"));
             }
@@ -199,8 +200,8 @@ impl Project {
     /// Files that are missing or empty, and schemas of another version. A writer that died leaves an empty file.
     fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, DiskError> {
         let mut outdated = Vec::new();
-        let dir = self.flow.open_dir(SCHEMAS)?;
         for (name, text) in schemas {
+            let dir = self.flow.open_dir(SCHEMAS)?;
             // Schemas describe the documents of this version of the program.
             if dir.read(name, limits::WORKFLOW_BYTES)?.as_deref() != Some(text.as_bytes()) {
                 outdated.push((SCHEMAS, *name, *text));

@@ -119,6 +119,7 @@ fn a_run_can_be_done_by_following_the_advice() {
 #[test]
 fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
     let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
     let client = Client::of(&sandbox);
     let started =
         client.data("flow_start", json!({ "workflow": "debug", "run_id": "r1", "issue": 7, "goal": "Find it" }));

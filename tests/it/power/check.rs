@@ -6,7 +6,7 @@ use std::path::Path;
 use flowrun::codec::{RunText, emit, unseal};
 use flowrun::engine::RunState;
 use flowrun::model::{Event, EventKind};
-use flowrun::runs;
+use flowrun::runs::{self, InitRequest};
 
 use super::reference::{Reference, done, flow, has_lost_block, record_next, start, told};
 
@@ -73,7 +73,7 @@ fn next(root: &Path, reference: &Reference, goes_on: bool) -> Result<(), String>
     }
     if others(root, reference).is_err() {
         // What `.flow` itself lacks is made by the next `init` or `start`.
-        done(runs::init(&flow)).map_err(|error| format!("init fails: {error}"))?;
+        done(runs::init(&flow, &InitRequest::default())).map_err(|error| format!("init fails: {error}"))?;
     }
     match record_next(&flow, run) {
         Ok(recorded) if recorded || !goes_on => Ok(()),

@@ -1,8 +1,8 @@
 //! The writing commands, each with a project in which it has something to do. A new command is a new row.
 
 use flowrun::runs::{
-    self, ClaimRequest, Context, EmitRequest, RecordRequest, ReportRequest, ResumeRequest, SessionEndRequest,
-    StatusRequest, StatusVerb,
+    self, ClaimRequest, Context, EmitRequest, InitRequest, RecordRequest, ReportRequest, ResumeRequest,
+    SessionEndRequest, StatusRequest, StatusVerb,
 };
 
 use super::reference::{Again, done};
@@ -103,7 +103,12 @@ pub const ALL: &[Case] = &[
     LONG_ONE,
     FIRST_START,
     COMPLETE,
-    Case { name: "init", commands: &[&["init"]], again: Some(|flow, _, _| done(runs::init(flow))), ..FIRST_START },
+    Case {
+        name: "init",
+        commands: &[&["init"]],
+        again: Some(|flow, _, _| done(runs::init(flow, &InitRequest::default()))),
+        ..FIRST_START
+    },
     Case { name: "start (first) with a journal", commands: &[START_NOTED], ..FIRST_START },
     Case { name: "start (further)", scene: with_another_run, commands: &[START_NOTED], ..FIRST_START },
     Case { name: "record-activity after a hand edit", scene: edited, kept: &[COMMENT, LATER], ..ONE_RECORD },

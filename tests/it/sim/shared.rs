@@ -120,7 +120,7 @@ fn check(leftover: &Leftover, boot: i64, log: &str, last: &str) -> Result<(), St
 
 fn every_state(order: Order) {
     let mut machine = Machine { disk: SimDisk::holding(Image::new()), carrier: MemoryCarrier::default(), processes: 0 };
-    runs::init(&machine.flow()).unwrap();
+    runs::init(&machine.flow(), &runs::InitRequest::default()).unwrap();
     let begin = StartRequest { workflow: "debug".to_owned(), id: Some(run_id()), ..StartRequest::default() };
     runs::start(&machine.sharing(), &begin).unwrap();
     machine.record("before").unwrap();

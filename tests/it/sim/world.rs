@@ -85,11 +85,7 @@ impl World {
         let mut world = Self::holding(Image::new());
         world.act(&Deed::Start("debug")).unwrap();
         world.act(&Deed::Record("a1".to_owned(), 20)).unwrap();
-        let mut image = world.disk.live();
-        for schema in image.names(image.walk(Path::new(".flow/schemas")).unwrap().0).unwrap().clone().keys() {
-            // Nobody reads them here, and they are most of the bytes.
-            image.put(&Path::new(".flow/schemas").join(schema), None);
-        }
+        let image = world.disk.live();
         Self { disk: SimDisk::holding(image), ..world }
     }
 

@@ -68,7 +68,7 @@ fn begin(sandbox: &Sandbox) {
 }
 
 fn init(_: &Sandbox) -> Order {
-    Order::new(&["init"], (&START, 0))
+    Order::new(&["init", "--schemas"], (&START, 0))
 }
 
 fn first_start(_: &Sandbox) -> Order {

@@ -19,6 +19,9 @@ impl Past {
     /// Starts the run and records three times.
     pub fn new() -> Self {
         let sandbox = Sandbox::within(&quick());
+        let clock = sandbox.now();
+        sandbox.flow(["init", "--schemas"]).ok();
+        sandbox.put_clock(clock);
         let run = sandbox.start("start-issue");
         let mut trees = vec![Tree::of(&sandbox.run_dir(&run))];
         for phase in PHASES {

@@ -81,6 +81,8 @@ impl Sandbox {
             // Its samples are more files than the rest.
             std::fs::remove_dir_all(first.path(".git/hooks")).unwrap();
             std::fs::create_dir(first.path(".git/hooks")).unwrap();
+            // A project that keeps decisions, so that what writes their journals is tried with all the rest.
+            std::fs::create_dir(first.path(".decisions")).unwrap();
             (Tree::of(&first.root()), first.now())
         });
         Self::of(begun, *clock, dir)

@@ -9,7 +9,7 @@ use crate::hooks::settings::host::HostChoice;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::plan::{Change, SetupPlan, SetupReport};
 use crate::model::{Kind, Problem};
-use crate::runs::{self, Context, Result};
+use crate::runs::{self, Context, InitRequest, Result};
 
 /// What to say to an agent that has flow.
 const SAY: &str = "start issue 42 with flow";
@@ -39,7 +39,7 @@ pub fn carry_out(cx: &Context, plan: SetupPlan) -> Result<SetupReport> {
         note.write(cx);
         // Also where an earlier setup was killed while it made `.flow`.
         if note.made_flow {
-            runs::init(cx)?;
+            runs::init(cx, &InitRequest::default())?;
         }
         for change in &changes {
             write(change)?;

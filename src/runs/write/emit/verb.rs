@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::codec::{RunText, digest};
+use crate::codec::digest;
 use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, RunState, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
@@ -24,7 +24,7 @@ use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
 use crate::runs::write::journal;
 use crate::runs::write::payload::{ReportRequest, in_batch};
 use crate::runs::write::questions::{append_and_warn, unanswered};
-use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case};
+use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case, text_of_new_run};
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
 use crate::runs::write::transaction::{Transaction, transact};
@@ -301,7 +301,7 @@ fn begin_with(
         started.holder = project.holder_for(caller.session.as_ref())?;
     }
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.emit.now, kind, run: None, recap: None };
-    let (new, after) = begun(started_event(started, first_id, asked.emit.now), second)?;
+    let (new, after) = begun(&project, started_event(started, first_id, asked.emit.now), second)?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     // Taken once: a run that reports begin has no other id to try.
@@ -347,9 +347,9 @@ fn decide_first(
 }
 
 /// The files of a new run with these two events, and the state after them.
-fn begun(mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
+fn begun(project: &OpenedProject, mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
     let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
-    let text = RunText::create(state.document());
+    let text = text_of_new_run(project, state.document());
     first.run = Some(TextDigest(digest(text.text().as_bytes())));
     state.apply(&second);
     let text =
