@@ -48,12 +48,12 @@ pub(super) use shared::{CallerArgs, RunArg};
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use workflow::WorkflowCommand;
 
-/// Keeps the state of long-running workflows in plain files, so that work survives
+/// A logbook for long agent work
 ///
-/// A run is a directory in .flow/runs: run.yaml for people, numbered activity files, and an append-only log that
-/// neither a kill nor a power cut can break. `flow resume` shows the next safe action.
+/// Your agent records each step; any later session asks `flow resume` what is safe to do next. A run is a directory in
+/// .flow/runs: run.yaml for people, numbered activity files, and a log that neither a kill nor a power cut can break.
 #[derive(Debug, Parser)]
-#[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = false)]
+#[command(name = "flow", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = format!("{EXIT_CODES}\n\n{}", topics::LIST.trim_end()))]
 pub struct Cli {
     #[command(flatten)]
@@ -107,17 +107,18 @@ pub(super) enum Command {
     Checks(Checks),
 }
 
-/// Whether a group has the command of this name, and what adds the group to the tree.
-type Group = (fn(&str) -> bool, fn(clap::Command) -> clap::Command);
+/// The title of a group, whether it has the command of this name, and what adds it to the tree.
+type Group = (&'static str, fn(&str) -> bool, fn(clap::Command) -> clap::Command);
 
 impl Command {
-    const GROUPS: [Group; 6] = [
-        (Everyday::has_subcommand, Everyday::augment_subcommands),
-        (People::has_subcommand, People::augment_subcommands),
-        (Look::has_subcommand, Look::augment_subcommands),
-        (Hosts::has_subcommand, Hosts::augment_subcommands),
-        (Workflows::has_subcommand, Workflows::augment_subcommands),
-        (Checks::has_subcommand, Checks::augment_subcommands),
+    /// The groups: their titles in help, and what is in them.
+    pub(super) const GROUPS: [Group; 6] = [
+        ("Every day", Everyday::has_subcommand, Everyday::augment_subcommands),
+        ("What people decide", People::has_subcommand, People::augment_subcommands),
+        ("Look", Look::has_subcommand, Look::augment_subcommands),
+        ("Agents' hosts", Hosts::has_subcommand, Hosts::augment_subcommands),
+        ("Workflows, modes and interviews", Workflows::has_subcommand, Workflows::augment_subcommands),
+        ("Checks, and what is done once", Checks::has_subcommand, Checks::augment_subcommands),
     ];
 
     /// Whether the process lives as long as the session that holds the run: true of a `drive` that makes its own
@@ -138,8 +139,8 @@ impl Cli {
     /// before a command runs. It parses a right command line as the whole tree does. Without such a command, it has none.
     pub(super) fn part(word: &str) -> clap::Command {
         let tree = Everywhere::augment_args(clap::Command::new("flow").version(env!("CARGO_PKG_VERSION")));
-        match Command::GROUPS.iter().find(|(has, _)| has(word)) {
-            Some((_, augment)) => augment(tree.subcommand_required(true)),
+        match Command::GROUPS.iter().find(|(_, has, _)| has(word)) {
+            Some((_, _, augment)) => augment(tree.subcommand_required(true)),
             None => tree,
         }
     }
@@ -155,25 +156,31 @@ pub(super) enum Everyday {
     RecordActivity(Box<RecordArgs>),
     /// Show the next safe action
     Resume(ResumeArgs),
-    /// Show the states that a run can go to next, with a schema for a model's structured output
-    Next(RunArg),
-    /// Move a run to a next state, and complete the state that it leaves
-    Advance(AdvanceArgs),
+    /// Show the runs that need a person
+    ///
+    /// They wait for one, are in doubt, or were left behind.
+    Attention(AttentionArgs),
+    /// List runs, newest first
+    List(ListArgs),
+    /// Show one run, now or as it was
+    Show(ShowArgs),
     /// Mark a run as waiting for a person
     Block(StatusArgs),
     /// Complete a run whose work is done
     Complete(CompleteArgs),
-    /// List runs, newest first
-    List(ListArgs),
 }
 
 // What people decide, and what they change.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum People {
-    /// Approve what a gate waits for; only a person can, at a terminal that no agent began
+    /// Approve what a gate waits for; only a person can
+    ///
+    /// At a terminal that no agent began.
     Approve(ApproveArgs),
-    /// Reject what a gate waits for, with the reason; only a person can
+    /// Reject what a gate waits for; only a person can
+    ///
+    /// At a terminal that no agent began, and with the reason.
     Reject(ApproveArgs),
     /// Unblock a blocked run
     Unblock(StatusArgs),
@@ -191,23 +198,27 @@ pub(super) enum People {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Look {
-    /// Show what needs a person: runs that wait, are in doubt, or were left behind
-    Attention(AttentionArgs),
-    /// Show one run, now or as it was
-    Show(ShowArgs),
     /// Show what happened to a run
     Log(LogArgs),
     /// Watch the runs in the terminal, live
     Watch(WatchArgs),
-    /// Serve a live dashboard to this machine's browsers, until the process ends
+    /// Serve a live dashboard to this machine's browsers
+    ///
+    /// Until the process ends.
     Serve(ServeArgs),
-    /// Wait until a run is over (exit 0 completed, 1 failed or cancelled) or needs a person (4)
+    /// Wait until a run is over or needs a person
+    ///
+    /// Exits 0 if the run is completed, 1 if it failed or was cancelled, 4 if it needs a person.
     Wait(WaitArgs),
-    /// List what runs name as evidence and artifacts, and whether it is there
+    /// List evidence and artifacts, and whether they are there
     Evidence(EvidenceArgs),
-    /// Write a run as a diagram, a picture, a page, a trace or events, for other programs
+    /// Write a run as a diagram, page, trace or events
+    ///
+    /// For other programs, or to keep.
     Export(ExportArgs),
-    /// Show the sessions that work here: the runs that they hold, their modes, and whether they live
+    /// Show the sessions that work here, and what they hold
+    ///
+    /// The runs that they hold, their modes, and whether they live.
     Sessions,
 }
 
@@ -215,19 +226,29 @@ pub(super) enum Look {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Hosts {
-    /// Set flow up for the agents' hosts that are here: shows every change, asks, and can take all of it out again
+    /// Set flow up for the agents' hosts on this machine
+    ///
+    /// Shows every change, asks, and can take all of it out again.
     Setup(SetupArgs),
-    /// Install flow in agents' hosts: hooks in their settings, a plugin, skills
+    /// Install hooks, a plugin or skills in agents' hosts
     #[command(subcommand)]
     Hooks(HooksCommand),
-    /// Answer an event of an agent's host (for hooks: whatever happens, it exits 0)
+    /// Answer an event of an agent's host (for hooks)
+    ///
+    /// Whatever happens, it exits 0.
     #[command(after_help = HOOK_TIMES)]
     Hook(HookArgs),
-    /// Mark the runs of a session that ended, so that the next one finds them (for hooks: it always exits 0)
+    /// Mark the runs of a session that ended (for hooks)
+    ///
+    /// The next session then finds them. It always exits 0.
     SessionEnd(SessionEndArgs),
-    /// Show the session's run and modes in one line, for a status line
+    /// Show the session's run and modes in one line
+    ///
+    /// For the status line of an agent's host.
     Hud(HudArgs),
-    /// Serve agents' hosts over the Model Context Protocol (MCP), until standard input ends
+    /// Serve runs as tools of agents' hosts (MCP)
+    ///
+    /// Over the Model Context Protocol, until standard input ends.
     Mcp(McpArgs),
 }
 
@@ -238,14 +259,24 @@ pub(super) enum Workflows {
     /// List, show, check, draw and convert workflows
     #[command(subcommand)]
     Workflow(WorkflowCommand),
-    /// Report on a step of a workflow, and print the result as JSON
+    /// Show the states that a run can go to next
+    ///
+    /// With a schema for a model's structured output.
+    Next(RunArg),
+    /// Move a run on, and complete the state that it leaves
+    Advance(AdvanceArgs),
+    /// Report on a step of a workflow
+    ///
+    /// Prints the result as JSON.
     Emit(Box<EmitArgs>),
-    /// Run a graph: a command for each type of state, and a way to choose the next state
+    /// Run a graph by a command for each type of state
+    ///
+    /// And a way to choose the next state.
     Drive(Box<DriveArgs>),
-    /// Modes: long-lived skills of a session, and which may be active together
+    /// Long-lived skills of a session, and which fit together
     #[command(subcommand)]
     Mode(ModeCommand),
-    /// Interviews: questions whose answers are kept safe in the document that they produce
+    /// Questions whose answers are kept safe in a document
     #[command(subcommand)]
     Interview(Box<InterviewCommand>),
 }
@@ -261,14 +292,16 @@ pub(super) enum Checks {
     /// Share the runs of this project with other machines
     #[command(subcommand)]
     Remote(RemoteCommand),
-    /// Find everything that is wrong with a file, a run, or the project
+    /// Find what is wrong with a file, a run or the project
     Validate {
         /// A file, a directory, or a run [default: the whole project]
         target: Option<String>,
     },
-    /// Find what is wrong with .flow, explain it, and repair it when asked to
+    /// Find what is wrong with .flow, and repair it when asked
     Doctor(DoctorArgs),
-    /// Prove that a run's files are what its log says, byte for byte
+    /// Prove that a run's files are what its log says
+    ///
+    /// Byte for byte.
     Verify(RunArg),
     /// Print the JSON Schema of a document
     Schema {
@@ -280,8 +313,10 @@ pub(super) enum Checks {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print or write manual pages
+    ///
+    /// Prints the page of flow, or that of a command.
+    Man(ManArgs),
 }
 
 // Arguments of `demo`.
@@ -298,9 +333,9 @@ pub(super) struct DemoArgs {
 // Arguments of `start`.
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
-    /// The workflow; `flow workflow list` shows all
+    /// The workflow; without it, `flow start` lists them
     #[arg(add = complete::workflows())]
-    pub(super) workflow: String,
+    pub(super) workflow: Option<String>,
     /// The issue that the run is about: its number, its key (PROJ-123), or its URL
     #[arg(long, value_name = "ISSUE")]
     pub(super) issue: Option<Issue>,
@@ -340,6 +375,17 @@ pub(super) struct StartArgs {
     /// Make .flow in the home directory, if there is none
     #[arg(long)]
     pub(super) here: bool,
+}
+
+// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// The command: `start`, or `workflow check`
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    pub(super) command: Vec<String>,
+    /// Write all pages into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
 }
 
 // Arguments of `init`.
@@ -431,6 +477,7 @@ pub(super) struct AdvanceArgs {
 #[derive(Debug, Args)]
 pub(super) struct DriveArgs {
     /// A file, or the name of a workflow
+    #[arg(add = complete::workflows())]
     pub(super) graph: String,
     /// The run [default: the open one of this workflow, or a new one]
     #[arg(long, value_name = "RUN", add = complete::runs())]
@@ -445,7 +492,7 @@ pub(super) struct DriveArgs {
     /// A type of state that a person does, like the type `user`, unless it has a command; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) types: Vec<String>,
-    /// A command that chooses among several states: the choices on standard input, {"next_state": "…"} on standard output
+    /// A command that chooses among several states: the choices on standard input, {"next_state": "NAME"} on standard output
     #[arg(long, value_name = "COMMAND", conflicts_with = "choose_url")]
     pub(super) choose: Option<String>,
     /// An OpenAI-compatible endpoint that chooses among several states [env: FLOW_CHOOSE_MODEL, FLOW_CHOOSE_KEY]
@@ -525,7 +572,7 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) search: Option<String>,
     /// Only runs of this workflow
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::workflows())]
     pub(super) workflow: Option<String>,
     /// Only runs that this session holds
     #[arg(long, value_name = "ID")]

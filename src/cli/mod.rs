@@ -3,7 +3,9 @@
 mod args;
 mod cmd;
 mod complete;
+mod examples;
 mod exit;
+mod help;
 mod out;
 mod page;
 mod person;

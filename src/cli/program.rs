@@ -13,7 +13,7 @@ use crate::cli::cmd::dispatch;
 use crate::cli::exit::Exit;
 use crate::cli::out::{KeptOutput, Out};
 use crate::cli::usage::Explained;
-use crate::cli::{shell, topics, usage, verbs};
+use crate::cli::{help, shell, topics, usage, verbs};
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
 use crate::runs::{Context, Options, Result};
@@ -56,16 +56,32 @@ pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context
 fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
     let args = &verbs::full(args);
     if let Some(page) = topics::asked(args, |word| Cli::command().find_subcommand(word).is_some()) {
-        return out.plain(page);
+        return out.plain(&page);
     }
-    match parsed(args) {
+    let is_bare = is_bare(args);
+    let line = if is_bare { &[args, &["attention".into()][..]].concat() } else { args };
+    match parsed(line) {
         Ok((name, cli)) => {
             // Kept for errors: a run that is not found may be a part of a text without quotation marks.
             out.args.clone_from(args);
-            run_command(&name, cli, out, context)
+            let exit = run_command(&name, cli, out, context);
+            if is_bare {
+                out.aside(BEGIN);
+            }
+            exit
         }
         Err(error) => refuse(&error, args, out),
     }
+}
+
+/// What `flow` alone says behind the runs that need a person.
+const BEGIN: &str =
+    "`flow start` lists what can be begun, `flow demo` shows flow at work, `flow --help` has all commands\n";
+
+/// Whether a line names no command and asks for nothing else: it asks what there is to do.
+fn is_bare(args: &[OsString]) -> bool {
+    let asks = |arg: &OsString| ["-h", "--help", "-V", "--version"].iter().any(|option| arg == *option);
+    verbs::position(args).is_none() && !args.iter().any(asks)
 }
 
 /// The name of the command, and all arguments.
@@ -96,7 +112,9 @@ const SIGXFSZ: i32 = 25;
 fn refuse(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
     if !error.use_stderr() {
         // Help and version go to standard output: they are not errors.
-        return out.plain(&error.render().to_string());
+        let rendered = error.render().to_string();
+        let is_help = error.kind() == ErrorKind::DisplayHelp;
+        return out.plain(&if is_help { help::page(&rendered, args) } else { rendered });
     }
     let Explained { text, message, tip, help } = usage::explained(error, args);
     if !out.is_json() {

@@ -74,6 +74,15 @@ pub(super) fn unquoted(args: &[OsString]) -> Option<String> {
     UsageLine::of(args).unquoted()
 }
 
+/// The names of the command that a line asks help for: those behind `help`, too.
+pub(super) fn path(args: &[OsString]) -> Vec<String> {
+    let mut path = UsageLine::of(args).path;
+    if path.first().is_some_and(|name| name == "help") {
+        path.remove(0);
+    }
+    path
+}
+
 /// A command line, as far as it names a command.
 struct UsageLine {
     /// The names of the command: `workflow check`.

@@ -728,6 +728,20 @@ fn a_shell_completes_runs_phases_and_workflows() {
         assert_eq!(names(&["record-activity", option, ""]), phases, "{option}");
     }
     assert_eq!(names(&["start", "re"]), ["release", "review-pr"]);
+    // By any part of a name: the names that flow makes all begin with a date.
+    sandbox.flow(["start", "start-issue", "--issue", "42"]).ok();
+    assert_eq!(names(&["resume", "issue-4"]).len(), 1);
+    for words in [
+        &["workflow", "show", "re"][..],
+        &["drive", "re"],
+        &["emit", "--workflow", "re"],
+        &["list", "--workflow", "re"],
+    ] {
+        assert_eq!(names(words), ["release", "review-pr"], "{words:?}");
+    }
+    assert_eq!(names(&["emit", "--type", "user"]), ["user_answered"]);
+    assert_eq!(names(&["emit", "--step", "pre"]), ["preflight"]);
+    assert!(names(&["mode", "request", ""]).contains(&"blueprint".to_owned()));
     assert!(names(&["rec"]).contains(&"record-activity".to_owned()));
     // No project, or one that cannot be read, is nothing to complete, and no error.
     std::fs::remove_dir_all(sandbox.path(".flow/runs")).unwrap();

@@ -36,6 +36,7 @@ mod fuzz_corpus;
 mod gates;
 mod git_histories;
 mod git_moves;
+mod help;
 mod hooks;
 mod host_doctor;
 mod host_settings;

@@ -37,7 +37,7 @@ use flowrun::runs::{
     NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest,
     SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport,
     StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
-    WorkflowListReport, WorkflowReport, WorkflowRequest, schema_text,
+    WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
 use flowrun::watch::WatchMessage;
@@ -79,7 +79,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 69] = [
+const ANSWERS: [(&str, Form); 70] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -118,6 +118,7 @@ const ANSWERS: [(&str, Form); 69] = [
     ("remote push", printed::<PushReport>),
     ("remote fetch", printed::<FetchReport>),
     ("workflow list", printed::<WorkflowListReport>),
+    ("workflow new", printed::<WorkflowNewReport>),
     ("workflow show", printed::<WorkflowReport>),
     ("workflow check", printed::<WorkflowReport>),
     ("workflow graph", printed::<WorkflowGraphReport>),
@@ -319,6 +320,7 @@ fn hosts(forms: &Forms) {
 /// one in another worktree; a graph to drive.
 fn varied(forms: &Forms) {
     let sandbox = Sandbox::within(&quick());
+    forms.ask(&sandbox, &["workflow", "new", "own"]);
     forms.ask(&sandbox, &["demo", "../shown", "--board"]);
     forms.ask(&sandbox, &["init"]);
     let emit = |kind: &str, more: &[&str]| {
@@ -602,6 +604,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
 
+    holds::<WorkflowNewRequest>(&json!({ "id": "own" }));
     holds::<InitRequest>(&json!({ "schemas": true }));
     holds::<DemoRequest>(&json!({ "dir": "there", "board": true }));
     holds::<SetupRequest>(&json!({ "hosts": ["codex"], "user": true, "undo": true }));

@@ -4,23 +4,24 @@ use clap::Args;
 
 use crate::cli::args::shared::CallerArgs;
 use crate::cli::args::values::{text, whole};
+use crate::cli::complete;
 use crate::model::EventId;
 
 // Arguments of `emit`. Missing ones are reported later, in the words that callers of rp1 know.
 #[derive(Debug, Args)]
 pub(crate) struct EmitArgs {
     /// The workflow
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::workflows())]
     pub(crate) workflow: Option<String>,
     /// The run; this report creates it if it does not exist
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::runs())]
     pub(crate) run_id: Option<String>,
     /// What is reported: status_change, artifact_registered, annotation_updated, waiting_for_user, user_answered,
     /// btw_update or subflow_registered
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", add = complete::report_types())]
     pub(crate) kind: Option<String>,
     /// The step: a state of the workflow, or agent:state of a sub-agent
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", add = complete::phases())]
     pub(crate) step: Option<String>,
     /// The unit of work in the step, such as a task
     #[arg(long, value_name = "UNIT")]

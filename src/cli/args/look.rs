@@ -153,7 +153,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) search: Option<String>,
     /// Only runs of this workflow
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::workflows())]
     pub(crate) workflow: Option<String>,
     /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
+use crate::cli::complete;
 use crate::model::SessionId;
 
 // The session whose modes a command is about.
@@ -21,6 +22,7 @@ pub(crate) enum ModeCommand {
     /// Ask for a mode; the policy decides whether it begins
     Request {
         /// The mode, or an alias of it
+        #[arg(add = complete::modes())]
         mode: String,
         #[command(flatten)]
         scope: ScopeArgs,
@@ -28,7 +30,7 @@ pub(crate) enum ModeCommand {
         #[arg(long, value_name = "RESULT")]
         review: Option<ReviewArg>,
         /// The run that the mode works on
-        #[arg(long, value_name = "RUN")]
+        #[arg(long, value_name = "RUN", add = complete::runs())]
         run_id: Option<String>,
     },
     /// List modes and how they ended
@@ -42,6 +44,7 @@ pub(crate) enum ModeCommand {
     /// Show the file of a mode
     Show {
         /// The mode, or an alias of it
+        #[arg(add = complete::modes())]
         mode: String,
         #[command(flatten)]
         scope: ScopeArgs,
@@ -49,6 +52,7 @@ pub(crate) enum ModeCommand {
     /// Write fields into the file of a mode; the policy decides first whether the mode may become active
     Write {
         /// The mode, or an alias of it
+        #[arg(add = complete::modes())]
         mode: String,
         #[command(flatten)]
         scope: ScopeArgs,
@@ -68,7 +72,7 @@ pub(crate) enum ModeCommand {
         #[arg(long, value_name = "WORD")]
         outcome: Option<String>,
         /// The run that the mode works on
-        #[arg(long, value_name = "RUN")]
+        #[arg(long, value_name = "RUN", add = complete::runs())]
         run_id: Option<String>,
         /// The result of the review of the mode that would hand over [default: what its file says]
         #[arg(long, value_name = "RESULT")]
@@ -77,6 +81,7 @@ pub(crate) enum ModeCommand {
     /// Remove the file of a mode, whatever its state; without a name, the files of all modes
     Clear {
         /// The mode, or an alias of it
+        #[arg(add = complete::modes())]
         mode: Option<String>,
         #[command(flatten)]
         scope: ScopeArgs,
@@ -87,6 +92,7 @@ pub(crate) enum ModeCommand {
     /// Cancel a mode and keep its file; without a name, all active modes
     Cancel {
         /// The mode, or an alias of it
+        #[arg(add = complete::modes())]
         mode: Option<String>,
         #[command(flatten)]
         scope: ScopeArgs,

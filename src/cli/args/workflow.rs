@@ -3,15 +3,23 @@
 use clap::Subcommand;
 
 use crate::cli::args::shared::{CallerArgs, RunArg};
+use crate::cli::complete;
+use crate::model::WorkflowId;
 
 // Commands of `workflow`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
     /// List the workflows that can be started here
     List,
+    /// Write a workflow with three phases into the project, to be changed by you
+    New {
+        /// Its name
+        name: WorkflowId,
+    },
     /// Show a workflow's phases
     Show {
         /// Its name
+        #[arg(add = complete::workflows())]
         name: String,
         /// Print the definition as it is written
         #[arg(long)]
@@ -20,6 +28,7 @@ pub(crate) enum WorkflowCommand {
     /// Compile a definition and show everything that is wrong with it
     Check {
         /// A file, or the name of a workflow
+        #[arg(add = complete::workflows())]
         target: String,
         /// A type of state that the graph in the file may use; may be repeated
         #[arg(long = "type", value_name = "NAME")]
@@ -28,6 +37,7 @@ pub(crate) enum WorkflowCommand {
     /// Draw a workflow: a picture on a terminal, a Mermaid diagram elsewhere
     Graph {
         /// A file, or the name of a workflow
+        #[arg(add = complete::workflows())]
         target: String,
         /// Print the Mermaid diagram on a terminal as well
         #[arg(long)]
@@ -49,6 +59,7 @@ pub(crate) enum WorkflowCommand {
     /// Write a workflow in another notation, and list what is lost
     Convert {
         /// A file, or the name of a workflow
+        #[arg(add = complete::workflows())]
         target: String,
         /// The notation
         #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]

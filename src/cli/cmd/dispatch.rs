@@ -1,7 +1,7 @@
 //! Which file runs which command.
 
 use crate::cli::args::{Checks, Command, Everyday, Hosts, Look, People, Workflows};
-use crate::cli::cmd::checks::{doctor, validate, verify};
+use crate::cli::cmd::checks::{doctor, man, validate, verify};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
@@ -19,8 +19,8 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Everyday(Everyday::Start(args)) => start::run(cx, args, out),
         Command::Everyday(Everyday::RecordActivity(args)) => record::run(cx, *args, out),
         Command::Everyday(Everyday::Resume(args)) => resume::run(cx, args, out),
-        Command::Everyday(Everyday::Next(run)) => next::next(cx, run, out),
-        Command::Everyday(Everyday::Advance(args)) => next::advance(cx, args, out),
+        Command::Workflows(Workflows::Next(run)) => next::next(cx, run, out),
+        Command::Workflows(Workflows::Advance(args)) => next::advance(cx, args, out),
         Command::Everyday(Everyday::Block(args)) => status::run(cx, StatusVerb::Block, args, out),
         Command::Everyday(Everyday::Complete(args)) => status::complete(cx, args, out),
         Command::Everyday(Everyday::List(args)) => list::run(cx, args, out),
@@ -31,8 +31,8 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::People(People::Fail(args)) => status::run(cx, StatusVerb::Fail, args, out),
         Command::People(People::Reopen(args)) => status::reopen(cx, args, out),
         Command::People(People::Set(args)) => set::run(cx, args, out),
-        Command::Look(Look::Attention(args)) => attention::run(cx, &args, out),
-        Command::Look(Look::Show(args)) => show::run(cx, args, out),
+        Command::Everyday(Everyday::Attention(args)) => attention::run(cx, &args, out),
+        Command::Everyday(Everyday::Show(args)) => show::run(cx, args, out),
         Command::Look(Look::Log(args)) => log::run(cx, args, out),
         Command::Look(Look::Watch(args)) => watch::run(cx, args, out),
         Command::Look(Look::Serve(args)) => serve::run(cx, args, out),
@@ -59,7 +59,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Checks(Checks::Verify(run)) => verify::run(cx, run, out),
         Command::Checks(Checks::Schema { document }) => Ok(out.plain(schema_text(document.into()))),
         Command::Checks(Checks::Completions { shell }) => init::completions(shell, out),
-        Command::Checks(Checks::Man) => init::man(out),
+        Command::Checks(Checks::Man(args)) => man::run(cx, &args, out),
     };
     out.exit_of(ended)
 }

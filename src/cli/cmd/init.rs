@@ -1,9 +1,8 @@
-//! `init`, `completions`, `man`.
+//! `init`, `completions`.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::args::{Cli, InitArgs};
+use crate::cli::args::InitArgs;
 use crate::cli::out::{Ended, Out};
 use crate::cli::shell::write_script;
 use crate::runs::{self, Context, Error, InitRequest};
@@ -28,10 +27,4 @@ pub(super) fn completions(shell: Shell, out: &mut Out) -> Ended {
     let mut script = Vec::new();
     write_script(shell, &mut script).map_err(|error| Error::input("the completion script", &error))?;
     Ok(out.plain(&String::from_utf8_lossy(&script)))
-}
-
-pub(super) fn man(out: &mut Out) -> Ended {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(|error| Error::input("the manual page", &error))?;
-    Ok(out.plain(&String::from_utf8_lossy(&page)))
 }

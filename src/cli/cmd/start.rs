@@ -1,13 +1,17 @@
 //! `start`.
 
 use crate::cli::args::StartArgs;
+use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
+use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
+use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context, MadePlace, MadeProject, StartReport, StartRequest};
 
 pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
     let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local, here } =
         args;
+    let Some(workflow) = workflow else { return choose(cx, out) };
     let request =
         StartRequest { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local };
     let in_home = cx.also_in_home();
@@ -23,6 +27,24 @@ pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
     out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
     // The id alone, so that `RUN=$(flow start …)` works.
     Ok(out.answer(&report, |page| page.line(report.run_id.as_str())))
+}
+
+/// Lists what can be started, for a caller who named nothing.
+fn choose(cx: &Context, out: &mut Out) -> Ended {
+    let report = runs::workflow_list(cx)?;
+    if out.is_json() {
+        return Err(Problem::new(Kind::Usage, "usage", "the workflow is missing: flow start WORKFLOW")
+            .help(Help::from("see ") + Suggestion::flow("workflow list"))
+            .into());
+    }
+    let text = TextPage::of(|page| {
+        page.line("What do you want to start?");
+        let rows = report.workflows.iter().filter(|workflow| workflow.error.is_none());
+        page.table(2, rows.map(|workflow| [workflow.id.as_str(), workflow.description.as_deref().unwrap_or_default()]));
+        page.line("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`");
+    });
+    out.show(&text);
+    Ok(Exit::Usage)
 }
 
 /// What the first start of a project made, and what to do about it.

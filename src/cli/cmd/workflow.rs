@@ -1,4 +1,4 @@
-//! `workflow list | show | check | graph | convert | adopt`.
+//! `workflow list | new | show | check | graph | convert | adopt`.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
 use crate::picture::WorkflowGraphReport;
 use crate::runs::{
-    self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowListReport, WorkflowReport, WorkflowRequest,
+    self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest,
+    WorkflowReport, WorkflowRequest,
 };
 
 pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ended {
@@ -19,6 +20,14 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ende
             let report = runs::workflow_list(cx)?;
             out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| list(&report, page)))
+        }
+        WorkflowCommand::New { name } => {
+            let report = runs::workflow_new(cx, &WorkflowNewRequest { id: name })?;
+            out.committed(format!("{} is written", report.path));
+            Ok(out.answer(&report, |page| {
+                let WorkflowNewReport { id, path } = &report;
+                page.line(&format!("made {path}: change its phases, then `flow workflow check {id}`"));
+            }))
         }
         WorkflowCommand::Show { name, source } => {
             let (report, text) = runs::workflow_show(cx, &name)?;

@@ -103,20 +103,6 @@ impl Image {
         }
     }
 
-    /// Puts a file there, or removes it. Its directory must exist.
-    pub fn put(&mut self, path: &Path, bytes: Option<&[u8]>) {
-        let (dir, _) = self.walk(path.parent().unwrap()).expect("no such directory");
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let inode = self.free_inode();
-        match bytes {
-            Some(bytes) => {
-                self.nodes.insert(inode, Node::File(bytes.to_vec()));
-                self.names_mut(dir).insert(name, inode);
-            }
-            None => drop(self.names_mut(dir).remove(&name)),
-        }
-    }
-
     /// Whether any name leads to the node.
     pub fn has_name(&self, inode: Inode) -> bool {
         self.nodes.values().any(|node| matches!(node, Node::Dir(names) if names.values().any(|&named| named == inode)))

@@ -1,0 +1,25 @@
+//! `man`.
+
+use crate::cli::args::ManArgs;
+use crate::cli::help;
+use crate::cli::out::{Ended, Out};
+use crate::model::{Kind, Problem};
+use crate::runs::{Context, Error, save_export};
+
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &ManArgs, out: &mut Out) -> Ended {
+    let unreadable = |error| Error::input("the manual page", &error);
+    let Some(dir) = &args.dir else {
+        return match help::manual(&args.command).map_err(unreadable)? {
+            Some(page) => Ok(out.plain(&page)),
+            None => {
+                let message = format!("there is no command `{}`", args.command.join(" "));
+                Err(Problem::new(Kind::Usage, "usage", message).help("`flow help` lists all commands").into())
+            }
+        };
+    };
+    let pages = help::manuals().map_err(unreadable)?;
+    for (name, text) in &pages {
+        save_export(cx, &dir.join(name), text)?;
+    }
+    Ok(out.plain(&format!("{} pages are in {}\n", pages.len(), dir.display())))
+}

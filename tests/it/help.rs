@@ -1,0 +1,164 @@
+//! What `flow` says about itself: help, manual pages, completions, and what it answers a caller who named nothing.
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory as _;
+use flowrun::cli::Cli;
+
+use crate::support::{Sandbox, run};
+
+/// The paths of all commands: `workflow`, `workflow check`.
+fn commands(above: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+    for command in above.get_subcommands().filter(|command| command.get_name() != "help") {
+        let path = format!("{path} {}", command.get_name()).trim_start().to_owned();
+        commands(command, &path, found);
+        found.insert(path);
+    }
+}
+
+fn all_commands() -> BTreeSet<String> {
+    let mut tree = Cli::command();
+    tree.build();
+    let mut found = BTreeSet::new();
+    commands(&tree, "", &mut found);
+    found
+}
+
+#[test]
+fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.flow(["--help"]).ok().stdout;
+    assert_eq!(sandbox.flow(["help"]).ok().stdout, help);
+    let (_, listed) = help.split_once("Usage: flow [OPTIONS] <COMMAND>\n\n").unwrap();
+    let (listed, _) = listed.split_once("\nOptions:\n").unwrap();
+    insta::assert_snapshot!(listed, @r"
+    Every day:
+      start            Start a run and print its id
+      record-activity  Record a piece of work
+      resume           Show the next safe action
+      attention        Show the runs that need a person
+      list             List runs, newest first
+      show             Show one run, now or as it was
+      block            Mark a run as waiting for a person
+      complete         Complete a run whose work is done
+
+    What people decide:
+      approve          Approve what a gate waits for; only a person can
+      reject           Reject what a gate waits for; only a person can
+      unblock          Unblock a blocked run
+      cancel           Cancel a run
+      fail             Fail a run
+      reopen           Reopen a run that is over
+      set              Change what a run is about, and its limits
+
+    Look:
+      log              Show what happened to a run
+      watch            Watch the runs in the terminal, live
+      serve            Serve a live dashboard to this machine's browsers
+      wait             Wait until a run is over or needs a person
+      evidence         List evidence and artifacts, and whether they are there
+      export           Write a run as a diagram, page, trace or events
+      sessions         Show the sessions that work here, and what they hold
+
+    Agents' hosts:
+      setup            Set flow up for the agents' hosts on this machine
+      hooks            Install hooks, a plugin or skills in agents' hosts
+      hook             Answer an event of an agent's host (for hooks)
+      session-end      Mark the runs of a session that ended (for hooks)
+      hud              Show the session's run and modes in one line
+      mcp              Serve runs as tools of agents' hosts (MCP)
+
+    Workflows, modes and interviews:
+      workflow         List, show, check, draw and convert workflows
+      next             Show the states that a run can go to next
+      advance          Move a run on, and complete the state that it leaves
+      emit             Report on a step of a workflow
+      drive            Run a graph by a command for each type of state
+      mode             Long-lived skills of a session, and which fit together
+      interview        Questions whose answers are kept safe in a document
+
+    Checks, and what is done once:
+      demo             Show flow at work in a project to throw away
+      init             Create .flow, or add what is missing in it
+      remote           Share the runs of this project with other machines
+      validate         Find what is wrong with a file, a run or the project
+      doctor           Find what is wrong with .flow, and repair it when asked
+      verify           Prove that a run's files are what its log says
+      schema           Print the JSON Schema of a document
+      completions      Print a completion script for a shell
+      man              Print or write manual pages
+    ");
+}
+
+#[test]
+fn every_page_of_help_fits_into_forty_columns_and_shows_two_examples() {
+    let sandbox = Sandbox::new();
+    for command in std::iter::once(String::new()).chain(all_commands()) {
+        let mut line = sandbox.flow_command();
+        line.args(command.split_whitespace()).arg("--help").env("COLUMNS", "40").env("LC_ALL", "C");
+        let page = run(line, "").ok().stdout;
+        let examples = page.split("\nExamples:\n").nth(1).unwrap_or_default();
+        let examples: Vec<_> = examples.lines().take_while(|line| line.starts_with("  ")).collect();
+        let is_group = command.is_empty() || page.contains("\nCommands:\n");
+        assert_eq!(examples.len(), if is_group { 0 } else { 2 }, "{command}: {page}");
+        for line in page.lines().filter(|line| !examples.contains(line)) {
+            // A usage line is one word to the parser, and a word cannot be broken.
+            let longest = line.split_whitespace().map(str::len).max().unwrap_or_default();
+            let is_usage = line.starts_with("Usage: ") || line.trim_start().starts_with("flow ");
+            assert!(line.len() <= 40 || longest > 26 || is_usage, "{command}: {line}");
+        }
+        assert!(page.is_ascii(), "{command}");
+    }
+}
+
+#[test]
+fn flow_alone_shows_what_needs_a_person_and_how_to_begin() {
+    let sandbox = Sandbox::new();
+    let begin =
+        "`flow start` lists what can be begun, `flow demo` shows flow at work, `flow --help` has all commands\n";
+    let alone = sandbox.flow::<&str>([]).ok();
+    assert_eq!((alone.stdout.as_str(), alone.stderr), ("", format!("no run needs a person\n{begin}")));
+    assert!(!sandbox.path(".flow").exists());
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["block", "--reason", "Which one?"]).ok();
+    let attention = sandbox.flow(["attention"]).ok();
+    let alone = sandbox.flow::<&str>([]).ok();
+    assert_eq!((alone.stdout, alone.stderr), (attention.stdout, attention.stderr + begin));
+    let elsewhere = sandbox.root();
+    let named = sandbox.flow(["-C", elsewhere.to_str().unwrap(), "--json"]).ok();
+    assert_eq!(named.json()["runs"][0]["run_id"], "r1");
+    assert_eq!(named.stderr, "");
+}
+
+#[test]
+fn start_alone_lists_the_workflows_with_their_purpose() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.flow(["start"]).exits(2);
+    assert_eq!(told.stdout, "", "nothing is taken for the id of a run");
+    assert!(
+        told.stderr.starts_with("What do you want to start?\n  address-pr         Answer every comment"),
+        "{told:?}"
+    );
+    assert!(told.stderr.ends_with("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`\n"), "{told:?}");
+    assert_eq!(sandbox.flow(["start", "--json"]).exits(2).error()["code"], "usage");
+    assert!(!sandbox.path(".flow").exists());
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.flow(["man", "--dir", "man1"]).ok().stdout;
+    let mut written = BTreeSet::new();
+    for entry in std::fs::read_dir(sandbox.path("man1")).unwrap() {
+        written.insert(entry.unwrap().file_name().into_string().unwrap());
+    }
+    assert_eq!(told, format!("{} pages are in man1\n", written.len()));
+    let mut wanted: BTreeSet<_> =
+        all_commands().iter().map(|path| format!("flow-{}.1", path.replace(' ', "-"))).collect();
+    wanted.insert("flow.1".to_owned());
+    assert_eq!(written, wanted);
+    let page = sandbox.flow(["man", "workflow", "check"]).ok().stdout;
+    assert_eq!(std::fs::read_to_string(sandbox.path("man1/flow-workflow-check.1")).unwrap(), page);
+    assert!(page.contains(".TH flow-workflow-check 1") && page.contains(".SH EXAMPLES"), "{page}");
+    sandbox.flow(["man", "nothing"]).exits(2);
+}
