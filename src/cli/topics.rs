@@ -19,6 +19,7 @@ macro_rules! topics {
     };
 }
 topics!(
+    "cookbook" "recipes, also alone: claude-code, codex, ci, todo, worktrees, first-workflow",
     "dashboard" "runs in the browser and in the terminal",
     "doctor" "finding and repairing damage (`flow help doctor.md`)",
     "drive" "an agent's loop through a graph (`flow help drive.md`)",
@@ -27,17 +28,38 @@ topics!(
     "export" "runs for other programs (`flow help export.md`)",
     "format" "every file, key and byte",
     "git" "runs in git, and what flow does when git moves them",
+    "glossary" "the words, one line each",
     "hosts" "sessions, and hooks of Claude Code and Codex",
     "interviews" "interviews that keep their answers safe",
     "mcp" "runs as tools of agents' hosts (`flow help mcp.md`)",
     "modes" "skills that are active in a session",
     "reports" "agents that report step by step, with `flow emit`",
+    "tutorial" "a run from its start to its end",
     "workflows" "the shipped workflows, and how to write your own",
 );
 
+/// The recipes of the cookbook that are topics of their own: names and headings.
+const RECIPES: [(&str, &str); 6] = [
+    ("claude-code", "Claude Code in two minutes"),
+    ("codex", "Codex in two minutes"),
+    ("ci", "CI"),
+    ("todo", "From TODO.md or beads"),
+    ("worktrees", "Several worktrees"),
+    ("first-workflow", "Your first workflow"),
+];
+
+/// The recipe of this name, with its heading.
+fn recipe(name: &str) -> Option<&'static str> {
+    let (_, heading) = RECIPES.iter().find(|(known, _)| *known == name)?;
+    let (_, _, cookbook) = TOPICS.iter().find(|(known, ..)| *known == "cookbook")?;
+    let from = cookbook.find(&format!("\n## {heading}\n"))? + 1;
+    let end = cookbook[from..].find("\n## ").map_or(cookbook.len(), |length| from + length + 1);
+    Some(cookbook[from..end].trim_end_matches('\n'))
+}
+
 /// The page that a command line asks for: `flow help workflows`. A command with the name of a topic comes first; with
 /// `.md` behind it, as pages name each other, the topic is meant.
-pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<&'static str> {
+pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<String> {
     let [help, word] = args.get(verbs::position(args)?..)? else { return None };
     let word = word.to_str()?;
     if help != "help" || is_command(word) {
@@ -46,14 +68,17 @@ pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Opt
     // Pages name each other by their files.
     let name = word.strip_prefix("docs/").unwrap_or(word);
     let name = name.strip_suffix(".md").unwrap_or(name);
-    let (_, _, text) = TOPICS.iter().find(|(known, ..)| *known == name)?;
-    Some(text)
+    match TOPICS.iter().find(|(known, ..)| *known == name) {
+        Some((_, _, text)) => Some((*text).to_owned()),
+        None => Some(format!("{}\n", recipe(name)?)),
+    }
 }
 
 /// What to do about a word that is neither a command below `help` nor a topic.
 pub(super) fn near(word: &str, help: &clap::Command) -> String {
     let commands = help.get_subcommands().map(clap::Command::get_name);
-    let known = commands.chain(TOPICS.iter().map(|(name, ..)| *name));
+    let topics = TOPICS.iter().map(|(name, ..)| *name).chain(RECIPES.iter().map(|(name, _)| *name));
+    let known = commands.chain(topics);
     match similar(word, known) {
         Some(name) => format!("did you mean `flow help {name}`?"),
         None => "`flow help` lists all commands and topics".to_owned(),

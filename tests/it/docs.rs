@@ -12,10 +12,10 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 14] = [
-    "README.md", "CHANGELOG.md", "docs/doctor.md", "docs/drive.md", "docs/durability.md", "docs/errors.md",
-    "docs/export.md", "docs/format.md", "docs/hosts.md", "docs/interviews.md", "docs/mcp.md", "docs/modes.md",
-    "docs/reports.md", "docs/workflows.md",
+const PAGES: [&str; 17] = [
+    "README.md", "CHANGELOG.md", "docs/cookbook.md", "docs/glossary.md", "docs/tutorial.md", "docs/doctor.md",
+    "docs/drive.md", "docs/durability.md", "docs/errors.md", "docs/export.md", "docs/format.md", "docs/hosts.md",
+    "docs/interviews.md", "docs/mcp.md", "docs/modes.md", "docs/reports.md", "docs/workflows.md",
 ];
 
 fn repository() -> &'static Path {
@@ -137,7 +137,7 @@ fn exit_statuses_are_those_of_the_program() {
     let rows = table(&read("docs/errors.md"), "## Exit statuses");
     let named: BTreeMap<_, _> = rows.iter().map(|row| (row[1].clone(), row[0].parse().unwrap())).collect();
     assert_eq!(named, known);
-    let rows = table(&read("README.md"), "## Exit statuses");
+    let rows = table(&read("docs/tutorial.md"), "## Exit statuses");
     let listed: Vec<u8> = column(&rows, 0).iter().map(|status| status.parse().unwrap()).collect();
     let mut known: Vec<_> = known.into_values().collect();
     known.sort_unstable();
@@ -150,7 +150,7 @@ fn verdicts_are_those_of_the_program() {
     let start = source.find("pub enum Verdict {").unwrap();
     let names = &source[start..start + source[start..].find("\n    }\n").unwrap()];
     let known: Vec<_> = literals(names).into_iter().map(|(_, name)| name.to_owned()).collect();
-    assert_eq!(column(&table(&read("README.md"), "## What resume answers"), 0), known);
+    assert_eq!(column(&table(&read("docs/tutorial.md"), "## What resume answers"), 0), known);
 }
 
 #[test]

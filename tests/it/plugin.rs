@@ -165,9 +165,9 @@ fn the_commands_of_the_skill_about_runs_work_in_their_order() {
 #[test]
 fn the_skill_that_resumes_knows_every_verdict() {
     let (_, body) = skill("plugins/flow/skills/resume/SKILL.md");
-    let readme = read("README.md");
+    let tutorial = read("docs/tutorial.md");
     let table =
-        readme.split("## What resume answers").nth(1).unwrap().lines().skip_while(|line| !line.starts_with('|'));
+        tutorial.split("## What resume answers").nth(1).unwrap().lines().skip_while(|line| !line.starts_with('|'));
     let rows = table.take_while(|line| line.starts_with('|')).skip(2);
     let verdicts: Vec<_> = rows.map(|row| row.split('`').nth(1).unwrap().to_owned()).collect();
     assert!(verdicts.len() > 8, "{verdicts:?}");

@@ -123,10 +123,18 @@ fn matches(pattern: &str, line: &str) -> bool {
 #[track_caller]
 fn is_true(name: &str, least: usize) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
-    let sandbox = Sandbox::new();
-    let mut shell = Shell::new(&sandbox);
     let steps = steps(name, &page);
     assert!(steps.len() > least, "the tour got lost: {} commands", steps.len());
+    steps_are_true(name, &steps);
+}
+
+/// Runs steps in a project and a shell of their own.
+#[track_caller]
+fn steps_are_true(name: &str, steps: &[Step]) {
+    let sandbox = Sandbox::new();
+    // Most projects keep no decisions.
+    fs::remove_dir(sandbox.path(".decisions")).unwrap();
+    let mut shell = Shell::new(&sandbox);
     let mut wrong = String::new();
     for (at, step) in steps.iter().enumerate() {
         let printed = shell.run(&step.script);
@@ -146,7 +154,29 @@ fn is_true(name: &str, least: usize) {
 
 #[test]
 fn the_tour_of_the_readme_is_true() {
-    is_true("README.md", 20);
+    is_true("README.md", 3);
+}
+
+#[test]
+fn the_tutorial_is_true() {
+    is_true("docs/tutorial.md", 30);
+}
+
+#[test]
+fn every_recipe_of_the_cookbook_is_true() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cookbook.md")).unwrap();
+    let mut headings: Vec<usize> = Vec::new();
+    for (at, line) in page.lines().enumerate() {
+        if line.starts_with("## ") {
+            headings.push(at + 1);
+        }
+    }
+    let mut steps = steps("docs/cookbook.md", &page);
+    for heading in headings.into_iter().rev() {
+        let first = steps.iter().position(|step| step.line > heading).expect("the recipe has commands");
+        steps_are_true("docs/cookbook.md", &steps.split_off(first));
+    }
+    assert!(steps.is_empty());
 }
 
 #[test]
