@@ -489,7 +489,7 @@ pub(super) struct DriveArgs {
     /// The directory in which commands run [default: where the run was first driven; for a new run, the working directory]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
-    /// A type of state that a person does, like the type `user`, unless it has a command; may be repeated
+    /// A type of state whose work a person does, as with the type `user`; a command for it comes first. May be repeated
     #[arg(long = "type", value_name = "TYPE")]
     pub(super) types: Vec<String>,
     /// A command that chooses among several states: the choices on standard input, {"next_state": "NAME"} on standard output

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::model::{Timestamp, is_terminal_control};
+use crate::model::is_terminal_control;
 
 /// How many columns a text takes on a terminal.
 fn width(text: &str) -> usize {
@@ -189,17 +189,6 @@ pub(super) fn place(line: Option<usize>, column: Option<usize>) -> String {
         (Some(line), None) => format!(":{line}"),
         (None, Some(column)) => format!(":{column}"),
         (None, None) => String::new(),
-    }
-}
-
-/// How long ago it was: `now`, `3m`, `2h`, `5d`.
-pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
-    let minutes = (now.as_datetime() - at.as_datetime()).num_minutes();
-    match minutes {
-        ..1 => "now".to_owned(),
-        1..60 => format!("{minutes}m"),
-        60..1440 => format!("{}h", minutes / 60),
-        _ => format!("{}d", minutes / 1440),
     }
 }
 

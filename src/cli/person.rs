@@ -21,8 +21,8 @@ pub(super) struct Person<'a> {
 const KEYS: &str =
     "(Enter sends, \\ at the end goes on in the next line, /back, /skip REASON, /help, /quit or Ctrl-D)\n";
 /// What a person can do at a question that they went back to.
-const KEEPS: &str = "(Enter keeps that, and what you type takes its place";
-const BRINGS_BACK: &str = "; the arrow up brings it back to be changed";
+const KEEPS: &str = "(Enter keeps your answer, typing replaces it";
+const BRINGS_BACK: &str = "; arrow up brings it back to edit";
 /// The highest number of characters of each answer in the review of all answers.
 const SHOWN: usize = 60;
 
@@ -73,12 +73,12 @@ impl<'a> Person<'a> {
 
     /// Refuses an unknown command. In a pipe that is an error: the lines after it would answer the wrong questions.
     fn refuse(&self, word: &str) -> Result<()> {
-        let why = format!("there is no command `{word}` here that could be meant");
+        let why = format!("`{word}` is not a command here");
         if !is_there() {
-            let message = format!("{why}; an answer that begins like one takes a blank before it");
+            let message = format!("{why}; an answer that begins with a slash needs a space before it");
             return Err(runs::Error::Usage(message).into());
         }
-        self.prompt.show(&format!("{why}; to answer with it, put a blank before it\n{KEYS}"));
+        self.prompt.show(&format!("{why}; to send it as an answer, put a space before it\n{KEYS}"));
         Ok(())
     }
 }

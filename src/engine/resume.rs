@@ -538,7 +538,7 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     }
     let workers = history.open_workers();
     if !workers.is_empty() {
-        let open = if state.status.is_terminal() { "not done when the run ended" } else { "reported as not done" };
+        let open = if state.status.is_terminal() { "not finished when the run ended" } else { "not finished" };
         notes.push(format!("{open}: {}", workers.join(", ")));
     }
     notes.extend(history.losses());

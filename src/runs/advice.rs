@@ -425,6 +425,6 @@ impl Words<'_> {
     fn answer(&self, question: &Question) -> (String, Suggestion) {
         let command = answer(self.run, self.workflow, question);
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        (format!("the person has answered `{}`{who}; put the answer in place of …", question.step), command)
+        (format!("`{}`{who} has its answer, to be written in place of …", question.step), command)
     }
 }

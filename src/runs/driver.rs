@@ -42,11 +42,9 @@ impl Driver {
     /// The case in which to give the command.
     pub(in crate::runs) fn when(&self) -> &'static str {
         match self.never_run_here {
-            None => "the driver is to go on, with the commands by which the run was driven",
-            Some(CommandSource::Log) => "the driver is to go on, with these commands (from the log, never run here)",
-            Some(CommandSource::RunYaml) => {
-                "the driver is to go on, with these commands (from run.yaml, never run here)"
-            }
+            None => "you drive it further, with the same commands",
+            Some(CommandSource::Log) => "you drive it further, with these commands (from the log, never run here)",
+            Some(CommandSource::RunYaml) => "you drive it further, with these commands (from run.yaml, never run here)",
         }
     }
 }

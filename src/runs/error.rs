@@ -53,7 +53,7 @@ pub enum Error {
         by_older: bool,
     },
     /// No `.flow` was found.
-    #[error("no .flow was found in {} or above", start.display())]
+    #[error("no runs here: there is no .flow in {} or above", start.display())]
     NoProject {
         /// The directory in which the search began.
         start: PathBuf,
@@ -203,7 +203,7 @@ impl Error {
     /// No run was named, and no run is active. One of the `unreadable` ones may be.
     pub(crate) fn no_active_run(unreadable: Vec<String>) -> Self {
         if unreadable.is_empty() {
-            return Problem::new(Kind::NotFound, "no_active_run", "no run is active or blocked")
+            return Problem::new(Kind::NotFound, "no_active_run", "no run is open")
                 .help(
                     Help::from("name a run with --run-id, or start one with ")
                         + Suggestion::flow("start").value("WORKFLOW"),

@@ -218,11 +218,11 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     let record = if undone.iter().any(|one| one.status.is_open()) {
         "record how it ended under the same --id"
     } else if undone.iter().any(|one| one.latest.is_some()) {
-        "do it again and record it under the same --id, or give it up there with --status skipped"
+        "record another attempt under the same --id, or --status skipped"
     } else {
         "do it and record it"
     };
-    let skip = "record-activity and complete pass over it with --skip-reason TEXT";
+    let skip = "--skip-reason TEXT goes on without it";
     Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
 }
 

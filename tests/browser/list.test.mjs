@@ -151,7 +151,7 @@ story("search and filters are in the address and survive a reload", async (scene
   await settled(page);
   assert.equal(await page.locator("input[type=search]").inputValue(), "nowhere");
   assert.deepEqual(await shownRuns(page), []);
-  await page.getByText("No runs here that this search finds.").waitFor();
+  await page.getByText("No run here matches the search.").waitFor();
 });
 
 story("a search finds what its row shows, and letters typed meanwhile are kept", async (scene, project) => {

@@ -87,7 +87,7 @@ fn a_question_waits_although_the_session_that_asks_is_alive() {
 #[test]
 fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.flow(["attention"]).ok().stderr, "no run needs a person\n");
+    assert_eq!(sandbox.flow(["attention"]).ok().stderr, "no run needs you\n");
     let host = HostProcess::new(&sandbox);
     for run in ["first", "second", "third"] {
         host.flow(&sandbox, run, &["start", "debug", "--id", run]);
@@ -101,15 +101,15 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
     assert_eq!(
         shown.stdout,
         format!(
-            "Waits for you  1\n  blocked  third  debug  preflight  now  blocked: waits for access to staging\n\
-             Left behind  1\n  ended  first  debug  preflight  now  the session that held it has ended\n\
+            "Waits for you  1\n  blocked  third  debug  preflight  5 s  blocked: waits for access to staging\n\
+             Left behind  1\n  ended  first  debug  preflight  6 s  the session that held it has ended\n\
              Unreadable  1\n  broken  {}:1:8 is not valid YAML: unclosed bracket '['\n",
             broken.display()
         )
     );
     assert_eq!(shown.stderr, "`flow resume RUN` says what to do about a run\n");
     let all = sandbox.flow(["attention", "--all"]).ok().stdout;
-    assert!(all.contains("At work  1\n    second  debug  preflight  now  session second holds the run\n"), "{all}");
+    assert!(all.contains("At work  1\n    second  debug  preflight  9 s  session second holds the run\n"), "{all}");
     let ids = |args: &[&str]| {
         let list = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
         list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect::<Value>()

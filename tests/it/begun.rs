@@ -57,7 +57,8 @@ fn begun_work_goes_on_while_its_process_lives_and_is_in_doubt_then() {
     script.flow(&sandbox, &["record-activity", "--run-id", "r1", "--id", "work", "--status", "running", "--json"]);
     sandbox.put_clock(sandbox.now() + 18);
     let text = sandbox.flow(["attention", "--all"]).ok().stdout;
-    let row = "At work  1\n    r1  debug  preflight  now  begun 20 s ago; the process that began 001 work still runs\n";
+    let row =
+        "At work  1\n    r1  debug  preflight  20 s  begun 20 s ago; the process that began 001 work still runs\n";
     assert_eq!(text, row);
     assert_eq!(sandbox.flow(["attention"]).ok().stdout, "");
     let at_work = card(&sandbox, "r1");

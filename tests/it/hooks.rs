@@ -748,7 +748,7 @@ fn a_status_line_shows_the_run_of_its_session_and_the_modes() {
     assert_eq!(line(&[], r#"{"session_id": "s2"}"#), "other  preflight 1/5  continue  now\n");
     assert_eq!(line(&["--session", "s2", "--format", "{run}|{others}|{modes}|{"], &own), "other|1||{\n");
     sandbox.put_clock(sandbox.now() + 7200);
-    assert_eq!(line(&["--format", "{age} {workflow} {status}"], &own), "2h start-issue active\n");
+    assert_eq!(line(&["--format", "{age} {workflow} {status}"], &own), "2 h start-issue active\n");
     let report = sandbox.flow_with(["hud", "--json"], &own).ok().json();
     assert_eq!((&report["run"]["run_id"], &report["others"]), (&json!(run), &json!(1)));
     let refused = sandbox.flow_with(["hud", "--format", "{what}"], "").exits(2);

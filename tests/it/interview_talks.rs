@@ -94,7 +94,7 @@ fn commands_are_no_answers() {
     for leaves in ["/exit", "/QUIT"] {
         let sandbox = Sandbox::new();
         let mut person = talk(&sandbox);
-        person.shows(READY).types("/quti\r").shows("no command `/quti`").shows(READY).types("/back\r");
+        person.shows(READY).types("/quti\r").shows("`/quti` is not a command").shows(READY).types("/back\r");
         person.shows("no question before this one").shows(READY).types(" /usr is full\r");
         person.shows(READY).types(&format!("{leaves}\r"));
         assert_eq!(person.ended().code(), Some(4));
@@ -109,7 +109,7 @@ fn commands_are_no_answers() {
 
     Question 2 of 5: Target Users
     Who are the primary users? What are they trying to get done?
-    error: there is no command `/quti` here that could be meant; an answer that begins like one takes a blank before it
+    error: `/quti` is not a command here; an answer that begins with a slash needs a space before it
       help: see `flow help interview`
     ");
     assert_eq!(entries(&sandbox), ["One."]);
@@ -235,8 +235,8 @@ fn an_answer_takes_the_place_of_none_that_was_not_shown() {
         return;
     }
     for (kind, help) in [
-        ("xterm", "(Enter keeps that, and what you type takes its place; the arrow up brings it back to be changed)"),
-        ("dumb", "(Enter keeps that, and what you type takes its place)"),
+        ("xterm", "(Enter keeps your answer, typing replaces it; arrow up brings it back to edit)"),
+        ("dumb", "(Enter keeps your answer, typing replaces it)"),
     ] {
         let sandbox = short();
         let mut person = talk_at(kind, &sandbox, &[]);

@@ -477,7 +477,7 @@ fn a_projects_own_policy_counts_and_a_broken_one_stops_everything() {
     draft           =      A
     ship            R      =
     = no change   A the active one is completed   O both are active   D denied   R denied, no rollback
-    a second sign behind | is for a review that is clean
+    behind | stands what happens if the review was clean
     ");
     std::fs::write(modes.0.path(".flow/modes.yaml"), own.replace("to: ship", "to: shop")).unwrap();
     let error = modes.mode(&["request", "draft"]).exits(1).error();

@@ -313,14 +313,14 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     emit(&sandbox, "build-fast", "build", "waiting", &["--unit", "T1"]).ok();
     emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T2"]).ok();
     let notes = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].clone();
-    assert_eq!(notes, json!(["reported as not done: T1 (waiting in build), T2 (failed in build)"]));
+    assert_eq!(notes, json!(["not finished: T1 (waiting in build), T2 (failed in build)"]));
     let asks = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "waiting_for_user", "--step", "build"];
     sandbox.flow(asks.iter().chain(&["--unit", "T1", "--data", r#"{"prompt":"may I?"}"#])).ok();
     let failed = emit(&sandbox, "build-fast", "build", "failed", &[]).ok().json();
     assert_eq!(failed["data"]["warnings"], json!(["the work goes on, and `build` (T1) got no answer to: may I?"]));
     emit(&sandbox, "build-fast", "review", "completed", &[]).ok();
     let done = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].to_string();
-    insta::assert_snapshot!(done, @r#"["`build` is not done: 002 build failed","not done when the run ended: T1 (waiting in build), T2 (failed in build)"]"#);
+    insta::assert_snapshot!(done, @r#"["`build` is not done: 002 build failed","not finished when the run ended: T1 (waiting in build), T2 (failed in build)"]"#);
     let late = emit(&sandbox, "build-fast", "build", "completed", &["--unit", "T1"]).exits(1).stderr;
     insta::assert_snapshot!(late, @r#"
     Error: step "build" is not a valid transition in the "build-fast" state machine. Current state: "review". Valid transitions from "review": [].

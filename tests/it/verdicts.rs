@@ -276,7 +276,7 @@ fn an_unreadable_run_is_never_passed_over_in_silence() {
     let run = sandbox.start("debug");
     std::fs::write(sandbox.run_dir(&run).join("run.yaml"), "a: [\n").unwrap();
     let report = verdict(&sandbox, &[], "unreadable", 65);
-    assert_eq!(report["reason"], "no readable run is active or blocked, and 1 run cannot be read");
+    assert_eq!(report["reason"], "no readable run is open, and 1 run cannot be read");
     assert_eq!(report["unreadable"][0]["run_id"], run.as_str());
     let refused = sandbox.flow(["resume", &run, "--json"]).exits(65);
     assert_eq!(refused.error()["code"], "run_file_invalid");

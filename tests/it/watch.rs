@@ -80,7 +80,7 @@ fn the_runs_are_printed_once_as_plain_text() {
     No run needs you
 
     ▲ Waits for you 0
-      No runs here that this search finds. `flow start WORKFLOW` begins one.
+      No run here matches the search. `flow start WORKFLOW` begins one.
     ");
     let run = sandbox.flow(["watch", "--once", "--run-id", "r1"]).ok().stdout;
     for part in ["▲ Waits for you\n", "  $ flow unblock r1 ", "Timeline", " 001  ✓ passed", "activity_recorded"] {

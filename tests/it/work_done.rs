@@ -94,7 +94,7 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done");
     let help = refused["help"].as_str().unwrap();
-    insta::assert_snapshot!(help, @"do it again and record it under the same --id, or give it up there with --status skipped, go back to `verify` with --phase; record-activity and complete pass over it with --skip-reason TEXT; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
+    insta::assert_snapshot!(help, @"record another attempt under the same --id, or --status skipped, go back to `verify` with --phase; --skip-reason TEXT goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
     sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
     let done = resume(&sandbox, &id);
     assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
@@ -318,7 +318,7 @@ fn show_log_and_verify_take_the_latest_run_when_all_are_over_and_say_which() {
     let sandbox = Sandbox::new();
     sandbox.flow(["show"]).exits(3);
     let empty = sandbox.flow(["list"]).ok();
-    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", "there are no runs\n"));
+    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", "no runs here\n"));
     for id in ["one", "two"] {
         sandbox.flow(["start", "debug", "--id", id]).ok();
         sandbox.flow(["cancel", id]).ok();

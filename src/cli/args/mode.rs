@@ -49,7 +49,7 @@ pub(crate) enum ModeCommand {
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Write fields into the file of a mode; the policy decides first whether the mode may become active
+    /// Change fields of a mode; it becomes active only if the policy allows it
     Write {
         /// The mode, or an alias of it
         #[arg(add = complete::modes())]

@@ -41,7 +41,7 @@ pub(super) fn text(given: &str) -> Result<String, String> {
     let is_long = matches!(word.strip_prefix("--"), Some(name) if is_name(name));
     let is_short = matches!(given.strip_prefix('-'), Some(name) if name.len() == 1 && is_name(name));
     if is_long || is_short {
-        return Err("this looks like an option; put a blank before it, or other words, if it is a text".to_owned());
+        return Err("this looks like an option; put a space before it if it is a text".to_owned());
     }
     Ok(given.to_owned())
 }

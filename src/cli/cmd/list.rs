@@ -23,7 +23,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     }
     // Who asks for none knows that none is shown.
     if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
-        out.aside(if filter.is_all() { "there are no runs\n" } else { "no run matches\n" });
+        out.aside(if filter.is_all() { "no runs here\n" } else { "no run matches\n" });
     }
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);

@@ -258,7 +258,7 @@ fn policy(report: &PolicyReport, table: bool, page: &mut TextPage) {
     }
     page.table(0, rows);
     page.line("= no change   A the active one is completed   O both are active   D denied   R denied, no rollback");
-    page.line("a second sign behind | is for a review that is clean");
+    page.line("behind | stands what happens if the review was clean");
 }
 
 /// The sign of a rule in the table.

@@ -2,9 +2,10 @@
 
 use crate::cli::args::RemoteCommand;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{TextPage, age, or_dash};
+use crate::cli::page::{TextPage, or_dash};
 use crate::cli::progress::while_waiting;
 use crate::model::{Suggestion, Timestamp};
+use crate::picture::age;
 use crate::runs::Context;
 use crate::sharing::{self, MoveRequest, StoreStatusReport, UseReport, UseRequest};
 

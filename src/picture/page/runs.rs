@@ -37,8 +37,8 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
             }
             @if !project.cards.unreadable.is_empty() { (unreadable(project)) }
             @if project.cards.groups.iter().all(|group| group.total == 0) && project.cards.unreadable.is_empty() {
-                p.dim { "No runs here" @if filter.search.is_some() || filter.workflow.is_some() {
-                    " that this search finds" } ". " code { "flow start WORKFLOW" } " begins one." }
+                @let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+                p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { "flow start WORKFLOW" } " begins one." }
             }
         }
     };

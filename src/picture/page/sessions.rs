@@ -8,7 +8,7 @@ use crate::modes::{HeldRun, ListedMode, PolicyReport, SessionsReport, ShownSessi
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::{OfProjects, by_project, cell, run_link};
 use crate::picture::page::runs::look_of_group;
-use crate::picture::words::{age, clean, count, shortened};
+use crate::picture::words::{age, clean, shortened};
 use crate::runs::HolderLife;
 
 /// The sessions of a project, and the policy of its modes.
@@ -104,8 +104,8 @@ fn policy(policy: &PolicyReport, project: &str) -> Markup {
                     } }
                 }
             }
-            p.dim { "✓ both are active · ↻ the active one is completed first · = it is active already · ✕ refused. A second sign
-                counts if the condition of the policy holds; " code { "flow mode policy" } " shows it. " (count(policy.modes.len())) " modes." }
+            p.dim { "✓ both are active · ↻ the active one is completed first · = it is active already · ✕ refused. The second
+                sign of a cell counts when the review was clean; " code { "flow mode policy" } " has the rules." }
         }
     }
 }

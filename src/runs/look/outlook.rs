@@ -97,7 +97,7 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
         advice.alternatives.clear();
         match interview_command(project, run.id(), document) {
             Ok(command) => {
-                let when = format!("the person is there to go on with {document}");
+                let when = format!("a person is here to answer the questions of {document}");
                 advice.alternatives.push(Alternative::new(when, command));
             }
             Err(why) => notes.push(why),

@@ -161,6 +161,11 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
                 report.next.alternatives.push(there);
             }
         }
+        // What is open elsewhere is probably meant.
+        if report.next.alternatives.is_empty() {
+            let begin = Suggestion::flow("start").value("WORKFLOW");
+            report.next.alternatives.push(Alternative::new("there is something to begin", begin));
+        }
     }
     Ok(report)
 }
@@ -373,12 +378,12 @@ fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
     if unreadable.is_empty() {
         let command = Some(Suggestion::flow("workflow list"));
         let next = NextReport { action: Action::Start, command, ..NextReport::default() };
-        let reason = "no run is active or blocked".to_owned();
+        let reason = "no run is open".to_owned();
         return ResumeReport { verdict: Verdict::None, reason, next, ..ResumeReport::default() };
     }
     let reason = match unreadable.len() {
-        1 => "no readable run is active or blocked, and 1 run cannot be read".to_owned(),
-        n => format!("no readable run is active or blocked, and {n} runs cannot be read"),
+        1 => "no readable run is open, and 1 run cannot be read".to_owned(),
+        n => format!("no readable run is open, and {n} runs cannot be read"),
     };
     let next =
         NextReport { action: Action::Repair, command: Some(Suggestion::flow("doctor")), ..NextReport::default() };

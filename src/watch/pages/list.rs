@@ -54,7 +54,7 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
     }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
         let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
-        let found = if is_narrowed { "No runs here that this search finds." } else { "No runs here." };
+        let found = if is_narrowed { "No run here matches the search." } else { "No runs here." };
         lines.push(PageLine::new().dim(format!("{BEFORE}{found} `flow start WORKFLOW` begins one.")));
     }
     lines
@@ -235,6 +235,6 @@ pub(in crate::watch) mod tests {
     #[test]
     fn a_search_that_finds_nothing_says_so() {
         let filter = CardFilter { search: Some("elsewhere".to_owned()), ..CardFilter::default() };
-        assert!(shown(&filter, 100).last().unwrap().contains("No runs here that this search finds"));
+        assert!(shown(&filter, 100).last().unwrap().contains("No run here matches the search"));
     }
 }

@@ -6,9 +6,10 @@ use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{age, brief, clean, or_empty};
+use crate::cli::page::{brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
+use crate::picture::age;
 use crate::runs::{Context, Error, RunPosition, reader_left};
 
 /// How often `--watch` looks.
@@ -60,7 +61,7 @@ const FIELDS: [(&str, Field); 13] = [
     ("branch", |report, _| of_run(report, branch)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
     ("undone", |report, _| of_run(report, undone)),
-    ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age(at, now))))),
+    ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
     ("elsewhere", |report, _| elsewhere(report)),
     ("others", |report, _| if report.others > 0 { report.others.to_string() } else { String::new() }),
@@ -144,6 +145,11 @@ fn place(run: &RunPosition) -> String {
     }
 }
 
+/// How long ago it was. A line that shows seconds would be another one every second.
+fn age_in_minutes(at: Timestamp, now: Timestamp) -> String {
+    if at.minutes_until(now) == 0 { "now".to_owned() } else { age(at, now) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,16 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_told_in_its_largest_unit() {
+    fn an_age_changes_once_a_minute_at_most() {
         let at: Timestamp = "2026-05-20T14:30:00Z".parse().unwrap();
         for (now, wanted) in [
             ("2026-05-20T14:29:00Z", "now"),
             ("2026-05-20T14:30:59Z", "now"),
-            ("2026-05-20T15:29:59Z", "59m"),
-            ("2026-05-21T14:29:59Z", "23h"),
-            ("2026-05-30T14:30:00Z", "10d"),
+            ("2026-05-20T15:29:59Z", "59 min"),
+            ("2026-05-21T14:29:59Z", "23 h"),
+            ("2026-05-30T14:30:00Z", "10 d"),
         ] {
-            assert_eq!(age(at, now.parse().unwrap()), wanted);
+            assert_eq!(age_in_minutes(at, now.parse().unwrap()), wanted);
         }
     }
 }

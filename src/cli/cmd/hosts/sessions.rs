@@ -1,9 +1,10 @@
 //! `sessions`.
 
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{CARE, FAINT, GOOD, TextPage, age};
+use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
+use crate::picture::age;
 use crate::runs::{Context, HolderLife};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> Ended {

@@ -9,9 +9,9 @@ use crate::cli::cmd::run_rows::unreadable;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{CARE, FAINT, TextPage, age, brief};
+use crate::cli::page::{CARE, FAINT, TextPage, brief};
 use crate::model::{StateName, Timestamp};
-use crate::picture::reason_now;
+use crate::picture::{age, reason_now};
 use crate::runs::{
     self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, StoreAsker, reader_left,
 };
@@ -30,7 +30,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
     out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
         (false, _) => "`flow resume RUN` says what to do about a run\n",
         (true, true) => "no run is open\n",
-        (true, false) => "no run needs a person\n",
+        (true, false) => "no run needs you\n",
     });
     Ok(exit)
 }
