@@ -41,6 +41,7 @@ pub(super) use emit::EmitArgs;
 use hosts::HOOK_TIMES;
 pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs, SetupArgs, ToolsArg};
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
+use look::SortArg;
 pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, WaitArgs, WatchArgs};
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use remote::RemoteCommand;
@@ -580,7 +581,10 @@ pub(super) struct ListArgs {
     /// Only runs that changed since then: a time (2026-05-20) or an age (90m, 12h, 7d, 2w)
     #[arg(long, value_name = "WHEN")]
     pub(super) since: Option<String>,
-    /// Show at most N runs
+    /// The order: those that were started last come first, or those that changed last
+    #[arg(long, value_name = "ORDER", default_value = "started")]
+    pub(super) sort: SortArg,
+    /// Show at most N runs [default: 20, all with --json]
     #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
     pub(super) limit: Option<u64>,
 }

@@ -51,13 +51,13 @@ pub use look::attention::{AttentionReport, AttentionRequest, attention};
 pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub(crate) use look::brief::{Overview, overview};
 pub(crate) use look::card::session_life;
-pub use look::card::{Card, CardGroup, HolderLife, Need};
+pub use look::card::{Card, CardGroup, HolderLife, Need, PhasePlace};
 pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
 };
 pub(crate) use look::list::parse_since;
-pub use look::list::{ListFilter, ListReport, ListStatus, list};
+pub use look::list::{ListFilter, ListOrder, ListReport, ListStatus, list};
 pub(crate) use look::log::reader_left;
 pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use look::needs::{Needs, call_about};

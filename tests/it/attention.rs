@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, HostProcess, Sandbox, answered, spawned};
+use crate::support::{Answer, HostProcess, Sandbox, answered, run, spawned};
 
 fn emit(sandbox: &Sandbox, run: &str, kind: &str, more: &[&str], data: &str) {
     let args =
@@ -101,15 +101,15 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
     assert_eq!(
         shown.stdout,
         format!(
-            "Waits for you  1\n  blocked  third  debug  preflight  5 s  blocked: waits for access to staging\n\
-             Left behind  1\n  ended  first  debug  preflight  6 s  the session that held it has ended\n\
+            "Waits for you  1\n  blocked  debug  third  preflight 1/5  5 s  waits for access to staging\n\
+             Left behind  1\n  ended  debug  first  preflight 1/5  6 s  the session that held it has ended\n\
              Unreadable  1\n  broken  {}:1:8 is not valid YAML: unclosed bracket '['\n",
             broken.display()
         )
     );
     assert_eq!(shown.stderr, "`flow resume RUN` says what to do about a run\n");
     let all = sandbox.flow(["attention", "--all"]).ok().stdout;
-    assert!(all.contains("At work  1\n    second  debug  preflight  9 s  session second holds the run\n"), "{all}");
+    assert!(all.contains("At work  1\n  debug  second  preflight 1/5  9 s  session second holds the run\n"), "{all}");
     let ids = |args: &[&str]| {
         let list = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
         list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect::<Value>()
@@ -296,4 +296,81 @@ fn whoever_waits_for_a_need_is_told_of_the_first_and_a_program_is_called_once_fo
     until("r1 a b\nr2 a b\nr1 a b\n");
     calling.kill().unwrap();
     answered(calling);
+}
+
+#[test]
+fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
+    let sandbox = Sandbox::new();
+    let goal = "The importer loses the last row of every file that it reads";
+    sandbox.flow(["start", "debug", "--goal", goal, "--slug", "importer"]).ok();
+    sandbox.flow(["block", "--reason", "Which of the two formats is meant, the old one or the new one?"]).ok();
+    sandbox.flow(["start", "start-issue", "--issue", "42"]).ok();
+    sandbox.flow(["start", "review-pr", "--pr", "7", "--id", "7"]).ok();
+    let shown = |columns: Option<&str>, args: &[&str]| {
+        let clock = sandbox.now();
+        let mut command = sandbox.flow_command();
+        command.args(args);
+        if let Some(columns) = columns {
+            command.env("COLUMNS", columns);
+        }
+        let page = run(command, "").ok().stdout;
+        sandbox.put_clock(clock);
+        page
+    };
+    let pages = [
+        shown(None, &["list"]),
+        shown(Some("72"), &["list"]),
+        shown(Some("40"), &["list"]),
+        shown(None, &["attention", "--all"]),
+        shown(Some("60"), &["attention", "--all"]),
+    ];
+    insta::assert_snapshot!(pages.join("\n"), @r"
+    #7 review-pr                                                 7         review-pr    active   preflight  1 s
+    #42 start-issue                                              issue-42  start-issue  active   preflight  2 s
+    The importer loses the last row of every file that it reads  importer  debug        blocked  preflight  3 s  Which of the two formats is meant, the old one or the new one?
+
+    #7 review-pr         7         active   preflight  1 s
+    #42 start-issue      issue-42  active   preflight  2 s
+    The importer loses…  importer  blocked  preflight  3 s  Which of the tw…
+
+    #7 review-pr      7         active   1 s
+    #42 start-issue   issue-42  active   2 s
+    The importer lo…  importer  blocked  3 s
+
+    Waits for you  1
+      blocked  The importer loses the last row of every file that it reads  importer  preflight 1/5  6 s  Which of the two formats is meant, the old one or the new one?
+    Can go on  2
+      #7 review-pr     7         preflight 1/4  4 s  nothing is completed in `preflight` yet
+      #42 start-issue  issue-42  preflight 1/5  5 s  nothing is completed in `preflight` yet
+
+    Waits for you  1
+      blocked  The importer loses…  importer  6 s  Which of th…
+    Can go on  2
+      #7 review-pr     7         4 s  nothing is…
+      #42 start-issue  issue-42  5 s  nothing is…
+    ");
+    for args in [&["list"][..], &["attention", "--all"]] {
+        for columns in ["40", "60", "80", "100"] {
+            let page = shown(Some(columns), args);
+            let widest = page.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.parse().unwrap(), "{columns}: {page}");
+        }
+    }
+}
+
+#[test]
+fn a_list_shows_twenty_runs_says_how_to_see_all_and_sorts_by_change() {
+    let sandbox = Sandbox::new();
+    for at in 0..22 {
+        sandbox.flow(["start", "debug", "--id", &format!("r{at:02}")]).ok();
+    }
+    let page = sandbox.flow(["list"]).ok();
+    assert_eq!((page.stdout.lines().count(), page.stderr.as_str()), (20, "2 more; `flow list --limit 22` shows all\n"));
+    assert_eq!(sandbox.flow(["list", "--limit", "22"]).ok().stdout.lines().count(), 22);
+    let programs = sandbox.flow(["list", "--json"]).ok();
+    assert_eq!((programs.json()["runs"].as_array().unwrap().len(), programs.stderr.as_str()), (22, ""));
+    sandbox.record("r03", "preflight", "look");
+    let first = |args: &[&str]| sandbox.flow(args).ok().json()["runs"][0]["run_id"].clone();
+    assert_eq!(first(&["list", "--json"]), "r21");
+    assert_eq!(first(&["list", "--sort", "changed", "--json"]), "r03");
 }

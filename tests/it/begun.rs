@@ -58,7 +58,7 @@ fn begun_work_goes_on_while_its_process_lives_and_is_in_doubt_then() {
     sandbox.put_clock(sandbox.now() + 18);
     let text = sandbox.flow(["attention", "--all"]).ok().stdout;
     let row =
-        "At work  1\n    r1  debug  preflight  20 s  begun 20 s ago; the process that began 001 work still runs\n";
+        "At work  1\n  debug  r1  preflight 1/5  20 s  begun 20 s ago; the process that began 001 work still runs\n";
     assert_eq!(text, row);
     assert_eq!(sandbox.flow(["attention"]).ok().stdout, "");
     let at_work = card(&sandbox, "r1");

@@ -531,7 +531,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<ListFilter>(&json!({
         "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
         "feature": "f", "search": "#42", "workflow": "debug", "session": "s1", "since": "2026-05-20T14:30:00.000Z",
-        "limit": 3, "worktrees": true, "attention": true,
+        "sort": "changed", "limit": 3, "worktrees": true, "attention": true,
     }));
     holds::<AttentionRequest>(&json!({ "all": true }));
     holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "feature": "f", "session": "s1" }));

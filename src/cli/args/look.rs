@@ -34,6 +34,11 @@ impl ValueEnum for ListStatus {
     }
 }
 
+value_enum!(
+    /// The order of a list.
+    SortArg { Started, Changed } -> crate::runs::ListOrder
+);
+
 // Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

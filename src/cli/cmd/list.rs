@@ -6,16 +6,31 @@ use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
+use crate::model::Timestamp;
 use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
 
+/// How many runs are shown unless a limit is given; programs get all.
+const SHOWN: usize = 20;
+
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
-    let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, limit } = args;
+    let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, sort, limit } = args;
     let since = match since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,
         Err(message) => return Err(Error::Usage(format!("--since: {message}")).into()),
     };
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-    let filter = ListFilter { attention, status, feature, search, workflow, session, since, limit, worktrees };
+    let filter = ListFilter {
+        attention,
+        status,
+        feature,
+        search,
+        workflow,
+        session,
+        since,
+        sort: sort.into(),
+        limit,
+        worktrees,
+    };
     let report = while_waiting("reading the runs", || runs::list(cx, &filter))?;
     out.warnings(&report.notes);
     for run in &report.unreadable {
@@ -27,11 +42,17 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     }
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);
-    Ok(out.answer(&report, |page| fill(&report, page)))
+    let shown = filter.limit.unwrap_or(SHOWN).min(report.runs.len());
+    let exit = out.answer(&report, |page| fill(&report, shown, cx.now(), page));
+    if shown < report.runs.len() {
+        let more = report.runs.len() - shown;
+        out.aside(&format!("{more} more; `flow list --limit {}` shows all\n", report.runs.len()));
+    }
+    Ok(exit)
 }
 
-fn fill(report: &ListReport, page: &mut TextPage) {
+fn fill(report: &ListReport, shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    rows(&report.runs, 0, page);
-    worktrees::show(&report.worktrees, page);
+    rows(&report.runs[..shown], now, 0, page);
+    worktrees::show(&report.worktrees, now, page);
 }

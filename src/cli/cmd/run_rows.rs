@@ -1,26 +1,129 @@
-//! Runs as lines of a list.
+//! Runs as lines of a list: what each is first, in columns that fit the terminal.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::cli::page::{CARE, TextPage, brief};
-use crate::model::StateName;
-use crate::runs::{ListedRun, Unreadable};
+use crate::model::{RunId, StateName, Timestamp};
+use crate::picture::{age, columns as width_of, cut};
+use crate::runs::{ListedRun, Unreadable, columns};
 
-/// One line for each run.
-pub(super) fn rows(runs: &[ListedRun], indent: usize, page: &mut TextPage) {
-    let rows = runs.iter().map(|run| {
-        let completed = format!("{} completed", run.completed_activities);
-        [
-            Cow::from(run.head.run_id.as_str()),
-            run.head.workflow.as_str().into(),
-            run.head.word().into(),
-            run.head.phase.as_ref().map_or("", StateName::as_str).into(),
-            completed.into(),
-            run.feature.as_deref().unwrap_or_default().into(),
-            brief(run.head.blocked_reason.as_deref().unwrap_or_default()),
-        ]
-    });
-    page.table(indent, rows);
+/// The gap between columns.
+const GAP: usize = 2;
+
+/// What happens to a column for which a line has no room.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shrink {
+    /// It loses its end, down to this width.
+    End(usize),
+    /// It loses its front, down to this width: ids differ at their ends.
+    Front(usize),
+    /// It is left out.
+    Whole,
+}
+
+/// One line for each run of a list.
+pub(super) fn rows(runs: &[ListedRun], now: Timestamp, indent: usize, page: &mut TextPage) {
+    const TITLE: usize = 0;
+    const NAME: usize = 1;
+    const WORKFLOW: usize = 2;
+    const PHASE: usize = 4;
+    const REASON: usize = 6;
+    let names = Names::of(runs.iter().map(|run| &run.head.run_id));
+    let mut table = Vec::new();
+    for run in runs {
+        let reason = run.head.blocked_reason.as_deref().or(run.feature.as_deref()).unwrap_or_default();
+        table.push([
+            brief(&run.title()).into_owned(),
+            names.of_run(&run.head.run_id).to_owned(),
+            run.head.workflow.to_string(),
+            run.head.word().to_owned(),
+            run.head.phase.as_ref().map_or("", StateName::as_str).to_owned(),
+            age(run.head.updated_at, now),
+            brief(reason).into_owned(),
+        ]);
+    }
+    let steps = [
+        (REASON, Shrink::End(16)),
+        (TITLE, Shrink::End(24)),
+        (WORKFLOW, Shrink::Whole),
+        (TITLE, Shrink::End(18)),
+        (REASON, Shrink::Whole),
+        (PHASE, Shrink::Whole),
+        (TITLE, Shrink::End(10)),
+        (NAME, Shrink::Front(8)),
+    ];
+    fitted(table, &steps, indent, page);
+}
+
+/// Adds a table whose columns are narrowed in these steps, as far as that is needed for the width of the output.
+pub(super) fn fitted<const N: usize>(
+    mut table: Vec<[String; N]>,
+    steps: &[(usize, Shrink)],
+    indent: usize,
+    page: &mut TextPage,
+) {
+    let mut widths = [0; N];
+    for row in &table {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = (*widest).max(width_of(cell));
+        }
+    }
+    let room = columns().unwrap_or(usize::MAX);
+    for (column, shrink) in steps {
+        let shown = widths.iter().filter(|width| **width > 0).count();
+        let taken = indent + widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1);
+        let over = taken.saturating_sub(room);
+        if over == 0 {
+            break;
+        }
+        widths[*column] = match shrink {
+            Shrink::End(least) | Shrink::Front(least) => {
+                widths[*column].min((*least).max(widths[*column].saturating_sub(over)))
+            }
+            Shrink::Whole => 0,
+        };
+        for row in &mut table {
+            row[*column] = narrowed(&row[*column], *shrink, widths[*column]);
+        }
+    }
+    let mut shown = Vec::new();
+    for row in table {
+        let cells = row.into_iter().zip(widths).filter(|(_, width)| *width > 0);
+        shown.push(cells.map(|(cell, _)| cell).collect::<Vec<_>>());
+    }
+    page.table(indent, shown);
+}
+
+fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
+    match shrink {
+        Shrink::End(_) => cut(text, width),
+        Shrink::Front(_) if width_of(text) > width => {
+            // Ids are ASCII.
+            let from = text.len() - width.saturating_sub(1).min(text.len());
+            format!("…{}", text.get(from..).unwrap_or(text))
+        }
+        Shrink::Front(_) => text.to_owned(),
+        Shrink::Whole => String::new(),
+    }
+}
+
+/// The names of runs that are shown together: without the time of their start where that is enough to tell them apart.
+pub(super) struct Names<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Names<'a> {
+    pub(super) fn of(runs: impl Iterator<Item = &'a RunId>) -> Self {
+        let mut times = HashMap::new();
+        for run in runs {
+            *times.entry(run.name()).or_default() += 1;
+        }
+        Self(times)
+    }
+
+    pub(super) fn of_run<'r>(&self, run: &'r RunId) -> &'r str {
+        // A number would be that of an issue.
+        let is_number = run.name().bytes().all(|byte| byte.is_ascii_digit());
+        if is_number || self.0.get(run.name()).is_none_or(|times| *times > 1) { run.as_str() } else { run.name() }
+    }
 }
 
 /// The runs that cannot be read, and why.

@@ -3,6 +3,7 @@
 use crate::cli::cmd::run_rows::rows;
 use crate::cli::out::Out;
 use crate::cli::page::TextPage;
+use crate::model::Timestamp;
 use crate::runs::OtherWorktree;
 
 /// One line that says how many runs are open in other worktrees and are not shown.
@@ -19,13 +20,13 @@ pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
 }
 
 /// Each worktree, and its runs.
-pub(super) fn show(worktrees: &[OtherWorktree], page: &mut TextPage) {
+pub(super) fn show(worktrees: &[OtherWorktree], now: Timestamp, page: &mut TextPage) {
     for worktree in worktrees {
         if let Some(error) = &worktree.error {
             page.line(&format!("  in worktree {}: {error}", worktree.path.display()));
         } else if !worktree.runs.is_empty() {
             page.line(&format!("  in worktree {}", worktree.path.display()));
         }
-        rows(&worktree.runs, 4, page);
+        rows(&worktree.runs, now, 4, page);
     }
 }

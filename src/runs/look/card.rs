@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::host::{Holder, Liveness};
+use crate::machine::Machine;
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
@@ -24,6 +25,9 @@ pub struct Card {
     /// The run, as `list` shows it.
     #[serde(flatten)]
     pub run: ListedRun,
+    /// The place of its phase in its workflow; absent if the run is over, or the phase is not in its workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PhasePlace>,
     /// What a person has to do.
     pub group: CardGroup,
     /// Why, in one word; none if nothing is needed.
@@ -45,6 +49,15 @@ pub struct Card {
     pub last_seq: Option<Seq>,
 }
 
+/// The place of a phase among those of its workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PhasePlace {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The number of phases.
+    pub of: usize,
+}
+
 impl Card {
     fn of_over(summary: RunSummary) -> Self {
         let last_seq = summary.last_seq;
@@ -54,6 +67,7 @@ impl Card {
     /// The card of a run that is over, which needs nothing.
     pub(in crate::runs) fn over(run: ListedRun, last_seq: Option<Seq>) -> Self {
         Self {
+            place: None,
             group: CardGroup::Over,
             need: None,
             verdict: Verdict::Done,
@@ -237,9 +251,27 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     let last_seq = summary.last_seq;
     let reason = reason.unwrap_or_else(|| plan.reason.clone());
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
-    let card =
-        Card { run: summary.into(), group, need, verdict, reason, left_undone, next, holder, begun_at, last_seq };
+    let place = phase_place(&summary, outlook.machine);
+    let card = Card {
+        run: summary.into(),
+        place,
+        group,
+        need,
+        verdict,
+        reason,
+        left_undone,
+        next,
+        holder,
+        begun_at,
+        last_seq,
+    };
     Assessment { card, notes, drift: outlook.drift }
+}
+
+fn phase_place(summary: &RunSummary, machine: Option<&Machine>) -> Option<PhasePlace> {
+    let machine = machine?;
+    let number = machine.place_of(summary.head.phase.as_ref()?)?;
+    Some(PhasePlace { number, of: machine.states().len() })
 }
 
 /// What a reader is told about a run: its card, with the notes and the drift that a page shows beside it.

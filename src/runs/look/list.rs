@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Doing, RunStatus, SessionId, Timestamp};
+use crate::model::{Doing, RunStatus, SessionId, Timestamp, named};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
@@ -36,6 +36,8 @@ pub struct ListFilter {
     pub session: Option<SessionId>,
     /// Only runs that changed since then.
     pub since: Option<Timestamp>,
+    /// In which order.
+    pub sort: ListOrder,
     /// The highest number of runs to list.
     pub limit: Option<usize>,
     /// Whether to name all open runs of the repository's other worktrees; otherwise the newest are named.
@@ -60,6 +62,27 @@ impl ListFilter {
             && (self.session.is_none() || self.session == run.session)
             && self.search.as_ref().is_none_or(|text| mentions(run, text))
             && self.since.is_none_or(|since| run.head.updated_at >= since)
+    }
+}
+
+named! {
+    /// The order of a list.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+    pub enum ListOrder {
+        /// Those that were started last come first.
+        #[default]
+        Started = "started",
+        /// Those that changed last come first.
+        Changed = "changed",
+    }
+}
+
+impl ListOrder {
+    fn time_of(self, run: &ListedRun) -> Timestamp {
+        match self {
+            Self::Started => run.head.created_at,
+            Self::Changed => run.head.updated_at,
+        }
     }
 }
 
@@ -144,7 +167,7 @@ impl JsonSchema for ListStatus {
 /// The report of `list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListReport {
-    /// Newest first.
+    /// In the order that was asked for.
     pub runs: Vec<ListedRun>,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
@@ -175,7 +198,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         })?
     };
     // A run is ten times as long as its key, and would be moved again and again.
-    runs.sort_by_cached_key(|run| Reverse((run.head.created_at, run.head.run_id.clone())));
+    runs.sort_by_cached_key(|run| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)), notes })
 }

@@ -46,6 +46,19 @@ impl From<RunSummary> for ListedRun {
 }
 
 impl ListedRun {
+    /// What the run is about, in a few words: its goal, otherwise its issue or pull request, and its workflow.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let workflow = &self.head.workflow;
+        match (&self.goal, &self.issue, self.pr) {
+            (Some(goal), ..) => goal.clone(),
+            (None, Some(Issue::Number(number)), _) => format!("#{number} {workflow}"),
+            (None, Some(issue), _) => format!("{} {workflow}", issue.key(None)),
+            (None, None, Some(pr)) => format!("#{pr} {workflow}"),
+            (None, None, None) => workflow.to_string(),
+        }
+    }
+
     /// As a list of the runs of `store` shows it.
     pub(in crate::runs) fn in_store(run: RunSummary, store: &dyn RunStore) -> Self {
         let sharing = Sharing::of_listed(store, &run);

@@ -1,11 +1,10 @@
 //! `attention`.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::unreadable;
+use crate::cli::cmd::run_rows::{Names, Shrink, fitted, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
@@ -57,13 +56,14 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
 /// A table for each group.
 fn fill(report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
+    let names = Names::of(report.runs.iter().map(|card| &card.run.head.run_id));
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
         heading(page, first.group, cards.len());
-        page.table(2, cards.iter().map(|card| row(card, now)));
+        fitted(cards.iter().map(|card| row(card, &names, now)).collect(), &STEPS, 2, page);
     }
     unreadable(&report.unreadable, page);
-    worktrees::show(&report.worktrees, page);
+    worktrees::show(&report.worktrees, now, page);
 }
 
 fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {
@@ -71,14 +71,40 @@ fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {
     page.head(style, group.title(), &runs.to_string());
 }
 
-fn row(card: &Card, now: Timestamp) -> [Cow<'_, str>; 6] {
+/// How the columns of [`row`] are narrowed on a narrow terminal.
+const STEPS: [(usize, Shrink); 8] = [
+    (5, Shrink::End(24)),
+    (1, Shrink::End(24)),
+    (5, Shrink::End(12)),
+    (3, Shrink::Whole),
+    (1, Shrink::End(16)),
+    (5, Shrink::Whole),
+    (1, Shrink::End(10)),
+    (2, Shrink::Front(8)),
+];
+
+/// What is needed, what the run is, its name, where it is, since when, and what it waits for.
+fn row(card: &Card, names: &Names<'_>, now: Timestamp) -> [String; 6] {
     let reason = reason_now(&card.reason, card.begun_at, now);
+    let phase = card.run.head.phase.as_ref().map_or("", StateName::as_str);
+    let place = match card.place {
+        Some(place) => format!("{phase} {}/{}", place.number, place.of),
+        None => phase.to_owned(),
+    };
     [
-        card.need.map_or("", Need::as_str).into(),
-        card.run.head.run_id.as_str().into(),
-        card.run.head.workflow.as_str().into(),
-        card.run.head.phase.as_ref().map_or("", StateName::as_str).into(),
-        age(card.run.head.updated_at, now).into(),
-        brief(&reason).into_owned().into(),
+        card.need.map_or("", Need::as_str).to_owned(),
+        brief(&card.run.title()).into_owned(),
+        names.of_run(&card.run.head.run_id).to_owned(),
+        place,
+        age(card.run.head.updated_at, now),
+        brief(waits_for(card.need, &reason)).into_owned(),
     ]
+}
+
+/// The question or the blocker itself: its group and the word before it say the rest.
+fn waits_for(need: Option<Need>, reason: &str) -> &str {
+    match (need, reason.split_once(": ")) {
+        (Some(Need::Question | Need::Blocked), Some((_, words))) => words,
+        _ => reason,
+    }
 }
