@@ -27,4 +27,4 @@ pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
 #[cfg(feature = "watch")]
 pub(crate) use words::why_no_command;
-pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, reason_now};
+pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, reason_now, waits_for};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{Datelike as _, Timelike as _};
 
 use crate::model::{Timestamp, is_terminal_control};
-use crate::runs::{Alternative, NextReport, Who};
+use crate::runs::{Alternative, Need, NextReport, Who};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -37,6 +37,14 @@ pub(crate) fn reason_now(reason: &str, begun_at: Option<Timestamp>, now: Timesta
     match begun_at {
         Some(at) => format!("begun {} ago; {reason}", age(at, now)).into(),
         None => reason.into(),
+    }
+}
+
+/// The question or the blocker itself: its group and the word before it say the rest.
+pub(crate) fn waits_for(need: Option<Need>, reason: &str) -> &str {
+    match (need, reason.split_once(": ")) {
+        (Some(Need::Question | Need::Blocked), Some((_, words))) => words,
+        _ => reason,
     }
 }
 

@@ -93,7 +93,7 @@ fn begun_work_goes_on_while_its_process_lives_and_is_in_doubt_then() {
     ▲ Waits for you 0
 
     ● At work 1
-      ● at work  r1  debug  preflight  25 s  begun 25 s ago; the process that began 001 work still runs
+      ● at work  debug  r1  preflight 1/5  25 s  begun 25 s ago; the process that began 001 work still runs
     ");
     let mut server = Server::of(&sandbox);
     for page in ["/", "/demo/runs/r1"] {

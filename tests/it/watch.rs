@@ -61,16 +61,16 @@ fn the_runs_are_printed_once_as_plain_text() {
     let page = sandbox.flow(["watch", "--once"]).ok().stdout;
     let lines: Vec<_> = page.lines().collect();
     assert_eq!(lines[..3], ["1 run needs you", "", "▲ Waits for you 1"], "{page}");
-    assert!(lines[3].starts_with("  ▲ blocked  r1  debug  preflight  "), "{page}");
-    assert!(lines[3].ends_with("  blocked: no \u{fffd}[31maccess"), "{page}");
+    assert!(lines[3].starts_with("  ▲ blocked  find it  r1  preflight 1/5  "), "{page}");
+    assert!(lines[3].ends_with("  no \u{fffd}[31maccess"), "{page}");
     insta::assert_snapshot!(page, @r"
     1 run needs you
 
     ▲ Waits for you 1
-      ▲ blocked  r1  debug  preflight  4 s  blocked: no �[31maccess
+      ▲ blocked  find it  r1  preflight 1/5  4 s  no �[31maccess
 
     ◦ Can go on 1
-      ◦ ready    r2  debug  preflight  3 s  nothing is completed in `preflight` yet
+      ◦ ready    debug    r2  preflight 1/5  3 s  nothing is completed in `preflight` yet
     ");
     assert!(!page.contains('\u{1b}'), "{page:?}");
     let found = sandbox.flow(["watch", "--once", "--search", "access"]).ok().stdout;

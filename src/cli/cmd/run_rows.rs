@@ -1,11 +1,9 @@
 //! Runs as lines of a list: what each is first, in columns that fit the terminal.
 
-use std::collections::HashMap;
-
 use crate::cli::page::{CARE, TextPage, brief};
-use crate::model::{RunId, StateName, Timestamp};
+use crate::model::{StateName, Timestamp};
 use crate::picture::{age, columns as width_of, cut};
-use crate::runs::{ListedRun, Unreadable, columns};
+use crate::runs::{ListedRun, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -28,7 +26,7 @@ pub(super) fn rows(runs: &[ListedRun], now: Timestamp, indent: usize, page: &mut
     const WORKFLOW: usize = 2;
     const PHASE: usize = 4;
     const REASON: usize = 6;
-    let names = Names::of(runs.iter().map(|run| &run.head.run_id));
+    let names = ShortNames::of(runs.iter().map(|run| &run.head.run_id));
     let mut table = Vec::new();
     for run in runs {
         let reason = run.head.blocked_reason.as_deref().or(run.feature.as_deref()).unwrap_or_default();
@@ -104,25 +102,6 @@ fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
         }
         Shrink::Front(_) => text.to_owned(),
         Shrink::Whole => String::new(),
-    }
-}
-
-/// The names of runs that are shown together: without the time of their start where that is enough to tell them apart.
-pub(super) struct Names<'a>(HashMap<&'a str, usize>);
-
-impl<'a> Names<'a> {
-    pub(super) fn of(runs: impl Iterator<Item = &'a RunId>) -> Self {
-        let mut times = HashMap::new();
-        for run in runs {
-            *times.entry(run.name()).or_default() += 1;
-        }
-        Self(times)
-    }
-
-    pub(super) fn of_run<'r>(&self, run: &'r RunId) -> &'r str {
-        // A number would be that of an issue.
-        let is_number = run.name().bytes().all(|byte| byte.is_ascii_digit());
-        if is_number || self.0.get(run.name()).is_none_or(|times| *times > 1) { run.as_str() } else { run.name() }
     }
 }
 

@@ -1,9 +1,11 @@
 //! A run in a list.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Issue, RunHead, RunSummary, SessionId, StateName};
+use crate::model::{Issue, RunHead, RunId, RunSummary, SessionId, StateName};
 use crate::runs::open::shared::Sharing;
 use crate::store::RunStore;
 
@@ -86,4 +88,26 @@ pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
     ];
     let text = text.to_lowercase();
     texts.into_iter().flatten().any(|shown| shown.to_lowercase().contains(&text))
+}
+
+/// The names of runs that are shown together: without the time of their start where that is enough to tell them apart.
+#[derive(Debug)]
+pub(crate) struct ShortNames<'a>(HashMap<&'a str, usize>);
+
+impl<'a> ShortNames<'a> {
+    /// The names of these runs.
+    pub(crate) fn of(runs: impl Iterator<Item = &'a RunId>) -> Self {
+        let mut times = HashMap::new();
+        for run in runs {
+            *times.entry(run.name()).or_default() += 1;
+        }
+        Self(times)
+    }
+
+    /// The name of one of them.
+    pub(crate) fn of_run<'r>(&self, run: &'r RunId) -> &'r str {
+        // A number would be that of an issue.
+        let is_number = run.name().bytes().all(|byte| byte.is_ascii_digit());
+        if is_number || self.0.get(run.name()).is_none_or(|times| *times > 1) { run.as_str() } else { run.name() }
+    }
 }

@@ -1,19 +1,21 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{age, columns, count, hint, look_of, look_of_group, reason_now, title};
-use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport};
+use crate::picture::{age, columns, count, hint, look_of, look_of_group, reason_now, title, waits_for};
+use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames};
 use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
 const BEFORE: &str = "  ";
-/// The widest cells of a row: state, id, workflow, phase and age.
-const WIDEST: [usize; CELLS] = [14, 40, 16, 20, 14];
+/// The widest cells of a row: state, title, name, phase and age.
+const WIDEST: [usize; CELLS] = [14, 48, 30, 20, 14];
 const CELLS: usize = 5;
 /// The places of the cells that give way where there is no room.
-const ID: usize = 1;
-const WORKFLOW: usize = 2;
+const TITLE: usize = 1;
+const NAME: usize = 2;
 const PHASE: usize = 3;
+/// The least room for a title beside a reason, and without one.
+const TITLES: [usize; 2] = [20, 10];
 /// The least room for a reason.
 const REASON: usize = 16;
 /// The columns between cells.
@@ -26,9 +28,10 @@ pub(in crate::watch) fn list_title(cards: &CardsReport) -> PageLine {
 
 /// The groups with their runs, in at most this many columns.
 pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Timestamp, width: usize) -> Vec<PageLine> {
-    let shown = cards.groups.iter().flat_map(|group| &group.cards);
+    let shown: Vec<_> = cards.groups.iter().flat_map(|group| &group.cards).collect();
+    let names = ShortNames::of(shown.iter().map(|card| &card.run.head.run_id));
     // One table for all groups, so that their columns stand below each other.
-    let table = Table::of(&shown.map(|card| ListRow::of(card, now)).collect::<Vec<_>>(), width);
+    let table = Table::of(&shown.iter().map(|card| ListRow::of(card, &names, now)).collect::<Vec<_>>(), width);
     let mut lines = Vec::new();
     for group in &cards.groups {
         let is_asked = filter.group.is_none() || filter.group == Some(group.group);
@@ -39,7 +42,7 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
         lines.push(PageLine::new());
         lines.push(heading(group));
         for card in &group.cards {
-            lines.push(table.line(&ListRow::of(card, now)).about(card.run.head.run_id.clone()));
+            lines.push(table.line(&ListRow::of(card, &names, now)).about(card.run.head.run_id.clone()));
         }
         lines.extend(left_out(group));
     }
@@ -80,25 +83,25 @@ fn left_out(group: &CardsOfGroup) -> Option<PageLine> {
 /// A run as cells.
 struct ListRow {
     look: Look,
-    /// Its state, its id, its workflow, its phase and its age.
+    /// Its state, what it is about, its name, its phase and its age.
     cells: [String; CELLS],
     about: String,
 }
 
 impl ListRow {
-    fn of(card: &Card, now: Timestamp) -> Self {
+    fn of(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> Self {
         let head = &card.run.head;
         let (symbol, class, word) = look_of(card);
-        // A run that is over is told by what it was for.
-        let about = match &card.run.goal {
-            Some(goal) if !card.group.is_open() => goal.clone(),
-            _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
+        let about = waits_for(card.need, &reason_now(&card.reason, card.begun_at, now)).to_owned();
+        let phase = match (&head.phase, card.place) {
+            (Some(phase), Some(place)) => format!("{phase} {}/{}", place.number, place.of),
+            (Some(phase), None) => phase.to_string(),
+            (None, _) => String::new(),
         };
-        let phase = head.phase.as_ref().map(ToString::to_string).unwrap_or_default();
         let cells = [
             format!("{symbol} {word}"),
-            head.run_id.to_string(),
-            head.workflow.to_string(),
+            card.run.title(),
+            names.of_run(&head.run_id).to_owned(),
             phase,
             age(head.updated_at, now),
         ];
@@ -120,23 +123,30 @@ impl Table {
                 table.cells[at] = table.cells[at].max(columns(text).min(WIDEST[at]));
             }
         }
-        // What is left out first can be seen on the page of the run.
-        if table.taken() + REASON > width {
-            table.cells[WORKFLOW] = 0;
-        }
+        // What is left out can be seen on the page of the run.
+        table.narrow(TITLE, TITLES[0], width.saturating_sub(REASON));
         // The last cell needs no gap.
+        table.narrow(TITLE, TITLES[1], width + GAP);
         if table.taken() > width + GAP {
             table.cells[PHASE] = 0;
         }
         if table.taken() > width + GAP {
-            // The id is cut, but stays: without it the run cannot be named.
-            table.cells[ID] = table.cells[ID].saturating_sub(table.taken() - width - GAP).max(8);
+            table.cells[TITLE] = 0;
         }
+        // The name is cut, but stays: without it the run cannot be named.
+        table.narrow(NAME, 8, width + GAP);
         table.about = width.saturating_sub(table.taken());
         if table.about < REASON {
             table.about = 0;
         }
         table
+    }
+
+    /// Narrows a cell, down to `least`, as far as the line takes more than `room`.
+    fn narrow(&mut self, at: usize, least: usize, room: usize) {
+        let over = self.taken().saturating_sub(room);
+        let narrowed = self.cells[at].saturating_sub(over).max(least);
+        self.cells[at] = self.cells[at].min(narrowed);
     }
 
     /// How many columns all but the reason take, each with a gap.
@@ -151,7 +161,9 @@ impl Table {
         for (at, look) in looks.into_iter().enumerate() {
             // Before the first cell, the mark of the chosen run has as much room as a gap.
             if self.cells[at] > 0 {
-                line = line.plain(BEFORE).with(look, cell(&row.cells[at], self.cells[at]));
+                // Names differ at their ends.
+                let text = if at == NAME { end_of(&row.cells[at], self.cells[at]) } else { row.cells[at].clone() };
+                line = line.plain(BEFORE).with(look, cell(&text, self.cells[at]));
             }
         }
         if self.about > 0 {
@@ -159,6 +171,16 @@ impl Table {
         }
         line
     }
+}
+
+/// The end of a name that is too long.
+fn end_of(name: &str, width: usize) -> String {
+    if columns(name) <= width {
+        return name.to_owned();
+    }
+    // Names are ASCII.
+    let from = name.len() - width.saturating_sub(1).min(name.len());
+    format!("…{}", name.get(from..).unwrap_or(name))
 }
 
 #[cfg(test)]
@@ -217,7 +239,7 @@ pub(in crate::watch) mod tests {
     fn runs_are_listed_by_what_a_person_has_to_do() {
         let shown = shown(&CardFilter::default(), 100);
         assert_eq!(shown[1], "▲ Waits for you 1");
-        assert_eq!(shown[2], "  ▲ blocked  waiting  debug  preflight  12 min  blocked: no \u{fffd}[31maccess");
+        assert_eq!(shown[2], "  ▲ blocked  debug            waiting  preflight 1/5  12 min  no \u{fffd}[31maccess");
         assert!(shown.contains(&"◦ Can go on 2".to_owned()), "{shown:#?}");
         assert_eq!(shown.last().unwrap(), "✓ Over 1");
     }
@@ -228,7 +250,7 @@ pub(in crate::watch) mod tests {
             let shown = shown(&CardFilter::default(), width);
             assert!(shown.iter().all(|line| columns(line) <= width), "{width}: {shown:#?}");
         }
-        assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  waiting  preflight  12 min");
+        assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  debug       waiting  12 min");
         assert_eq!(shown(&CardFilter::default(), 30)[2], "  ▲ blocked  waiting  12 min");
     }
 

@@ -53,8 +53,8 @@ fn the_list_has_groups_marks_and_keys() {
     for part in [
         "1 run needs you  demo\n",
         "▲ Waits for you 1\n",
-        "› ▲ blocked  waiting",
-        "  ◦ ready    evil",
+        "› ▲ blocked  debug            waiting",
+        "  evil     preflight 1/5",
         "✓ Over 1\n",
         "q quit  ? keys  Enter open  / search  g over  y copy\n",
     ] {
@@ -90,7 +90,7 @@ fn no_screen_is_too_small_and_nothing_hostile_is_drawn() {
     }
     let mut looker = Looker::at(40, 10);
     let drawn = looker.press(&[]);
-    assert!(drawn.contains("› ▲ blocked  waiting  preflight  12 min"), "{drawn}");
+    assert!(drawn.contains("› ▲ blocked  debug       waiting  12 min"), "{drawn}");
     assert!(drawn.ends_with("q quit  ? keys  Enter open  / sea…\n") || drawn.contains("q quit"), "{drawn}");
 }
 

@@ -4,15 +4,15 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::{Names, Shrink, fitted, unreadable};
+use crate::cli::cmd::run_rows::{Shrink, fitted, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, brief};
 use crate::model::{StateName, Timestamp};
-use crate::picture::{age, reason_now};
+use crate::picture::{age, reason_now, waits_for};
 use crate::runs::{
-    self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, StoreAsker, reader_left,
+    self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, ShortNames, StoreAsker, reader_left,
 };
 
 /// How often `--wait` looks.
@@ -56,7 +56,7 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
 /// A table for each group.
 fn fill(report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    let names = Names::of(report.runs.iter().map(|card| &card.run.head.run_id));
+    let names = ShortNames::of(report.runs.iter().map(|card| &card.run.head.run_id));
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
         heading(page, first.group, cards.len());
@@ -84,7 +84,7 @@ const STEPS: [(usize, Shrink); 8] = [
 ];
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.
-fn row(card: &Card, names: &Names<'_>, now: Timestamp) -> [String; 6] {
+fn row(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> [String; 6] {
     let reason = reason_now(&card.reason, card.begun_at, now);
     let phase = card.run.head.phase.as_ref().map_or("", StateName::as_str);
     let place = match card.place {
@@ -99,12 +99,4 @@ fn row(card: &Card, names: &Names<'_>, now: Timestamp) -> [String; 6] {
         age(card.run.head.updated_at, now),
         brief(waits_for(card.need, &reason)).into_owned(),
     ]
-}
-
-/// The question or the blocker itself: its group and the word before it say the rest.
-fn waits_for(need: Option<Need>, reason: &str) -> &str {
-    match (need, reason.split_once(": ")) {
-        (Some(Need::Question | Need::Blocked), Some((_, words))) => words,
-        _ => reason,
-    }
 }
