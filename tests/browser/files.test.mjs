@@ -15,16 +15,16 @@ story("an edit by hand appears", async (scene, project) => {
   const file = project.runPath("r1", "run.yaml");
   const edit = (from, to) => writeFileSync(file, readFileSync(file, "utf8").replace(from, to));
   edit("goal: Sort the shelf", "goal: Sort the books");
-  await becomes(async () => (await shownRun(run)).goal, "Sort the books", 7000);
+  await becomes(async () => (await shownRun(run)).title, "Sort the books", 7000);
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
   edit("current_phase: preflight", "current_phase: reproduce");
-  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.words[3], "reproduce", 7000);
+  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.phase.split(" ")[0], "reproduce", 7000);
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
   edit("kind: FlowRun", "kind: [");
   await becomes(async () => (await shownGroups(list)).unreadable?.rows[0].run, "r1", 7000);
   await becomes(() => run.locator("h1").textContent(), "This run cannot be shown");
   edit("kind: [", "kind: FlowRun");
-  await becomes(() => run.locator("h1").textContent(), "r1", 7000);
+  await becomes(() => run.locator(".about code").textContent(), "r1", 7000);
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
   // The next command takes the edit into the log.
   await record(project, "look");
@@ -44,7 +44,7 @@ story("a log that git replaced by a shorter one appears", async (scene, project)
   files.forEach((file, at) => writeFileSync(file, earlier[at]));
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"), 7000);
   assert.equal((await shownRun(run)).activities.length, 1);
-  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.words[0], "✕ rewound");
+  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.tag, "✕ rewound");
   await project.flow(["doctor", "r1", "--repair"]);
   await record(project, "again", "--summary", "another way");
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"), 7000);
@@ -64,9 +64,9 @@ story("damage and its repair appear on the list", async (scene, project) => {
   const server = await project.serve();
   const list = await scene.open(server);
   damage(project);
-  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.words[0], "✕ damaged", 7000);
+  await becomes(async () => (await shownGroups(list)).waits?.rows[0]?.tag, "✕ damaged", 7000);
   const { reason } = (await project.json("attention")).runs[0];
-  assert.equal((await shownGroups(list)).waits.rows[0].words[4], reason);
+  assert.equal((await shownGroups(list)).waits.rows[0].reason, reason);
   await project.flow(["doctor", "--repair"]);
   await becomes(async () => (await shownGroups(list)).waits?.rows, [], 7000);
 });

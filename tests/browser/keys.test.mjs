@@ -1,10 +1,7 @@
 // The keyboard.
 
 import assert from "node:assert/strict";
-import { becomes, settled, shownRun, shownRuns, story } from "./support.mjs";
-
-const chosen = (page) => page.evaluate(() => document.querySelector(".row.chosen a")?.textContent ?? null);
-const focused = (page) => page.evaluate(() => document.activeElement.textContent);
+import { becomes, chosenRun, focusedRun, settled, shownRun, shownRuns, story } from "./support.mjs";
 
 /** Three runs, the first of which needs a command. */
 async function three(project) {
@@ -17,7 +14,7 @@ story("j and k choose a run, Enter opens it, Escape and g r go back", async (sce
   const page = await scene.open(server);
   const press = (...keys) =>
     keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
-  assert.equal(await chosen(page), null);
+  assert.equal(await chosenRun(page), null);
   for (const [key, run] of [
     ["j", "r3"],
     ["j", "r2"],
@@ -28,7 +25,7 @@ story("j and k choose a run, Enter opens it, Escape and g r go back", async (sce
     ["k", "r3"],
   ]) {
     await press(key);
-    assert.deepEqual([await chosen(page), await focused(page)], [run, run]);
+    assert.deepEqual([await chosenRun(page), await focusedRun(page)], [run, run]);
   }
   await press("j", "Enter");
   await page.waitForURL(`${server.origin}/demo/runs/r2`);
@@ -51,14 +48,14 @@ story("/ goes to the search, letters typed there are no keys, and Escape leaves 
   assert.ok(await box.evaluate((element) => element === document.activeElement));
   await page.keyboard.type("jky?/");
   assert.equal(await box.inputValue(), "jky?/");
-  assert.equal(await chosen(page), null);
+  assert.equal(await chosenRun(page), null);
   assert.equal(await page.locator("dialog[open]").count(), 0);
   await box.fill("r2");
   await becomes(() => shownRuns(page), ["r2"]);
   await page.keyboard.press("Escape");
   assert.ok(await box.evaluate((element) => element !== document.activeElement));
   await page.keyboard.press("j");
-  assert.equal(await chosen(page), "r2");
+  assert.equal(await chosenRun(page), "r2");
 });
 
 story("Escape on the page of a run goes back to the search that led there", async (scene, project) => {
@@ -85,6 +82,7 @@ story("y copies the command, and so does the button beside it", async (scene, pr
   await page.keyboard.press("y");
   await becomes(copied, next.command);
   await page.evaluate(() => navigator.clipboard.writeText(""));
+  await page.locator(".next summary").click();
   await page.locator(".cmd button").nth(1).click();
   await becomes(copied, next.alternatives[0].command);
   await page.getByRole("button", { name: "Copied" }).first().waitFor();
@@ -195,7 +193,7 @@ story("? shows the keys, and Escape hides them", async (scene, project) => {
   await page.keyboard.press("Escape");
   await becomes(() => dialog.count(), 0);
   await page.keyboard.press("j");
-  assert.equal(await chosen(page), "r3");
+  assert.equal(await chosenRun(page), "r3");
 });
 
 story("keys do nothing behind the list of keys", async (scene, project) => {
@@ -205,5 +203,5 @@ story("keys do nothing behind the list of keys", async (scene, project) => {
   await page.keyboard.press("?");
   await page.locator("dialog[open]").waitFor();
   await page.keyboard.press("j");
-  assert.equal(await chosen(page), null);
+  assert.equal(await chosenRun(page), null);
 });

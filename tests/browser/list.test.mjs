@@ -1,7 +1,7 @@
 // The page of all runs, and who may see it.
 
 import assert from "node:assert/strict";
-import { SERVER_GONE, TOKEN_REFUSED, becomes, settled, shownGroups, shownRuns, story } from "./support.mjs";
+import { SERVER_GONE, TOKEN_REFUSED, becomes, settled, shownGroups, shownRuns, story, titleOf } from "./support.mjs";
 
 /** A run in every group. */
 async function everyGroup(project) {
@@ -35,20 +35,21 @@ story("the first page shows the open runs in the groups and words of flow attent
   for (const [at, [group, cards]] of Object.entries(expected).entries()) {
     const [title, count] = titles[at].split("  ");
     assert.ok(shown[group].title.includes(`${title} ${count}`), `${shown[group].title} is ${titles[at]}`);
-    const words = cards.map((card) => [card.run_id, card.workflow, card.phase ?? "", card.reason]);
+    const place = (card) => (card.place ? ` ${card.place.number}/${card.place.of}` : "");
+    const words = cards.map((card) => [card.run_id, titleOf(card), card.reason, `${card.phase ?? ""}${place(card)}`]);
     assert.deepEqual(
-      shown[group].rows.map((row) => row.words.slice(1, 5)),
+      shown[group].rows.map((row) => [row.run, row.title, row.reason, row.phase]),
       words,
     );
     const needs = cards.map((card) => card.need ?? card.session ?? "ready");
     assert.deepEqual(
-      shown[group].rows.map((row) => row.words[0].split(" ").slice(1).join(" ")),
+      shown[group].rows.map((row) => row.tag.split(" ").slice(1).join(" ")),
       needs,
     );
   }
   assert.match(shown.over.title, /Over 1/);
   const needy = said.runs.filter((card) => ["waits", "in_doubt", "left_behind"].includes(card.group)).length;
-  assert.equal(await page.title(), `(${needy}) flow`);
+  assert.equal(await page.title(), `(${needy}) demo · flow`);
   assert.equal(await page.locator("h1").textContent(), `${needy} runs need you`);
 });
 
@@ -60,13 +61,13 @@ story("the address loses its token, and a second tab needs none", async (scene, 
   const second = await page.context().newPage();
   await second.goto(`${server.origin}/demo/runs/r1`);
   await settled(second);
-  assert.equal(await second.locator("h1").textContent(), "r1");
+  assert.equal(await second.locator(".about code").textContent(), "r1");
   const [third] = await Promise.all([
     page.context().waitForEvent("page"),
     page.locator(".row a").click({ modifiers: ["ControlOrMeta"] }),
   ]);
   await settled(third);
-  assert.equal(await third.locator("h1").textContent(), "r1");
+  assert.equal(await third.locator(".about code").textContent(), "r1");
 });
 
 story("without the right token a page is one sentence", async (scene, project) => {

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import {
+  chosenRun,
+  focusedRun,
   SERVER_GONE, becomes, saidOfRun, settled, shownGroups, shownParts, shownRun, shownRuns, story,
 } from "./support.mjs";
 
@@ -14,11 +16,11 @@ story("what another process records appears without a reload", async (scene, pro
   for (const page of [list, run]) await page.evaluate(() => (window.same = true));
   await project.begun("r1", "look", "--summary", "Looking at it");
   await becomes(
-    async () => (await shownGroups(list)).in_doubt?.rows[0].words[4],
+    async () => (await shownGroups(list)).in_doubt?.rows[0].reason,
     "001 look was begun and its outcome is unknown",
     7000,
   );
-  await becomes(() => list.title(), "(1) flow");
+  await becomes(() => list.title(), "(1) demo · flow");
   await becomes(
     async () => (await shownRun(run)).activities,
     [["001", "look", "preflight", "◆ begun", "Looking at it"]],
@@ -29,7 +31,7 @@ story("what another process records appears without a reload", async (scene, pro
   await becomes(async () => (await shownGroups(list)).waits?.rows[0].run, "r1");
   await becomes(async () => (await shownRun(run)).verdict, "▲ Waits for you — blocked: no access");
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
-  await becomes(() => run.title(), "▲ r1 · flow");
+  await becomes(() => run.title(), "▲ r1 · demo · flow");
   for (const page of [list, run]) assert.equal(await page.evaluate(() => window.same), true);
 });
 
@@ -80,7 +82,7 @@ story("focus, scrolling and what was opened survive a change", async (scene, pro
     await list.locator(selector).focus();
     const before = await focused(list);
     await record(project, `list-${at}`, "--status", "running");
-    await becomes(async () => (await shownGroups(list)).at_work?.rows[0].words[4].includes(`list-${at}`), true);
+    await becomes(async () => (await shownGroups(list)).at_work?.rows[0].reason.includes(`list-${at}`), true);
     assert.equal(await focused(list), before);
     await record(project, `list-${at}`);
     await becomes(async () => (await shownGroups(list)).at_work, undefined);
@@ -111,8 +113,7 @@ story("rows stay where they are while one is chosen, and a button shows the new 
   assert.deepEqual(await shownRuns(page), ["r3", "r2", "r1"]);
   await page.keyboard.press("j");
   await page.keyboard.press("j");
-  const chosen = () =>
-    page.evaluate(() => [document.querySelector(".chosen a")?.textContent, document.activeElement.textContent]);
+  const chosen = async () => [await chosenRun(page), await focusedRun(page)];
   assert.deepEqual(await chosen(), ["r2", "r2"]);
   await project.flow(["block", "r1", "--reason", "no access"]);
   const button = page.getByRole("button", { name: "The order changed: show it" });
@@ -133,8 +134,8 @@ story(
     const page = await scene.open(server);
     await page.keyboard.press("j");
     await project.flow(["record-activity", "--run-id", "r2", "--id", "look", "--advance"]);
-    await becomes(async () => (await shownGroups(page)).can_go_on.rows[0].words[3], "reproduce");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), "r1");
+    await becomes(async () => (await shownGroups(page)).can_go_on.rows[0].phase.split(" ")[0], "reproduce");
+    assert.equal(await focusedRun(page), "r1");
   },
 );
 
@@ -144,7 +145,7 @@ story("the count in the heading and that in the title are the same while a row i
   const page = await scene.open(server);
   await page.keyboard.press("j");
   await project.flow(["block", "r1", "--reason", "no access"]);
-  await becomes(() => page.title(), "(1) flow");
+  await becomes(() => page.title(), "(1) demo · flow");
   await becomes(() => page.locator("h1").textContent(), "1 run needs you");
 });
 
@@ -152,7 +153,7 @@ story("the keyboard is still at its run when the new order is shown", async (sce
   for (const run of ["r1", "r2", "r3"]) await project.flow(["start", "debug", "--id", run]);
   const server = await project.serve();
   const page = await scene.open(server);
-  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  const focused = () => focusedRun(page);
   // The run that moves is the one that has the focus.
   for (const key of ["j", "j", "j"]) await page.keyboard.press(key);
   assert.equal(await focused(), "r1");

@@ -39,10 +39,10 @@ story("the pages of sessions and workflows follow what happens", async (scene, p
   await sessions.getByText("No session holds a run or has a mode.").waitFor();
   await project.flow(["start", "debug", "--id", "r1", "--session", "monday"]);
   await sessions.getByRole("cell", { name: "monday" }).waitFor();
-  await workflow.getByRole("link", { name: "r1" }).waitFor();
+  await workflow.locator('.row[data-key$="/r1"]').waitFor();
   await project.flow(["cancel", "r1", "--reason", "enough"]);
   await sessions.getByText("No session holds a run or has a mode.").waitFor();
-  await becomes(() => workflow.getByRole("link", { name: "r1" }).count(), 0);
+  await becomes(() => workflow.locator('.row[data-key$="/r1"]').count(), 0);
 });
 
 story("evidence opens as text or as a picture, and never as a page", async (scene, project) => {

@@ -238,7 +238,13 @@ export async function becomes(read, wanted, patience = PATIENCE) {
 export function shownGroups(page) {
   return page.evaluate(() => {
     const words = (element) => element?.textContent.replace(/\s+/g, " ").trim() ?? "";
-    const row = (element) => ({ run: element.querySelector("a").textContent, words: [...element.children].map(words) });
+    const row = (element) => ({
+      run: element.dataset.key.split("/")[1],
+      tag: words(element.querySelector(".tag")),
+      title: words(element.querySelector(".what a")),
+      reason: words(element.querySelector(".reason")),
+      phase: words(element.querySelector(".phase")),
+    });
     const group = (element) => [
       element.dataset.key.split("/")[1],
       { title: words(element.querySelector("h2")), rows: [...element.querySelectorAll(".row")].map(row) },
@@ -247,8 +253,18 @@ export function shownGroups(page) {
   });
 }
 
+/** What a run is about, in a few words. */
+export const titleOf = ({ goal, issue, workflow }) => goal ?? (issue ? `#${issue} ${workflow}` : workflow);
+
 /** The ids of the rows, from top to bottom. */
-export const shownRuns = (page) => page.locator(".row a").allTextContents();
+export const shownRuns = (page) =>
+  page.locator(".row").evaluateAll((rows) => rows.map((row) => row.dataset.key.split("/")[1]));
+
+/** The run of the row that is chosen, and of the one that has the focus. */
+export const chosenRun = (page) =>
+  page.evaluate(() => document.querySelector(".row.chosen")?.dataset.key.split("/")[1] ?? null);
+export const focusedRun = (page) =>
+  page.evaluate(() => document.activeElement.closest(".row")?.dataset.key.split("/")[1] ?? null);
 
 /** The page of a run, as it is shown. */
 export function shownRun(page) {
@@ -259,7 +275,8 @@ export function shownRun(page) {
     return {
       facts: words(document.querySelector(".facts")),
       phase: words(document.querySelector(".facts b")),
-      goal: document.querySelector(".about br")?.nextSibling?.textContent ?? null,
+      title: words(document.querySelector("h1")),
+      run: words(document.querySelector(".about code")),
       verdict: words(document.querySelector(".next p")),
       steps: all(".diagram .node").map((node) => [words(node.querySelector("title")).split(":")[0], node.classList[1]]),
       activities: all(".cards tbody tr").map(cells),
@@ -277,7 +294,8 @@ export async function saidOfRun(project, run, ...at) {
   const marks = { completed: "done", not_started: "untouched" };
   const activity = (one) => [one.number, one.id, one.phase, words[one.status] ?? one.status, one.summary ?? ""];
   return {
-    goal: shown.metadata.goal ?? null,
+    title: titleOf({ ...shown, goal: shown.metadata.goal, workflow: shown.metadata.workflow }),
+    run,
     phase: shown.state.current_phase,
     status: shown.doing ?? shown.state.status,
     steps: shown.steps.map((step) => [step.step, step.current ? "here" : (marks[step.status] ?? step.status)]),
@@ -290,7 +308,8 @@ export async function saidOfRun(project, run, ...at) {
 export async function shownParts(page) {
   const shown = await shownRun(page);
   return {
-    goal: shown.goal,
+    title: shown.title,
+    run: shown.run,
     phase: shown.phase,
     status: shown.facts.match(/(?:^|· )([a-z]+) · started/)?.[1],
     steps: shown.steps,

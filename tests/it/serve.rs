@@ -96,9 +96,13 @@ fn pages_and_answers_to_programs_say_what_the_commands_say() {
     let shown = sandbox.flow(["show", "r1", "--json", "--at", "1"]).ok().json();
     assert_eq!((&then["steps"], &then["group"]), (&shown["steps"], &json!("can_go_on")));
     let list = server.get("/").body;
-    for text in
-        ["1 run needs you", "<title>(1) flow</title>", "Waits for you", "blocked: no access", "href=\"/demo/runs/r1\""]
-    {
+    for text in [
+        "1 run needs you",
+        "<title>(1) demo · flow</title>",
+        "Waits for you",
+        "blocked: no access",
+        "href=\"/demo/runs/r1\"",
+    ] {
         assert!(list.contains(text), "{text}: {list}");
     }
     assert!(!list.contains("runs/r2") && server.get("/?group=over").body.contains("runs/r2"));

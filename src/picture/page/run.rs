@@ -20,9 +20,12 @@ use crate::picture::words::{
     age, clean, count, day_and_time, duration, for_whom, reason_now, shortened, why_no_command,
 };
 use crate::runs::{
-    EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, RunReport, ShownApproval, ShownQuestion,
-    ShownStep,
+    Alternative, EvidenceItem, EvidenceKind, EvidenceOrigin, HolderLife, LogReport, Need, NextReport, RunReport,
+    ShownApproval, ShownQuestion, ShownStep,
 };
+
+/// So many ways to go on are shown where only a person knows which one it is; the others are folded.
+const WAYS: usize = 3;
 
 /// What the page of a run shows.
 #[derive(Debug)]
@@ -61,8 +64,8 @@ impl RunPage<'_> {
 pub fn run_page(view: &RunPage<'_>) -> Page {
     let run = view.run;
     let main = html! {
+        h1 data-key="title" { (shortened(&run.card.run.title(), 400)) }
         p.dim.about data-key="about" { (about(run)) }
-        h1 { (run.card.run.head.run_id) }
         p.facts data-key="facts" { (facts(view)) }
         (next(view))
         div.two {
@@ -77,20 +80,21 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
         (log(view))
     };
     let (symbol, ..) = look_of(&run.card);
-    Page { title: format!("{symbol} {} · flow", run.card.run.head.run_id), main, part: Part::Runs }
+    let project = view.address.iter().flat_map(|address| address.split('/').nth(1)).map(|name| format!(" · {name}"));
+    let title = format!("{symbol} {}{} · flow", run.card.run.head.run_id, project.collect::<String>());
+    Page { title, main, part: Part::Runs }
 }
 
 fn about(run: &RunReport) -> Markup {
     let card = &run.card.run;
     html! {
-        (card.head.workflow)
+        code { (card.head.run_id) } " · " (card.head.workflow)
         @if let Some(issue) = &card.issue { " · issue " (issue) }
         @if let Some(pr) = card.pr { " · pull request " (pr) }
         @if let Some(feature) = &card.feature { " · " (shortened(feature, 80)) }
         @if let Some(branch) = run.branch.as_ref().filter(|branch| !branch.is_empty()) {
             " · branch " (shortened(branch, 80))
         }
-        @if let Some(goal) = &card.goal { br; (shortened(goal, 400)) }
     }
 }
 
@@ -143,10 +147,7 @@ fn next(view: &RunPage<'_>) -> Markup {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
             }
             @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
-            @for way in &next.alternatives {
-                p.when { "When " (shortened(&way.when, 300)) (for_whom(way)) ":" }
-                (command(&way.command.to_string(), place))
-            }
+            (alternatives(next, place))
             @if !run.notes.is_empty() {
                 ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
             }
@@ -157,6 +158,30 @@ fn next(view: &RunPage<'_>) -> Markup {
             }
             @if let Some(address) = view.address.as_ref().filter(|_| view.actions && view.is_live()) {
                 (acts_on_run(run, address))
+            }
+        }
+    }
+}
+
+/// What else may be done, and when: folded where the first thing to do is known, and where there is much of it.
+fn alternatives(next: &NextReport, place: Place) -> Markup {
+    let open = if next.command.is_some() { 0 } else { WAYS };
+    let (first, more) = next.alternatives.split_at(open.min(next.alternatives.len()));
+    let ways = |ways: &[Alternative]| {
+        html! {
+            @for way in ways {
+                p.when { "When " (shortened(&way.when, 300)) (for_whom(way)) ":" }
+                (command(&way.command.to_string(), place))
+            }
+        }
+    };
+    let whens: Vec<_> = more.iter().map(|way| way.when.as_str()).collect();
+    html! {
+        (ways(first))
+        @if !more.is_empty() {
+            details data-key="ways" {
+                summary { "When " (shortened(&whens.join(", or "), 120)) }
+                (ways(more))
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::{encoded, run_link};
+use crate::picture::page::pieces::encoded;
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, reason_now, shortened, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
@@ -42,8 +42,12 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
             }
         }
     };
-    let shown = if needs > 0 { format!("({needs}) flow") } else { "flow".to_owned() };
-    Page { title: shown, main, part: Part::Runs }
+    let name = match projects {
+        [project] => format!("{} · flow", clean(&project.project)),
+        _ => "flow".to_owned(),
+    };
+    let title = if needs > 0 { format!("({needs}) {name}") } else { name };
+    Page { title, main, part: Part::Runs }
 }
 
 fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
@@ -190,17 +194,25 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
 pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
-    let goal = run.goal.as_deref().filter(|_| !card.group.is_open());
-    let about = goal.map_or_else(|| reason_now(&card.reason, card.begun_at, now), Into::into);
+    let (title, about) = (run.title(), reason_now(&card.reason, card.begun_at, now));
     html! {
         @let command = card.next.command.as_ref();
         @let why_none = command.is_none().then(|| why_no_command(&card.next));
         li.row data-key={ (project) "/" (run.head.run_id) } data-command=[command] data-none=[why_none] {
             span class={ "tag " (class) } { (symbol) " " (shortened(&word, 24)) }
-            (run_link(project, &run.head.run_id))
-            span { (run.head.workflow) }
-            span { (run.head.phase.as_ref().map_or("", StateName::as_str)) }
+            div.what {
+                a href={ "/" (project) "/runs/" (run.head.run_id) } { (shortened(&title, 120)) }
+                p.dim {
+                    @if !title.contains(run.head.workflow.as_str()) { (run.head.workflow) " · " }
+                    @if let Some(issue) = run.issue.as_ref().filter(|_| run.goal.is_some()) { "issue " (issue) " · " }
+                    (run.head.run_id)
+                }
+            }
             span.reason { (shortened(&about, 160)) }
+            span.phase {
+                (run.head.phase.as_ref().map_or("", StateName::as_str))
+                @if let Some(place) = card.place { " " (place.number) "/" (place.of) }
+            }
             time.dim datetime=(run.head.updated_at) title=(run.head.updated_at) { (age(run.head.updated_at, now)) }
         }
     }
