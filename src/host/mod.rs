@@ -26,6 +26,7 @@ mod script;
 mod setting;
 mod signal;
 mod stream;
+mod tree;
 #[cfg_attr(not(any(feature = "serve", feature = "watch")), path = "no_watch.rs")]
 mod watch;
 mod workers;
@@ -40,7 +41,7 @@ pub use clock::{BadNow, Clock};
 pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
-pub use git::{AskedForChanges, BareRepository, Git, Head, MessageOf, Pushed, RefChange, WorkingTree};
+pub use git::{AskedForChanges, BareRepository, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]
 pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};
@@ -60,4 +61,6 @@ pub(crate) use signal::end_by;
 #[cfg(feature = "watch")]
 pub(crate) use signal::stop;
 pub(crate) use stream::open_stream;
+#[doc(hidden)]
+pub use tree::{Tree, read_tree};
 pub(crate) use watch::Watcher;

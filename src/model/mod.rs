@@ -26,6 +26,7 @@ mod step;
 mod suggestion;
 mod text;
 mod time;
+mod tree;
 mod written;
 
 #[doc(hidden)]
@@ -70,5 +71,7 @@ pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};
 pub(crate) use text::{counted, is_terminal_control};
 pub use time::{BadTime, Timestamp};
+#[doc(hidden)]
+pub use tree::{NotCovered, TreeSnapshot};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

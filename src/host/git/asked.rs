@@ -32,6 +32,8 @@ pub(super) struct Asked {
     /// How long it may take, for the message.
     limit: Duration,
     out: Pipe<ChildStdout>,
+    /// How much of its output is read, in bytes.
+    most: usize,
     complaint: Pipe<ChildStderr>,
     /// Whether it has ended and was waited for.
     is_over: bool,
@@ -86,7 +88,15 @@ impl Asked {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
-        Ok(Self { child, limit, out, complaint, is_over: false })
+        Ok(Self { child, limit, out, most: OUTPUT_BYTES, complaint, is_over: false })
+    }
+
+    /// This one, with another limit of its output in bytes.
+    pub(super) fn of_at_most(self, most: usize) -> Self {
+        // Not with `..self`: it is ended when it is dropped.
+        let mut asked = self;
+        asked.most = most;
+        asked
     }
 
     /// Waits for the answer. If it is not whole at the deadline, git is killed, as it is when no one waits for it.
@@ -150,7 +160,7 @@ impl Asked {
             let out = self.out.from.is_some() && !watched[0].revents().is_empty();
             let complaint = self.complaint.from.is_some() && !watched[watched.len() - 1].revents().is_empty();
             // If git has more output than is read, the closed pipe stops it with a failure.
-            if out && self.out.read(OUTPUT_BYTES)? == OUTPUT_BYTES {
+            if out && self.out.read(self.most)? == self.most {
                 self.out.from = None;
             }
             if complaint {

@@ -38,9 +38,9 @@ pub(super) const FOREIGN: &[&str] = &[
 /// The `git` program.
 #[derive(Debug, Clone)]
 pub struct Git {
-    pub(super) program: OsString,
-    pub(super) limit: Duration,
-    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(in crate::host) program: OsString,
+    pub(in crate::host) limit: Duration,
+    pub(in crate::host) environment: Vec<(OsString, OsString)>,
 }
 
 impl Default for Git {

@@ -22,9 +22,9 @@ use crate::host::git::settings::{KEYS, REMOTES, Setting, settings_in};
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
 /// The maximum number of submodules.
-const SUBMODULES: usize = 100;
+pub(super) const SUBMODULES: usize = 100;
 /// The maximum nesting depth of submodules.
-const DEPTH: usize = 4;
+pub(super) const DEPTH: usize = 4;
 /// The largest `.gitmodules` to read, in bytes.
 const MODULES_BYTES: u64 = 1 << 20;
 
@@ -60,24 +60,24 @@ pub struct AskedForChanges<'a>(Result<Listing<'a>, String>);
 
 /// The command that lists uncommitted changes, as it runs.
 #[derive(Debug)]
-struct Listing<'a> {
+pub(super) struct Listing<'a> {
     git: &'a Git,
     own: Vec<String>,
     // Dropped before the directory that it uses.
     status: Asked,
-    apart: Apart,
+    pub(super) apart: Apart,
 }
 
 /// A repository with a configuration of flow's own.
 #[derive(Debug)]
-struct Apart {
-    top: PathBuf,
+pub(super) struct Apart {
+    pub(super) top: PathBuf,
     /// The environment variables that make git use it.
-    variables: Vec<(&'static str, OsString)>,
+    pub(super) variables: Vec<(&'static str, OsString)>,
     /// Which changes in a submodule to ignore, by the submodule's name.
     ignored: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Where the user's state directory is, for submodules.
-    state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     _common: Common,
 }
 
@@ -109,15 +109,21 @@ impl Git {
         if self.top(dir).is_none() {
             return AskedForChanges(Err("not a git repository".to_owned()));
         }
-        AskedForChanges(self.start_listing(dir, own, state()))
+        AskedForChanges(self.start_listing(dir, own, state(), &[]))
     }
 
-    fn start_listing(&self, dir: &Path, own: Vec<String>, state: Option<PathBuf>) -> Result<Listing<'_>, String> {
+    /// `settings` are options of git before the command.
+    pub(super) fn start_listing(
+        &self,
+        dir: &Path,
+        own: Vec<String>,
+        state: Option<PathBuf>,
+        settings: &[&str],
+    ) -> Result<Listing<'_>, String> {
         let apart = self.apart(dir, state, Instant::now() + self.limit)?;
-        let mut question = [&CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
+        let mut question = [settings, &CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
         // Leave out `own` in the command: listing thousands of runs would take too long.
-        let left_out: Vec<_> =
-            own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect();
+        let left_out = left_out(&own);
         question.extend(left_out.iter().map(String::as_str));
         let status = self.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
         Ok(Listing { git: self, own, apart, status })
@@ -173,7 +179,7 @@ impl Git {
     }
 
     /// The paths of the submodules in `.gitmodules`, each with the changes to ignore.
-    fn submodules(&self, apart: &Apart, deadline: Instant) -> Result<Vec<(String, Vec<u8>)>, String> {
+    pub(super) fn submodules(&self, apart: &Apart, deadline: Instant) -> Result<Vec<(String, Vec<u8>)>, String> {
         let file = apart.top.join(".gitmodules");
         match file.symlink_metadata() {
             Ok(meta) if meta.is_file() && meta.len() <= MODULES_BYTES => {}
@@ -206,7 +212,7 @@ impl Git {
     }
 
     /// Finds the repository that contains `dir`, and replaces its configuration by flow's own.
-    fn apart(&self, dir: &Path, state: Option<PathBuf>, deadline: Instant) -> Result<Apart, String> {
+    pub(super) fn apart(&self, dir: &Path, state: Option<PathBuf>, deadline: Instant) -> Result<Apart, String> {
         let places = self.places(dir);
         let own = match &places {
             Some(places) => self.own_settings(places, state.as_deref(), deadline).map_err(Silence::why)?,
@@ -275,10 +281,15 @@ impl AskedForChanges<'_> {
 
 impl Listing<'_> {
     /// The changed and the untracked paths, and whether some were cut off.
-    fn paths(self) -> Result<(Vec<String>, bool), String> {
+    pub(super) fn paths(self) -> Result<(Vec<String>, bool), String> {
         let Self { git, own, apart, status } = self;
         git.changed(&apart, status, &own, Instant::now() + git.limit, DEPTH)
     }
+}
+
+/// Arguments of a git command that leave out these files and directories.
+pub(super) fn left_out(own: &[String]) -> Vec<String> {
+    own.iter().map(|own| format!(":(top,exclude,literal){}", own.trim_end_matches('/'))).collect()
 }
 
 /// The name of the submodule in a key, and the rest of the key.
@@ -289,7 +300,7 @@ fn submodule(key: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The directory of a submodule, if it is checked out and reached without a symbolic link.
-fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn checked_out(top: &Path, path: &Path) -> Option<PathBuf> {
     let mut dir = top.to_owned();
     for part in path.components() {
         let Component::Normal(part) = part else { return None };

@@ -1,0 +1,215 @@
+//! The names of the files of a checkout, tracked and untracked, and whether they are those of its commit.
+//!
+//! Only names come from git, and the flags of its index; who wants the content reads the files. Submodules are entered,
+//! also those whose changes git is told to ignore.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
+use crate::host::git::command::Git;
+use crate::host::git::tree::{Apart, DEPTH, SUBMODULES, checked_out, left_out};
+
+/// How long git may take to list the files.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How much of the list is read, in bytes: some four million files.
+const LIST_BYTES: usize = 512 << 20;
+/// From how many bytes on git may have complained of more than is read.
+const COMPLAINT_BYTES: usize = 4 << 10;
+/// Lists every tracked file with its flags and its kind, and every untracked one that is not ignored.
+const FILES: [&str; 7] = ["ls-files", "-z", "-s", "-v", "-c", "-o", "--exclude-standard"];
+/// Whatever the repository configures, an edit shows that keeps the size and the modification time.
+const STRICT: [&str; 4] = ["-c", "core.trustctime=true", "-c", "core.checkStat=default"];
+/// What git says of an untracked directory that it cannot read.
+const CLOSED: &[u8] = b"warning: could not open directory '";
+
+/// The files of a checkout. Paths are relative to its top, and need not be UTF-8.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeFiles {
+    /// The top of the checkout.
+    pub top: PathBuf,
+    /// The files and links that the index names or that are untracked; sorted. Some may not exist.
+    pub files: Vec<Vec<u8>>,
+    /// Repositories that are not submodules, or that are nested too deep.
+    pub nested: Vec<Vec<u8>>,
+    /// Directories that cannot be read.
+    pub unreadable: Vec<Vec<u8>>,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+    /// Whether what is on the disk is what the commit has.
+    pub is_clean: bool,
+    /// The paths that differ from the commit, at most a thousand.
+    pub changed: Vec<String>,
+    /// Whether more differ.
+    pub more_changed: bool,
+}
+
+/// What is asked of each repository on the way.
+struct FilesWalk<'g> {
+    git: &'g Git,
+    deadline: Instant,
+    /// How many submodules may still be entered.
+    left: usize,
+    found: TreeFiles,
+    /// Whether the index of a repository hides something, or a submodule is not what its commit says.
+    is_hidden: bool,
+}
+
+impl Git {
+    /// Lists the files of the checkout that contains `dir`, without `own`: paths relative to the top. `state` gives the user's
+    /// state directory, where what git needs for this is kept. `None` outside of a repository.
+    ///
+    /// # Errors
+    /// Why git cannot tell, in one line.
+    pub fn tree_files(
+        &self,
+        dir: &Path,
+        own: &[String],
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<Option<TreeFiles>, String> {
+        if self.find_top(dir).map_err(|error| error.to_string())?.is_none() {
+            return Ok(None);
+        }
+        let git = Self { limit: LIMIT, ..self.clone() };
+        // Before the files are listed: a commit meanwhile changes no file.
+        let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
+        let changes = git.start_listing(dir, own.to_vec(), state(), &STRICT)?;
+        let found = TreeFiles { top: changes.apart.top.clone(), commit: head.commit, ..TreeFiles::default() };
+        let deadline = Instant::now() + LIMIT;
+        let mut walk = FilesWalk { git: &git, deadline, left: SUBMODULES, found, is_hidden: false };
+        let left_out = left_out(own);
+        let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
+        let listed = walk.ask(&changes.apart, &only)?;
+        walk.take(&changes.apart, b"", listed, DEPTH)?;
+        let FilesWalk { mut found, is_hidden, .. } = walk;
+        let (changed, is_cut) = changes.paths()?;
+        found.is_clean = found.commit.is_some() && changed.is_empty() && !is_cut && !is_hidden;
+        (found.changed, found.more_changed) = (changed, is_cut);
+        found.files.sort_unstable();
+        // A file in conflict is in the index up to three times.
+        found.files.dedup();
+        found.nested.sort();
+        found.unreadable.sort();
+        Ok(Some(found))
+    }
+}
+
+impl FilesWalk<'_> {
+    fn ask(&self, apart: &Apart, only: &[&str]) -> Result<Asked, String> {
+        let question = [&FILES[..], only].concat();
+        let asked = self.git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
+        Ok(asked.of_at_most(LIST_BYTES))
+    }
+
+    /// Takes the files of a repository that is at `prefix`, and enters its submodules.
+    fn take(&mut self, apart: &Apart, prefix: &[u8], asked: Asked, depth: usize) -> Result<(), String> {
+        let answer = asked.answer(self.deadline).map_err(Silence::why)?;
+        if answer.out.len() >= LIST_BYTES {
+            return Err("git lists too many files".to_owned());
+        }
+        if !answer.status.success() {
+            return Err(reason(&answer));
+        }
+        self.note_closed(prefix, &answer)?;
+        let mut submodules = Vec::new();
+        for entry in answer.out.split(|&byte| byte == 0) {
+            let Some(listed) = listed(entry) else { continue };
+            if let Some(nested) = listed.path.strip_suffix(b"/") {
+                self.found.nested.push([prefix, nested].concat());
+                self.is_hidden = true;
+            } else if listed.is_submodule {
+                submodules.push(listed.path.to_owned());
+            } else {
+                self.found.files.push([prefix, listed.path].concat());
+            }
+            // What is untracked in a submodule does not show in the repository around it.
+            self.is_hidden |= listed.is_hidden || (listed.is_untracked && !prefix.is_empty());
+        }
+        submodules.dedup();
+        if submodules.is_empty() {
+            return Ok(());
+        }
+        let ignored = self.git.submodules(apart, self.deadline)?;
+        self.is_hidden |= ignored.iter().any(|(_, ignored)| !ignored.is_empty());
+        for path in submodules {
+            self.enter(apart, prefix, &path, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the files of the submodule at `path`.
+    fn enter(&mut self, outer: &Apart, prefix: &[u8], path: &[u8], depth: usize) -> Result<(), String> {
+        let relative = Path::new(OsStr::from_bytes(path));
+        let whole = [prefix, path].concat();
+        let Some(dir) = checked_out(&outer.top, relative) else {
+            // Not checked out, so the commit has more than the disk; or something else is in its place.
+            self.is_hidden = true;
+            let dir = outer.top.join(relative);
+            match dir.symlink_metadata() {
+                Ok(meta) if !meta.is_dir() => self.found.files.push(whole),
+                Ok(_) if !is_empty(&dir) => self.found.nested.push(whole),
+                _ => {}
+            }
+            return Ok(());
+        };
+        if depth == 0 || self.left == 0 {
+            self.is_hidden = true;
+            self.found.nested.push(whole);
+            return Ok(());
+        }
+        self.left -= 1;
+        let told = |why| format!("submodule {}: {why}", String::from_utf8_lossy(&whole));
+        let inner = self.git.apart(&dir, outer.state.clone(), self.deadline).map_err(told)?;
+        if inner.top == outer.top {
+            // Its `.git` leads to no repository.
+            self.is_hidden = true;
+            self.found.nested.push(whole);
+            return Ok(());
+        }
+        let asked = self.ask(&inner, &["--", ":(top)"]).map_err(told)?;
+        self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(told)
+    }
+
+    fn note_closed(&mut self, prefix: &[u8], answer: &GitAnswer) -> Result<(), String> {
+        if answer.complaint.len() >= COMPLAINT_BYTES {
+            return Err("git cannot read many directories".to_owned());
+        }
+        for line in answer.complaint.split(|&byte| byte == b'\n') {
+            let Some(rest) = line.strip_prefix(CLOSED) else { continue };
+            let end = rest.iter().rposition(|&byte| byte == b'\'').unwrap_or(rest.len());
+            let path = rest[..end].strip_suffix(b"/").unwrap_or(&rest[..end]);
+            self.found.unreadable.push([prefix, path].concat());
+            self.is_hidden = true;
+        }
+        Ok(())
+    }
+}
+
+/// An entry in git's list.
+struct Listed<'o> {
+    path: &'o [u8],
+    is_untracked: bool,
+    is_submodule: bool,
+    /// Whether git does not look at the file when it is asked for changes.
+    is_hidden: bool,
+}
+
+/// `H 100644 <object> 0<TAB>path`, or `? path` for an untracked one.
+fn listed(entry: &[u8]) -> Option<Listed<'_>> {
+    let (tag, rest) = (entry.first()?, entry.get(2..)?);
+    if *tag == b'?' {
+        return Some(Listed { path: rest, is_untracked: true, is_submodule: false, is_hidden: false });
+    }
+    let tab = memchr::memchr(b'\t', rest)?;
+    // A lower case letter is for `assume-unchanged`, and `S` for `skip-worktree`.
+    let is_hidden = tag.is_ascii_lowercase() || *tag == b'S';
+    let is_submodule = rest.starts_with(b"160000 ");
+    Some(Listed { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden })
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+}

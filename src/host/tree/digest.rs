@@ -1,0 +1,235 @@
+//! The digest of all files of a tree.
+
+use std::path::Path;
+use std::thread;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::host::git::TreeFiles;
+use crate::host::tree::cache::{KnownFile, KnownFiles, NewCache, parse};
+use crate::host::tree::entry::{ChangeTime, Content, FileStamp, Looked, NESTED, UNREADABLE, is_missing, look, os};
+use crate::host::tree::path::shown_path;
+use crate::model::{NotCovered, hex};
+
+/// What a digest begins with. Change it with anything that changes the digest of the same files.
+const BEGINS: &[u8] = b"flow tree 1\n";
+/// From how many files on threads help: starting one takes as long as looking at a few hundred.
+const MANY: usize = 2000;
+/// The most threads.
+const THREADS: usize = 8;
+/// How many hexadecimal digits tell two contents of one path apart.
+const SHORT: usize = 16;
+
+/// The files of a checkout, as they were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// Each path that exists, sorted.
+    entries: Vec<(Vec<u8>, Content)>,
+}
+
+/// A path with what was found there.
+struct Found<'l> {
+    path: &'l [u8],
+    content: Content,
+    stamp: Option<FileStamp>,
+    is_known: bool,
+}
+
+/// Reads the files that git listed. `cache` is what the last call gave. `began` is the time of a file that was made right
+/// before, on the file system `device`. Also gives the cache for the next call, if it is another one.
+#[must_use]
+pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: ChangeTime, device: u64) -> (Tree, Option<Vec<u8>>) {
+    let known = parse(cache);
+    let mut found = look_at_all(&listed.top, &listed.files, &known);
+    for (paths, why) in [(&listed.nested, NESTED), (&listed.unreadable, UNREADABLE)] {
+        for path in paths {
+            found.push(Found { path, content: Content::NotCovered(why), stamp: None, is_known: false });
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(other.path));
+    let mut next = NewCache::new(began, device);
+    let (mut kept, mut added) = (0, 0);
+    for Found { path, content, stamp, is_known } in &found {
+        let (Content::Covered(_, digest), Some(stamp)) = (content, stamp) else { continue };
+        if *is_known {
+            kept += 1;
+        } else if next.may_keep(stamp) {
+            added += 1;
+        } else {
+            continue;
+        }
+        next.put(path, stamp, digest);
+    }
+    let entries = found.into_iter().map(|found| (found.path.to_owned(), found.content)).collect();
+    // Files that are gone cost a little, until something else is written.
+    let is_other = added > 0 || kept < known.len() / 2;
+    (Tree { entries }, is_other.then(|| next.into_bytes()))
+}
+
+fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    if files.len() < MANY || threads == 1 {
+        return look_at(top, files, known);
+    }
+    let part = files.len().div_ceil(threads);
+    let mut found = Vec::with_capacity(files.len());
+    thread::scope(|scope| {
+        let mut helpers = Vec::new();
+        for files in files.chunks(part) {
+            let helper = thread::Builder::new().spawn_scoped(scope, || look_at(top, files, known));
+            helpers.push((files, helper));
+        }
+        for (files, helper) in helpers {
+            match helper.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(part)) => found.extend(part),
+                // No thread could be had, so this one does its work.
+                _ => found.extend(look_at(top, files, known)),
+            }
+        }
+    });
+    found
+}
+
+fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
+    let mut known = KnownFiles::of(known);
+    let mut above = RealDirectories { top, seen: Vec::new() };
+    let mut found = Vec::with_capacity(files.len());
+    for path in files {
+        let known = known.find(path);
+        // A file behind a link is not in the tree; git lists the link.
+        if !above.lead_to(path) {
+            continue;
+        }
+        let looked = look(&top.join(os(path)), |stamp| known?.digest(stamp));
+        if let Some(Looked { content, stamp, is_known }) = looked {
+            found.push(Found { path, content, stamp, is_known });
+        }
+    }
+    found
+}
+
+/// The directories that were seen on the way to the last path, and whether each is a directory and not a link.
+struct RealDirectories<'t> {
+    top: &'t Path,
+    seen: Vec<(Vec<u8>, bool)>,
+}
+
+impl RealDirectories<'_> {
+    /// Whether all directories above `path` are directories. Sorted paths ask for each directory once.
+    fn lead_to(&mut self, path: &[u8]) -> bool {
+        self.seen.retain(|(dir, _)| path.starts_with(dir) && path.get(dir.len()) == Some(&b'/'));
+        let from = self.seen.last().map_or(0, |(dir, _)| dir.len() + 1);
+        for at in memchr::memchr_iter(b'/', &path[from..]) {
+            let dir = &path[..from + at];
+            let is_real = match self.top.join(os(dir)).symlink_metadata() {
+                Ok(meta) => meta.is_dir(),
+                // One that may not be looked at is told of with each file.
+                Err(error) => !is_missing(&error),
+            };
+            self.seen.push((dir.to_owned(), is_real));
+        }
+        self.seen.iter().all(|(_, is_real)| *is_real)
+    }
+}
+
+impl Tree {
+    /// The digest: SHA-256 over the kind, the path and the digest of the bytes of each file, in the order of the paths.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        let mut digest = Sha256::new();
+        digest.update(BEGINS);
+        for (path, content) in &self.entries {
+            digest.update((path.len() as u64).to_le_bytes());
+            digest.update(path);
+            match content {
+                Content::Covered(kind, bytes) => {
+                    digest.update([kind.byte()]);
+                    digest.update(bytes);
+                }
+                Content::NotCovered(why) => {
+                    digest.update(b"?");
+                    digest.update(Sha256::digest(why));
+                }
+            }
+        }
+        hex(&digest.finalize())
+    }
+
+    /// How many files it covers.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.entries.iter().filter(|(_, content)| matches!(content, Content::Covered(..))).count() as u64
+    }
+
+    /// What it does not cover.
+    #[must_use]
+    pub fn not_covered(&self) -> Vec<NotCovered> {
+        let mut paths = Vec::new();
+        for (path, content) in &self.entries {
+            if let Content::NotCovered(why) = content {
+                paths.push(NotCovered { path: shown_path(path), why: (*why).to_owned() });
+            }
+        }
+        paths
+    }
+
+    /// What tells the content of `path`, a file or a directory, from another one; empty if nothing is there.
+    #[must_use]
+    pub fn mark(&self, path: &str) -> String {
+        let path = path.trim_end_matches('/').as_bytes();
+        match self.entries.binary_search_by(|(known, _)| known.as_slice().cmp(path)) {
+            Ok(at) => mark(&self.entries[at].1),
+            Err(_) => self.mark_of_directory(&[path, b"/"].concat()),
+        }
+    }
+
+    /// As [`Self::mark`], of a submodule; `within` ends with a slash.
+    fn mark_of_directory(&self, within: &[u8]) -> String {
+        let from = self.entries.partition_point(|(known, _)| known.as_slice() < within);
+        let inside: Vec<_> = self.entries[from..].iter().take_while(|(known, _)| known.starts_with(within)).collect();
+        if inside.is_empty() {
+            return String::new();
+        }
+        let mut digest = Sha256::new();
+        for (path, content) in inside {
+            digest.update(path);
+            digest.update(mark(content));
+        }
+        format!("d{}", &hex(&digest.finalize())[..SHORT])
+    }
+
+    /// The paths whose content differs in `other`.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let (mut one, mut two) = (self.entries.as_slice(), other.entries.as_slice());
+        let mut paths = Vec::new();
+        loop {
+            let path = match (one.first(), two.first()) {
+                (Some((path, _)), Some((other, _))) => path.min(other),
+                (Some((path, _)), None) | (None, Some((path, _))) => path,
+                (None, None) => return paths,
+            };
+            let (here, there) = (take(&mut one, path), take(&mut two, path));
+            if here != there {
+                paths.push(shown_path(path));
+            }
+        }
+    }
+}
+
+/// Takes the first entry if it is that of `path`.
+fn take(entries: &mut &[(Vec<u8>, Content)], path: &[u8]) -> Option<Content> {
+    let ((first, content), rest) = entries.split_first()?;
+    if first != path {
+        return None;
+    }
+    *entries = rest;
+    Some(*content)
+}
+
+fn mark(content: &Content) -> String {
+    match content {
+        Content::Covered(kind, digest) => format!("{}{}", char::from(kind.byte()), &hex(digest)[..SHORT]),
+        Content::NotCovered(_) => "?".to_owned(),
+    }
+}

@@ -1,0 +1,196 @@
+//! One file of a tree: what it is, and how its bytes are read.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use sha2::{Digest as _, Sha256};
+
+/// The largest file that is read, in bytes.
+pub(super) const FILE_BYTES: u64 = 1 << 30;
+/// How often a file is read that changes meanwhile.
+const TRIES: usize = 3;
+/// How much is read at a time, in bytes.
+const PART: usize = 64 << 10;
+
+/// Why a path is not covered. The word is part of the digest, so it must not change.
+pub(super) const NESTED: &str = "a repository of its own";
+const TOO_LARGE: &str = "larger than 1 GiB";
+pub(super) const UNREADABLE: &str = "cannot be read";
+const UNSTEADY: &str = "changed while it was read";
+const SPECIAL: &str = "neither a file nor a link";
+
+/// The kind of an entry. The number is part of the digest and of the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File = b'f' as isize,
+    Executable = b'x' as isize,
+    Link = b'l' as isize,
+}
+
+impl EntryKind {
+    pub(super) fn byte(self) -> u8 {
+        self as u8
+    }
+
+    pub(super) fn of_byte(byte: u8) -> Option<Self> {
+        match byte {
+            b'f' => Some(Self::File),
+            b'x' => Some(Self::Executable),
+            b'l' => Some(Self::Link),
+            _ => None,
+        }
+    }
+}
+
+/// The time of the last change of a file's data or properties: nobody can set it.
+pub(crate) type ChangeTime = (i64, i64);
+
+/// What differs after a change of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileStamp {
+    pub(super) kind: EntryKind,
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    pub(super) len: u64,
+    pub(super) modified: ChangeTime,
+    pub(super) changed: ChangeTime,
+}
+
+impl FileStamp {
+    /// `None` for what is neither a file nor a link.
+    fn of(meta: &Metadata) -> Option<Self> {
+        let kind = match meta.file_type() {
+            of if of.is_symlink() => EntryKind::Link,
+            // As git does it: the owner's right decides.
+            of if of.is_file() && meta.mode() & 0o100 != 0 => EntryKind::Executable,
+            of if of.is_file() => EntryKind::File,
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            device: meta.dev(),
+            inode: meta.ino(),
+            len: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
+    }
+}
+
+/// What is known of the content of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Its kind and the SHA-256 of its bytes, or of the target of a link.
+    Covered(EntryKind, [u8; 32]),
+    /// Why it is not covered.
+    NotCovered(&'static str),
+}
+
+/// A path that exists, with its stamp if that may be cached.
+pub(super) struct Looked {
+    pub(super) content: Content,
+    pub(super) stamp: Option<FileStamp>,
+    /// Whether the content is from the cache.
+    pub(super) is_known: bool,
+}
+
+impl Looked {
+    fn not_covered(why: &'static str) -> Self {
+        Self { content: Content::NotCovered(why), stamp: None, is_known: false }
+    }
+}
+
+/// Looks at `path`. `known` gives the digest that the cache has for a stamp. `None` if nothing is there: a tracked file that
+/// was removed, or in whose place is a directory.
+pub(super) fn look(path: &Path, known: impl Fn(&FileStamp) -> Option<[u8; 32]>) -> Option<Looked> {
+    for _ in 0..TRIES {
+        let meta = match path.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => return None,
+            Ok(meta) => meta,
+            Err(error) if is_missing(&error) => return None,
+            Err(_) => return Some(Looked::not_covered(UNREADABLE)),
+        };
+        let Some(stamp) = FileStamp::of(&meta) else { return Some(Looked::not_covered(SPECIAL)) };
+        if let Some(digest) = known(&stamp) {
+            let content = Content::Covered(stamp.kind, digest);
+            return Some(Looked { content, stamp: Some(stamp), is_known: true });
+        }
+        if stamp.len > FILE_BYTES {
+            return Some(Looked::not_covered(TOO_LARGE));
+        }
+        let read = if stamp.kind == EntryKind::Link { digest_of_link(path) } else { digest_of_file(path, &stamp) };
+        match read {
+            Ok(Some(digest)) if is_still(path, &stamp) => {
+                let content = Content::Covered(stamp.kind, digest);
+                return Some(Looked { content, stamp: Some(stamp), is_known: false });
+            }
+            // It changed meanwhile.
+            Ok(_) => {}
+            Err(error) if is_missing(&error) => {}
+            Err(_) => return Some(Looked::not_covered(UNREADABLE)),
+        }
+    }
+    Some(Looked::not_covered(UNSTEADY))
+}
+
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_still(path: &Path, stamp: &FileStamp) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| FileStamp::of(&meta).as_ref() == Some(stamp))
+}
+
+fn digest_of_link(path: &Path) -> io::Result<Option<[u8; 32]>> {
+    let target = fs::read_link(path)?;
+    Ok(Some(Sha256::digest(target.as_os_str().as_bytes()).into()))
+}
+
+/// The digest of the file's bytes; `None` if it is another file by now.
+fn digest_of_file(path: &Path, stamp: &FileStamp) -> io::Result<Option<[u8; 32]>> {
+    // Without blocking: a FIFO may have taken its place.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let mut file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        // It became a link.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => return Ok(None),
+        opened => opened?,
+    };
+    if FileStamp::of(&file.metadata()?).as_ref() != Some(stamp) {
+        return Ok(None);
+    }
+    digest_of(&mut file, stamp.len)
+}
+
+/// `None` if the file has not the length `len`.
+fn digest_of(file: &mut File, len: u64) -> io::Result<Option<[u8; 32]>> {
+    let mut digest = Sha256::new();
+    let mut part = [0; PART];
+    let mut read = 0;
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(more) => {
+                digest.update(&part[..more]);
+                read += more as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // A file that grows all the time must not keep this process.
+        if read > len {
+            return Ok(None);
+        }
+    }
+    Ok((read == len).then(|| digest.finalize().into()))
+}
+
+/// The name of a path that need not be UTF-8.
+pub(super) fn os(path: &[u8]) -> &OsStr {
+    OsStr::from_bytes(path)
+}

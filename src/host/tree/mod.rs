@@ -1,0 +1,13 @@
+//! The digest of a checkout's files: what they are, byte for byte, whatever git's index and configuration say of them.
+//!
+//! git only lists the names ([`crate::host::git`]). The bytes are read here, so no filter of the repository runs, line ends
+//! are those on the disk, and no flag of the index hides an edit.
+
+mod cache;
+mod digest;
+mod entry;
+mod path;
+#[cfg(test)]
+mod tests;
+
+pub use digest::{Tree, read_tree};
