@@ -17,6 +17,7 @@ macro_rules! value_enum {
 
 mod change;
 mod emit;
+mod exec;
 mod hosts;
 mod interview;
 mod look;
@@ -38,11 +39,12 @@ use crate::runs::ListStatus;
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
+pub(super) use exec::ExecArgs;
 use hosts::HOOK_TIMES;
 pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs, SetupArgs, ToolsArg};
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
 use look::SortArg;
-pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, WaitArgs, WatchArgs};
+pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, VerifyArgs, WaitArgs, WatchArgs};
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
@@ -155,6 +157,8 @@ pub(super) enum Everyday {
     Start(StartArgs),
     /// Record a piece of work
     RecordActivity(Box<RecordArgs>),
+    /// Run a command, and record how it ended and on which files
+    Exec(Box<ExecArgs>),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// Show the runs that need a person
@@ -303,7 +307,7 @@ pub(super) enum Checks {
     /// Prove that a run's files are what its log says
     ///
     /// Byte for byte.
-    Verify(RunArg),
+    Verify(VerifyArgs),
     /// Print the JSON Schema of a document
     Schema {
         /// Which document

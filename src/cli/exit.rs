@@ -9,26 +9,46 @@ use crate::model::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// Refused by a rule, or a document is invalid.
-    Refused = 1,
+    Refused,
     /// The command line is wrong.
-    Usage = 2,
+    Usage,
     /// Something was not found.
-    NotFound = 3,
+    NotFound,
     /// A person is needed.
-    NeedsHuman = 4,
+    NeedsHuman,
     /// Another session or process holds the run, or there was a conflict: retry.
-    Held = 5,
+    Held,
     /// Data is damaged.
-    Damaged = 65,
+    Damaged,
     /// Input or output failed, or could not be confirmed.
-    Io = 74,
+    Io,
     /// An unsafe path was refused.
-    Unsafe = 77,
+    Unsafe,
+    /// What the command ended with that was run.
+    Command(i32),
 }
 
 impl Exit {
+    /// The number that the system gets.
+    #[must_use]
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::NeedsHuman => 4,
+            Self::Held => 5,
+            Self::Damaged => 65,
+            Self::Io => 74,
+            Self::Unsafe => 77,
+            // A status has eight bits.
+            Self::Command(status) => u8::try_from(status & 0xff).unwrap_or(u8::MAX),
+        }
+    }
+
     /// `status` behind an answer that was written. One that could not be written counts more than what is in it.
     pub(super) fn then(self, status: Self) -> Self {
         if self == Self::Done { status } else { self }
@@ -37,7 +57,7 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.status())
     }
 }
 

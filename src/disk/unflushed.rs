@@ -14,12 +14,12 @@ const NAMES: u32 = 100;
 /// A temporary file that is older, in milliseconds, belongs to no living process.
 const LEFT_AFTER: u64 = 60 * 60 * 1000;
 
-/// Replaces `name` by `text` in one step.
-pub(crate) fn replace_unflushed(dir: &Dir, name: &str, text: &str) -> Result<(), DiskError> {
+/// Replaces `name` by a file with these bytes in one step.
+pub(crate) fn replace_unflushed(dir: &Dir, name: &str, bytes: impl AsRef<[u8]>) -> Result<(), DiskError> {
     let mut number = 0;
     let new = loop {
         let new = format!("{BEGINS}{}-{number}{ENDS}", std::process::id());
-        match dir.create(&new, text.as_bytes(), NEW_FILE) {
+        match dir.create(&new, bytes.as_ref(), NEW_FILE) {
             Ok(_) => break new,
             Err(DiskError::Exists { .. }) if number < NAMES => number += 1,
             Err(error) => return Err(error),

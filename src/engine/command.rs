@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityId, Approval, EventKind, KeptEvidence, Number, SessionId, StateName, TextDigest, Timestamp,
+    Activity, ActivityId, Approval, EventKind, Execution, KeptEvidence, Number, SessionId, StateName, TextDigest,
+    Timestamp,
 };
 
 /// A command to a run.
@@ -84,6 +85,8 @@ pub struct Record {
     pub settles: Vec<ActivityId>,
     /// The files of the run's evidence that it refers to.
     pub evidence: Vec<KeptEvidence>,
+    /// The command that the work was, if flow ran it.
+    pub exec: Option<Box<Execution>>,
     /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
     /// The record's number.

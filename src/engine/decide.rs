@@ -222,7 +222,7 @@ impl<'a> Decider<'a> {
     }
 
     fn record(&self, record: Record) -> Result {
-        let Record { mut activity, advance, skip, settles, evidence, request, number } = record;
+        let Record { mut activity, advance, skip, settles, evidence, exec, request, number } = record;
         let Self { state, machine, trail, .. } = *self;
         let run = state.document();
         refuse_held(state, machine)?;
@@ -286,6 +286,7 @@ impl<'a> Decider<'a> {
             by: Vec::new(),
             request,
             evidence,
+            exec,
             activity,
         }))))
     }

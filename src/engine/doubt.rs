@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::History;
-use crate::model::{ActivityStatus, Number, StateName, Timestamp};
+use crate::model::{ActivityStatus, Execution, Number, StateName, Timestamp};
 
 /// Work that began and whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct InDoubt {
     /// Whether a process still runs that was noted when the work began without a session; none if none was noted, or if it
     /// cannot be seen from here.
     pub alive: Option<bool>,
+    /// The command that it is, if flow ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec: Option<Box<Execution>>,
     /// The noted processes.
     #[serde(skip)]
     pub(crate) by: Vec<String>,
@@ -46,6 +49,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
                 at: attempt.at,
                 summary: attempt.summary.clone(),
                 alive: None,
+                exec: attempt.exec.clone(),
                 by: history.began_activity(attempt.number).to_vec(),
             });
         }
@@ -63,6 +67,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
             at: history.reported_at(step),
             summary: history.message(step).map(str::to_owned),
             alive: None,
+            exec: None,
             by: history.began_step(step, None).by,
         });
     }

@@ -11,6 +11,7 @@ mod decide;
 mod doubt;
 mod edit;
 mod emit;
+mod fresh;
 mod gate_rules;
 mod gates;
 mod join;
@@ -42,6 +43,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::decide_emit;
+pub use fresh::{Freshness, Holding, Now, holding};
 pub(crate) use gate_rules::held_by;
 pub(crate) use gates::unprove;
 #[doc(hidden)]

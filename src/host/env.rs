@@ -14,6 +14,21 @@ use crate::model::SessionId;
 const FLOW_SESSION: &str = "FLOW_SESSION";
 const FLOW_HOLDER_PID: &str = "FLOW_HOLDER_PID";
 
+/// What the names of variables have in them whose values are secrets.
+const SECRETS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "KEY"];
+
+/// The values of the variables whose names say that they are secrets.
+pub(crate) fn secrets() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let name = name.to_string_lossy().to_ascii_uppercase();
+        if SECRETS.iter().any(|word| name.contains(word)) {
+            found.push(value.into_encoded_bytes());
+        }
+    }
+    found
+}
+
 /// A snapshot of the environment. Empty variables count as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Env {

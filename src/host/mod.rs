@@ -14,6 +14,7 @@ mod clock;
 mod cloud;
 mod dialog;
 mod env;
+mod exec;
 mod git;
 #[cfg(feature = "network")]
 mod http;
@@ -41,6 +42,8 @@ pub use clock::{BadNow, Clock};
 pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
+pub(crate) use env::secrets;
+pub use exec::{Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{AskedForChanges, BareRepository, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree};
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]
@@ -61,6 +64,7 @@ pub(crate) use signal::end_by;
 #[cfg(feature = "watch")]
 pub(crate) use signal::stop;
 pub(crate) use stream::open_stream;
+pub(crate) use tree::checkout_place;
 #[doc(hidden)]
 pub use tree::{Tree, read_tree};
 pub(crate) use watch::Watcher;

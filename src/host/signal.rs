@@ -29,6 +29,7 @@ struct Watched {
 }
 
 /// While it exists, a signal is noted and does not end this program.
+#[derive(Debug)]
 pub(crate) struct Watch(());
 
 impl Watch {
@@ -50,6 +51,11 @@ impl Watch {
     /// The signal that came, if any.
     pub(crate) fn came(&self) -> Option<i32> {
         came()
+    }
+
+    /// The signal that came since the last call, if any.
+    pub(crate) fn take(&self) -> Option<i32> {
+        i32::try_from(CAME.swap(0, Ordering::SeqCst)).ok().filter(|&number| number != 0)
     }
 
     /// Stops watching. Returns a signal that came before; a later one ends this program.

@@ -6,6 +6,7 @@
 mod activity;
 mod digest;
 mod event;
+mod execution;
 mod flaw;
 mod gate;
 mod help;
@@ -26,7 +27,6 @@ mod step;
 mod suggestion;
 mod text;
 mod time;
-mod tree;
 mod written;
 
 #[doc(hidden)]
@@ -38,6 +38,7 @@ pub use event::{
     Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, StatusChange, UnknownEvent,
     WorkflowAdopted,
 };
+pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;
 pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
 pub use help::Help;
@@ -71,7 +72,5 @@ pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};
 pub(crate) use text::{counted, is_terminal_control};
 pub use time::{BadTime, Timestamp};
-#[doc(hidden)]
-pub use tree::{NotCovered, TreeSnapshot};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

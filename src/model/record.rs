@@ -1,8 +1,9 @@
 //! A recorded piece of work, as the events that record one have it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Activity, ActivityId, Approval, Number, SessionId, StateName, TextDigest, sha256_hex};
+use crate::model::{Activity, ActivityId, Approval, Execution, Number, SessionId, StateName, TextDigest, sha256_hex};
 
 /// A recorded piece of work, and where it moved the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,12 +42,15 @@ pub struct ActivityRecorded {
     /// The files of the run's evidence that it refers to, as they were.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence: Vec<KeptEvidence>,
+    /// The command that the work was, if flow ran it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exec: Option<Box<Execution>>,
     /// The activity document.
     pub activity: Activity,
 }
 
 /// A file among a run's evidence, as it was when an activity that refers to it was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptEvidence {
     /// Its name in `evidence/`.
     pub name: String,
@@ -87,6 +91,7 @@ impl ActivityRecorded {
             by: Vec::new(),
             request: None,
             evidence: Vec::new(),
+            exec: None,
             activity,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::engine::{Action, History, InDoubt, Plan};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
+    ActivityStatus, Execution, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
     WorkflowId, slug,
 };
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
@@ -266,10 +266,32 @@ impl Words<'_> {
         let id = doubt.number.map(|_| doubt.id.as_str());
         let phase = doubt.phase.as_ref();
         let blocked = self.outcome_because(phase, id, ActivityStatus::Blocked, "what is needed");
-        Advice::default()
+        let advice = match &doubt.exec {
+            Some(exec) => self.run_again(doubt, exec),
+            None => Advice::default(),
+        };
+        advice
             .or("it ended well", self.outcome(phase, id, ActivityStatus::Passed))
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
             .or("it cannot go on without a person", blocked)
+    }
+
+    /// The ways to settle a command of which flow did not see the end.
+    fn run_again(&self, doubt: &InDoubt, exec: &Execution) -> Advice {
+        let mut again =
+            Suggestion::flow("exec").option("run-id", self.run).option("id", &doubt.id).flag("again").value("--");
+        if exec.masked {
+            // What is recorded is not what was run.
+            again = again.example_value("the command");
+        } else {
+            for word in &exec.argv {
+                again = again.value(word);
+            }
+        }
+        let place = if exec.dir == "." { String::new() } else { format!(", in {}", exec.dir) };
+        let given_up =
+            self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
+        Advice::default().or(format!("it may be run once more{place}"), again).or("it is given up", given_up)
     }
 
     /// The ways to continue work that is blocked.

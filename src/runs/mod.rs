@@ -63,6 +63,7 @@ pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use look::needs::{Needs, call_about};
 pub use look::outlook::NextReport;
 pub use look::resume::{ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
+pub use look::seen::{ClaimedWork, SeenEvidence, VerifyEvidenceReport, VerifyEvidenceRequest, verify_evidence};
 pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
@@ -107,6 +108,7 @@ pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use write::emit::{Reporter, emit_by};
+pub use write::exec::{ExecReport, ExecRequest, exec};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use write::payload::ReportRequest;
 #[doc(hidden)]

@@ -96,7 +96,8 @@ fn literals(source: &str) -> Vec<(&str, &str)> {
 /// `Name = status` of the exit statuses.
 fn statuses() -> BTreeMap<String, u8> {
     let source = read("src/cli/exit.rs");
-    let pairs = source.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = "));
+    let pairs =
+        source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.strip_suffix(',')?.split_once(" => "));
     let statuses: BTreeMap<_, _> =
         pairs.filter_map(|(name, status)| Some((name.to_owned(), status.parse().ok()?))).collect();
     assert_eq!(statuses.len(), 9, "{statuses:?}");

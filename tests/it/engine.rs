@@ -70,6 +70,7 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
             skip: (id == "c-1").then(|| "it was agreed".to_owned()),
             settles: Vec::new(),
             evidence: Vec::new(),
+            exec: None,
             request: None,
             number: Number(0),
         }))
@@ -251,6 +252,7 @@ fn matrix() -> Vec<String> {
         skip: None,
         settles: Vec::new(),
         evidence: Vec::new(),
+        exec: None,
         request: None,
         number: Number(2),
     }));

@@ -28,6 +28,7 @@ mod durable_agent;
 mod emit;
 mod engine;
 mod evidence;
+mod exec;
 mod export;
 mod faults;
 mod flowrun_session;

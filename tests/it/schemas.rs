@@ -32,12 +32,13 @@ use flowrun::modes::{
 use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
-    CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExportReport,
-    HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest, NextStatesReport,
-    NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest, RunRequest,
-    SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport,
-    StartRequest, StatusReport, StatusRequest, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
-    WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
+    CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExecReport,
+    ExportReport, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest,
+    NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest,
+    RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source,
+    StartReport, StartRequest, StatusReport, StatusRequest, VerifyEvidenceReport, WorkflowAdoptReport,
+    WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest,
+    WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
 use flowrun::watch::WatchMessage;
@@ -79,7 +80,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 70] = [
+const ANSWERS: [(&str, Form); 71] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -103,6 +104,7 @@ const ANSWERS: [(&str, Form); 70] = [
     ("wait", printed::<Card>),
     ("sessions", printed::<SessionsReport>),
     ("evidence", printed::<EvidenceReport>),
+    ("exec", printed::<ExecReport>),
     ("serve", printed::<ServeReport>),
     ("watch", printed::<WatchMessage>),
     ("list", printed::<ListReport>),
@@ -348,6 +350,13 @@ fn varied(forms: &Forms) {
     let skip = ["--phase", "reproduce", "--id", "seen", "--skip-reason", "known"];
     forms.ask(&sandbox, &[&["record-activity", "--run-id", "r2", "--session", "s1"], &skip[..]].concat());
     forms.ask(&sandbox, &["resume", "r2", "--session", "s2"]);
+    // What stands behind the dashes is the command's.
+    let exec = ["exec", "--json", "--run-id", "r2", "--session", "s1", "--id", "ran", "--", "true"];
+    forms.check(&exec, &sandbox.flow(exec));
+    let verified = sandbox.flow(["verify", "r2", "--evidence", "--json"]).json();
+    assert_valid(&validator(printed::<VerifyEvidenceReport>()), &verified, "verify --evidence");
+    forms.ask(&sandbox, &["show", "r2"]);
+    forms.ask(&sandbox, &["resume", "r2", "--session", "s1"]);
     forms.ask(&sandbox, &["set", "r2", "--limit", "max_iterations=1", "--feature", "f", "--session", "s1"]);
 
     sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);

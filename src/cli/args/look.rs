@@ -65,6 +65,16 @@ pub(crate) struct EvidenceArgs {
     pub(crate) session: Option<SessionId>,
 }
 
+// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// Check instead whether what flow saw of commands still holds for the files
+    #[arg(long)]
+    pub(crate) evidence: bool,
+}
+
 // Arguments of `log`.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {

@@ -5,7 +5,8 @@ use crate::cli::cmd::checks::{doctor, man, validate, verify};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, demo, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
+    approve, demo, drive, emit, exec, init, interview, list, mode, next, record, remote, resume, set, start, status,
+    workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -18,6 +19,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
     let ended = match command {
         Command::Everyday(Everyday::Start(args)) => start::run(cx, args, out),
         Command::Everyday(Everyday::RecordActivity(args)) => record::run(cx, *args, out),
+        Command::Everyday(Everyday::Exec(args)) => exec::run(cx, *args, out),
         Command::Everyday(Everyday::Resume(args)) => resume::run(cx, args, out),
         Command::Workflows(Workflows::Next(run)) => next::next(cx, run, out),
         Command::Workflows(Workflows::Advance(args)) => next::advance(cx, args, out),

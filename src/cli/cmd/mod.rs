@@ -6,6 +6,7 @@ mod demo;
 pub(super) mod dispatch;
 mod drive;
 mod emit;
+mod exec;
 mod hosts;
 mod init;
 mod interview;

@@ -1,6 +1,7 @@
 //! `resume`.
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
@@ -92,6 +93,7 @@ fn work(report: &ResumeReport, page: &mut TextPage) {
         page.line("  left undone");
         page.table(4, report.left_undone.iter().map(left_undone));
     }
+    seen_table("evidence", &report.evidence, page);
     units(report, page);
     if !report.completed.is_empty() {
         let (shown, all) = (report.completed.len(), report.completed_activities);

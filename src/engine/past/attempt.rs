@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActivityRecorded, ActivityStatus, Approval, Event, Number, Seq, StateName, Timestamp};
+use crate::model::{
+    ActivityRecorded, ActivityStatus, Approval, Event, Execution, KeptEvidence, Number, Seq, StateName, Timestamp,
+};
 
 /// One record of an activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +33,13 @@ pub struct Attempt {
     /// The decision of a person that it records.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub approval: Option<Approval>,
+    /// The command that it was, if flow ran it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exec: Option<Box<Execution>>,
+    /// The files of evidence, as they were when the end of the command was recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(default)]
+    pub kept: Vec<KeptEvidence>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
     /// The position of its event; absent for records of other programs.
@@ -50,8 +59,31 @@ impl Attempt {
             evidence: record.activity.evidence().map(str::to_owned).collect(),
             settles: record.settles.iter().map(ToString::to_string).collect(),
             approval: record.approval.clone(),
+            exec: record.exec.clone(),
+            kept: if record.exec.is_some() { record.evidence.clone() } else { Vec::new() },
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
+        }
+    }
+
+    /// Whether flow saw the end of the command that it was.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        self.exec.as_ref().is_some_and(|exec| exec.end.is_some())
+    }
+
+    /// Whether it says that work passed, and flow did not see it. A person's decision is no such claim.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        self.status == ActivityStatus::Passed && !self.is_seen() && self.approval.is_none()
+    }
+
+    /// What pages say of it behind its status.
+    pub(crate) fn seen_or_claimed(&self) -> &'static str {
+        match (self.is_seen(), self.is_claimed()) {
+            (true, _) => ", seen",
+            (false, true) => ", claimed",
+            (false, false) => "",
         }
     }
 

@@ -97,6 +97,41 @@ impl Git {
     }
 }
 
+impl Git {
+    /// The paths in which two commits differ, without `own`. `state` is as in [`Self::tree_files`].
+    ///
+    /// # Errors
+    /// Why git cannot tell: one of them may not be there.
+    pub fn changed_between(
+        &self,
+        dir: &Path,
+        commits: [&str; 2],
+        own: &[String],
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<Vec<String>, String> {
+        // They come from a log, which anyone may have written.
+        if commits.iter().any(|commit| commit.len() < 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            return Err("a commit has no valid id".to_owned());
+        }
+        let deadline = Instant::now() + LIMIT;
+        let apart = self.apart(dir, state(), deadline)?;
+        let left_out = left_out(own);
+        let mut question = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none"];
+        question.extend(commits);
+        question.extend(["--", ":(top)"]);
+        question.extend(left_out.iter().map(String::as_str));
+        let asked = self.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
+        let out = asked.output(deadline)?;
+        let mut paths = Vec::new();
+        for path in out.split(|&byte| byte == 0) {
+            if !path.is_empty() {
+                paths.push(String::from_utf8_lossy(path).into_owned());
+            }
+        }
+        Ok(paths)
+    }
+}
+
 impl FilesWalk<'_> {
     fn ask(&self, apart: &Apart, only: &[&str]) -> Result<Asked, String> {
         let question = [&FILES[..], only].concat();

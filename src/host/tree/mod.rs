@@ -7,7 +7,9 @@ mod cache;
 mod digest;
 mod entry;
 mod path;
+mod place;
 #[cfg(test)]
 mod tests;
 
 pub use digest::{Tree, read_tree};
+pub(crate) use place::checkout_place;

@@ -14,6 +14,7 @@ use crate::model::{KeptEvidence, Kind, Number, Problem, RunId, SessionId, StateN
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
+use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
@@ -45,6 +46,8 @@ pub struct EvidenceRequest {
 pub struct EvidenceReport {
     /// For each run: what its activities refer to, what nothing refers to, and its artifacts.
     pub evidence: Vec<EvidenceItem>,
+    /// Commands of which flow saw the end, and whether that still holds; with a feature or all runs, nothing is looked at.
+    pub seen: Vec<SeenEvidence>,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
 }
@@ -132,7 +135,8 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
-    Ok(EvidenceReport { evidence, unreadable: Vec::new() })
+    let seen = seen_evidence(&project, &*run, view.history.attempts())?;
+    Ok(EvidenceReport { evidence, seen, unreadable: Vec::new() })
 }
 
 /// What all runs refer to, or those about a feature; the run that was started last comes first.
@@ -150,7 +154,8 @@ fn evidence_of_all(project: &OpenedProject, feature: Option<&str>) -> Result<Evi
         Ok(Some((Reverse((document.created_at, document.id.clone())), evidence)))
     })?;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(EvidenceReport { evidence: found.into_iter().flat_map(|(_, evidence)| evidence).collect(), unreadable })
+    let evidence = found.into_iter().flat_map(|(_, evidence)| evidence).collect();
+    Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable })
 }
 
 /// What a run with these activities and artifacts refers to.

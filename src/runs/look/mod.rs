@@ -11,5 +11,6 @@ pub(in crate::runs) mod log;
 pub(in crate::runs) mod needs;
 pub(in crate::runs) mod outlook;
 pub(in crate::runs) mod resume;
+pub(in crate::runs) mod seen;
 pub(in crate::runs) mod show;
 pub(in crate::runs) mod wait;

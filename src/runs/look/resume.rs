@@ -15,6 +15,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
+use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
@@ -22,6 +23,7 @@ use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, Selected, named_run};
 use crate::runs::open::shared::{Sharing, ask_store};
+use crate::runs::open::tree::below_top;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -80,6 +82,8 @@ pub struct ResumeReport {
     pub completed: Vec<Completed>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// Commands of which flow saw the end, the last one of each id, and whether that still holds. Hooks do not look.
+    pub evidence: Vec<SeenEvidence>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// When the work began that the verdict is about, if the process that began it still runs.
@@ -242,6 +246,11 @@ fn report_of(
         other_branch = Some(branch);
     }
     // Last, because git takes longest.
+    let evidence = match &asked {
+        // A file that cannot be read must not hide how the run stands.
+        Some(_) => seen_evidence(project, run, view.history.attempts()).unwrap_or_default(),
+        None => Vec::new(),
+    };
     let tree = asked.map_or(WorkingTree::Unknown(String::new()), AskedForChanges::answer);
     let working_tree = without_journals(project, tree, document, runs);
     ResumeReport {
@@ -257,6 +266,7 @@ fn report_of(
         completed_activities: view.history.completed_count(),
         completed,
         in_doubt,
+        evidence: evidence.into_iter().filter(|seen| seen.latest).collect(),
         left_undone,
         begun_at,
         units: view.history.units().iter().map(ShownUnit::of).collect(),
@@ -342,14 +352,6 @@ fn without_journals(project: &OpenedProject, tree: WorkingTree, run: &RunDocumen
     paths.retain(|path| !own.contains(path));
     let state = if paths.is_empty() { TreeState::Clean } else { TreeState::Dirty };
     WorkingTreeReport { state, paths, reason: None }
-}
-
-/// The project's directory, relative to the top of the checkout.
-fn below_top(cx: &Context, root: &Path) -> PathBuf {
-    match cx.git.top(root) {
-        Some(top) => root.strip_prefix(top).map(Path::to_owned).unwrap_or_default(),
-        None => PathBuf::new(),
-    }
 }
 
 /// The journal of a run, and the lock that its writers may leave beside it, relative to the top of the checkout.

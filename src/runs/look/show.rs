@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::{Sharing, ask_store};
@@ -29,6 +30,8 @@ pub struct ShowReport {
     pub steps: Vec<ShownStep>,
     /// All records of activities, in the order of their numbers.
     pub activities: Vec<Attempt>,
+    /// Commands of which flow saw the end, and whether that still holds; nothing of a run as it was.
+    pub evidence: Vec<SeenEvidence>,
     /// The registered artifacts, the latest for each place.
     pub artifacts: Vec<ShownArtifact>,
     /// Phases that were left although their work was not done.
@@ -165,7 +168,11 @@ pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     if let Some(at) = request.at {
         go_back(run.id(), &mut view, at)?;
     }
-    Ok(ShowReport { sharing, ..report(view) })
+    let evidence = match request.at {
+        None => seen_evidence(&project, &*run, view.history.attempts())?,
+        Some(_) => Vec::new(),
+    };
+    Ok(ShowReport { sharing, evidence, ..report(view) })
 }
 
 fn report(view: View) -> ShowReport {
@@ -177,14 +184,15 @@ fn report(view: View) -> ShowReport {
     without(
         &mut document,
         &[
-            "steps", "activities", "artifacts", "skipped", "approvals", "left_undone", "doing", "features", "notes",
-            "store", "as_of",
+            "steps", "activities", "evidence", "artifacts", "skipped", "approvals", "left_undone", "doing", "features",
+            "notes", "store", "as_of",
         ],
     );
     ShowReport {
         document,
         steps: steps(&view),
         activities: view.history.attempts().to_vec(),
+        evidence: Vec::new(),
         artifacts: artifacts(&view),
         skipped: skipped(&view.history),
         approvals: approvals(&view.history),

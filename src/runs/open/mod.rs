@@ -14,6 +14,7 @@ pub(in crate::runs) mod same_work;
 pub(crate) mod select;
 pub(crate) mod shared;
 pub(crate) mod sparse;
+pub(in crate::runs) mod tree;
 pub(crate) mod view;
 pub(crate) mod work;
 pub(in crate::runs) mod worktrees;

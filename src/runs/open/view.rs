@@ -102,6 +102,8 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
             evidence: activity.evidence().map(str::to_owned).collect(),
             settles: Vec::new(),
             approval: None,
+            exec: None,
+            kept: Vec::new(),
             at: None,
             seq: None,
         });

@@ -15,7 +15,9 @@ pub(in crate::runs) fn note_workers(cx: &Context, caller: &Caller, kind: &mut Ev
         return Ok(());
     }
     match kind {
-        EventKind::ActivityRecorded(record) if record.activity.status() == ActivityStatus::Running => {
+        EventKind::ActivityRecorded(record)
+            if record.activity.status() == ActivityStatus::Running && record.by.is_empty() =>
+        {
             record.by = workers(cx)?;
         }
         EventKind::Emitted(emitted)

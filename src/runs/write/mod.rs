@@ -6,6 +6,7 @@ pub(crate) mod approve;
 mod begun;
 pub(crate) mod claim;
 pub(crate) mod emit;
+pub(crate) mod exec;
 pub(in crate::runs) mod journal;
 mod kept;
 mod missing;

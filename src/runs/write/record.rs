@@ -127,7 +127,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let (evidence, number) = (kept.digests(), Number(0));
-    let record = Record { activity, advance, skip, settles, evidence, request: asked, number };
+    let record = Record { activity, advance, skip, settles, evidence, exec: None, request: asked, number };
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
@@ -345,7 +345,7 @@ fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorde
 
 /// The records with this id, latest first. Reads the log only if the state says that there are some, because the log
 /// can be long.
-fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
+pub(in crate::runs) fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
     let state = &tx.state.document().state;
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
         return Ok(Vec::new());

@@ -50,6 +50,10 @@ pub const RECAPS: &str = "recaps";
 pub const SEEN_AT_CARRIER: &str = "seen.json";
 /// Below [`CACHE`] of the copies of shared runs: which store they are from.
 pub const STORE_OF_COPIES: &str = "store";
+/// Below [`CACHE`]: the digests of the checkout's files.
+pub const TREE: &str = "tree";
+/// Below [`CACHE`]: an empty file that is made again to tell the time by the file system's clock.
+pub const TREE_CLOCK: &str = "tree-clock";
 /// Below [`CACHE`]: the trouble that hooks had.
 pub const HOOK_LOG: &str = "hooks.log";
 /// Below [`CACHE`]: the documents in which interviews began.

@@ -1,10 +1,10 @@
-//! The recaps of long runs. They are in the cache: never flushed, may be deleted, and one that no event of the log names
-//! does not count.
+//! The recaps of long runs, and other texts in the cache: never flushed, may be deleted. A recap that no event of the log
+//! names does not count.
 
 use crate::disk::{Dir, replace_unflushed};
 use crate::model::RunId;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES};
+use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES, TREE, TREE_CLOCK};
 use crate::store::local::project::Project;
 
 /// The largest recap, in bytes. A run with a larger one is read whole.
@@ -13,7 +13,29 @@ const RECAP_BYTES: usize = 1 << 20;
 /// The largest note of what was seen at a carrier, in bytes; enough for a million runs.
 const SEEN_BYTES: usize = 128 << 20;
 
+/// The largest cache of digests, in bytes; enough for some million files.
+const TREE_BYTES: usize = 512 << 20;
+
 impl Project {
+    /// The cache of digests of the checkout's files; empty if there is none.
+    pub(crate) fn tree_cache(&self) -> Vec<u8> {
+        let Ok(Some(cache)) = self.flow.find_dir(CACHE) else { return Vec::new() };
+        cache.read(TREE, TREE_BYTES).ok().flatten().unwrap_or_default()
+    }
+
+    /// Keeps the digests of the checkout's files.
+    pub(crate) fn keep_tree_cache(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(replace_unflushed(&self.cache()?, TREE, bytes)?)
+    }
+
+    /// The time by the clock of the file system that has `.flow`, as seconds and nanoseconds, and which one that is.
+    pub(crate) fn file_system_time(&self) -> Result<((i64, i64), u64), StoreError> {
+        let cache = self.cache()?;
+        replace_unflushed(&cache, TREE_CLOCK, "")?;
+        let stat = cache.look(TREE_CLOCK)?;
+        Ok((stat.changed, stat.device))
+    }
+
     pub(super) fn recaps(&self) -> Option<Dir> {
         self.flow.find_dir(CACHE).ok()??.find_dir(RECAPS).ok()?
     }

@@ -197,7 +197,7 @@ async fn log(State(live): Shared, Path(run): BelowProject, Query(part): Query<Li
 
 async fn evidence(State(live): Shared, Path(run): BelowProject) -> Response {
     report_run(live, run, |run| {
-        Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, unreadable: Vec::new() })
+        Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, seen: Vec::new(), unreadable: Vec::new() })
     })
     .await
 }

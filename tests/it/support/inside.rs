@@ -115,7 +115,7 @@ fn answer(line: &[OsString], flow: impl FnOnce(Options) -> Context) -> Answer {
         return session_end(line, &flow.observed_by(Arc::new(ModesObserver)));
     }
     let answered = flowrun::cli::within(line, |options| Ok(flow(options)));
-    Answer { stdout: answered.stdout, stderr: answered.stderr, code: Some(answered.exit as i32) }
+    Answer { stdout: answered.stdout, stderr: answered.stderr, code: Some(i32::from(answered.exit.status())) }
 }
 
 /// A hook looks into standard input for what its host has to say, and this process's is not the test's.

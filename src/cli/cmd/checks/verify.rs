@@ -1,18 +1,45 @@
 //! `verify`.
 
-use crate::cli::args::RunArg;
+use crate::cli::args::VerifyArgs;
+use crate::cli::cmd::look::seen::{changes, seen_row};
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
-use crate::runs::Context;
+use crate::engine::Freshness;
+use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, run: RunArg, out: &mut Out) -> Ended {
-    let run = meant(cx, run, out, true)?;
+pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
+    let run = meant(cx, args.run, out, true)?;
+    if args.evidence {
+        return evidence(cx, run, out);
+    }
     let report = doctor::verify(cx, &VerifyRequest { run, session: None })?;
     let status = if report.ok { Exit::Done } else { Exit::Damaged };
     Ok(out.answer(&report, |page| fill(&report, page)).then(status))
+}
+
+fn evidence(cx: &Context, run: Option<String>, out: &mut Out) -> Ended {
+    let report = runs::verify_evidence(cx, &VerifyEvidenceRequest { run, session: None })?;
+    let status = if report.ok { Exit::Done } else { Exit::Refused };
+    Ok(out.answer(&report, |page| fill_evidence(&report, page)).then(status))
+}
+
+fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
+    let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "not fresh") };
+    page.head(style, word, report.run_id.as_str());
+    page.table(2, report.evidence.iter().map(|seen| seen_row(seen).to_vec()));
+    for seen in &report.evidence {
+        if seen.latest && seen.holding.freshness != Freshness::Fresh {
+            changes(seen, page);
+        }
+    }
+    let claimed: Vec<_> = report.claimed.iter().map(|one| format!("{} {}", one.number, one.id)).collect();
+    if !claimed.is_empty() {
+        page.field("claimed", &claimed.join(", "));
+    }
+    page.line("  fresh means: the tracked and untracked files are the same; ignored ones are not looked at");
 }
 
 fn fill(report: &VerifyReport, page: &mut TextPage) {

@@ -1,6 +1,7 @@
 //! `evidence`.
 
 use crate::cli::args::EvidenceArgs;
+use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::run_rows::unreadable;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
@@ -25,6 +26,7 @@ fn fill(report: &EvidenceReport, page: &mut TextPage) {
         page.line(first.run_id.as_str());
         page.table(2, items.iter().map(row));
     }
+    seen_table("commands that flow ran", &report.seen, page);
     unreadable(&report.unreadable, page);
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cli::args::ShowArgs;
+use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
@@ -64,12 +65,18 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     table("phases", steps, page);
     units(shown, page);
     questions(shown, page);
+    // Where flow saw nothing, there is nothing to tell the rest from.
+    let tells = !shown.evidence.is_empty();
     let activities = shown.activities.iter().map(|activity| {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
-        let status = activity.status.with_exit_code(activity.exit_code);
+        let mut status = activity.status.with_exit_code(activity.exit_code);
+        if tells {
+            status += activity.seen_or_claimed();
+        }
         vec![number, id, or_empty(activity.phase.as_ref()), status, or_empty(activity.summary.as_ref())]
     });
     table("activities", activities, page);
+    seen_table("evidence", &shown.evidence, page);
     table("left undone", shown.left_undone.iter().map(left_undone), page);
     let approvals = shown.approvals.iter().map(|one| {
         let verdict = if one.approved { "approved" } else { "rejected" };

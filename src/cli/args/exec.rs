@@ -1,0 +1,42 @@
+//! Arguments of `exec`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::args::shared::CallerArgs;
+use crate::cli::args::values::seconds;
+use crate::cli::complete;
+use crate::model::{ActivityId, StateName};
+
+// Arguments of `exec`.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    /// The run: its id, a unique prefix of its id, #ISSUE, or @latest [default: the session's or the only active one]
+    #[arg(long, value_name = "RUN", add = complete::runs())]
+    pub(crate) run_id: Option<String>,
+    /// The activity's id; the command runs once for it, also when the same line is given again
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<ActivityId>,
+    /// The phase [default: the current one]
+    #[arg(long, value_name = "PHASE")]
+    pub(crate) phase: Option<StateName>,
+    /// End the command after so many seconds, and record it as failed [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// Keep no output; its digest is recorded all the same
+    #[arg(long)]
+    pub(crate) no_output: bool,
+    /// Run it once more under this id
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Give the command no terminal for its output
+    #[arg(long)]
+    pub(crate) no_tty: bool,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
+    /// The program and its arguments; no shell reads them
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) argv: Vec<OsString>,
+}

@@ -1,0 +1,54 @@
+//! `exec`.
+
+use crate::cli::args::ExecArgs;
+use crate::cli::exit::Exit;
+use crate::cli::out::{Ended, Out};
+use crate::model::counted;
+use crate::runs::{self, Context, Error, ExecReport, ExecRequest};
+
+pub(super) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
+    let request = request(args, out)?;
+    let report = runs::exec(cx, &request)?;
+    out.committed(format!("the end of the command is recorded as event {} ({})", report.seq, report.number));
+    out.warnings(&report.warnings);
+    if out.is_json() {
+        return Ok(out.json(&report).then(Exit::Command(report.exit_code)));
+    }
+    // Standard output is the command's.
+    out.aside(&told(&report));
+    Ok(Exit::Command(report.exit_code))
+}
+
+fn told(report: &ExecReport) -> String {
+    let ExecReport { number, activity, run_id, phase, exec, .. } = report;
+    let status = report.status.with_exit_code(Some(i64::from(report.exit_code)));
+    let verb = if report.repeated { "already run:" } else { "recorded" };
+    let mut line = format!("flow: {verb} {number} {activity} ({status}) in {phase} of {run_id}");
+    let changed = exec.end.as_ref().map_or(0, |end| end.changed.len());
+    if changed > 0 {
+        let files = counted(changed, "file");
+        line += &format!("; it changed {files}, and holds for the files as they were before");
+    }
+    line + "\n"
+}
+
+fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
+    let mut argv = Vec::new();
+    for word in args.argv {
+        let told = |word| Error::Usage(format!("the argument {word:?} of the command is not valid UTF-8"));
+        argv.push(word.into_string().map_err(told)?);
+    }
+    Ok(ExecRequest {
+        run: args.run_id,
+        id: args.id,
+        phase: args.phase,
+        argv,
+        again: args.again,
+        limit: args.timeout,
+        drops_output: args.no_output,
+        may_have_terminal: !args.no_tty,
+        to_stderr: out.is_json(),
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+    })
+}

@@ -1,0 +1,138 @@
+//! Whether what was seen of a command still holds: whether the files are those that it was run on.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Execution, TreeSnapshot, named};
+
+/// How many paths that changed are named.
+const CHANGED: usize = 1000;
+
+named! {
+    /// Whether evidence still holds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+    pub enum Freshness {
+        /// The tracked and untracked files are those on which the command was run.
+        Fresh = "fresh",
+        /// They are others.
+        Stale = "stale",
+        /// It cannot be told.
+        Unknown = "unknown",
+        /// What the command wrote is not there any more, or is not what was recorded.
+        Gone = "gone",
+    }
+}
+
+/// Whether evidence still holds, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Holding {
+    /// Whether it does.
+    pub freshness: Freshness,
+    /// Why it is not fresh.
+    pub why: Option<String>,
+    /// What changed since, at most a thousand paths; empty if that is not known.
+    pub changed: Vec<String>,
+    /// Whether more changed.
+    pub more_changed: bool,
+}
+
+impl Holding {
+    fn fresh() -> Self {
+        Self { freshness: Freshness::Fresh, why: None, changed: Vec::new(), more_changed: false }
+    }
+
+    /// It cannot be told, because of `why`.
+    #[must_use]
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Self { freshness: Freshness::Unknown, why: Some(why.into()), ..Self::fresh() }
+    }
+
+    /// What was recorded is gone, because of `why`.
+    #[must_use]
+    pub fn gone(why: impl Into<String>) -> Self {
+        Self { freshness: Freshness::Gone, why: Some(why.into()), ..Self::fresh() }
+    }
+}
+
+/// The files as they are now, and what can be asked of them.
+pub trait Now {
+    /// The files.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    fn snapshot(&self) -> Result<&TreeSnapshot, String>;
+
+    /// What tells the content of a path from another one, as in [`TreeSnapshot::changed`].
+    fn mark(&self, path: &str) -> String;
+
+    /// The paths, without those of flow, in which two commits differ; `None` if that is not known.
+    fn between(&self, one: &str, other: &str) -> Option<Vec<String>>;
+}
+
+/// Whether what was seen of `exec` holds for the files as they are now.
+#[must_use]
+pub fn holding(exec: &Execution, now: &dyn Now) -> Holding {
+    let Some(before) = &exec.before else {
+        let why = exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known");
+        return Holding::unknown(why);
+    };
+    let present = match now.snapshot() {
+        Ok(present) => present,
+        Err(why) => return Holding::unknown(why),
+    };
+    if before.sha256 == present.sha256 {
+        return Holding::fresh();
+    }
+    if before.place != present.place {
+        return elsewhere(before, present, now);
+    }
+    let by_itself = exec.end.as_ref().filter(|end| end.after.as_ref() == Some(&present.sha256));
+    if let Some(end) = by_itself {
+        let why = Some("the command itself changed files, and was run on those before".to_owned());
+        let (changed, more_changed) = (end.changed.clone(), end.more_changed);
+        return Holding { freshness: Freshness::Stale, why, changed, more_changed };
+    }
+    let (changed, more_changed) = changed(before, present, now);
+    let why = Some("the files changed since it was run".to_owned());
+    Holding { freshness: Freshness::Stale, why, changed, more_changed }
+}
+
+/// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.
+fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn Now) -> Holding {
+    let (Some(then), Some(here)) = (&before.commit, &present.commit) else {
+        return Holding::unknown("it was run in another checkout, before the first commit");
+    };
+    if !before.clean || !present.clean {
+        let what = if before.clean { "this one" } else { "that one" };
+        return Holding::unknown(format!(
+            "it was run in another checkout, and {what} has changes that are in no commit"
+        ));
+    }
+    match now.between(then, here) {
+        Some(paths) if paths.is_empty() => Holding::fresh(),
+        Some(_) => Holding::unknown("it was run in another checkout, on another commit"),
+        None => Holding::unknown("it was run in another checkout, on a commit that is not here"),
+    }
+}
+
+/// The paths whose content is another one than it was, and whether there may be more.
+fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn Now) -> (Vec<String>, bool) {
+    let mut more = before.more_changed || present.more_changed;
+    let mut paths: BTreeSet<String> = before.changed.keys().chain(present.changed.keys()).cloned().collect();
+    if before.commit != present.commit {
+        let between = match (&before.commit, &present.commit) {
+            (Some(then), Some(here)) => now.between(then, here),
+            _ => None,
+        };
+        match between {
+            Some(between) => paths.extend(between),
+            None => more = true,
+        }
+    }
+    // What was dirty may be committed now, and the same.
+    paths.retain(|path| before.changed.get(path).is_none_or(|mark| *mark != now.mark(path)));
+    more |= paths.len() > CHANGED;
+    (paths.into_iter().take(CHANGED).collect(), more)
+}

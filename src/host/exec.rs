@@ -1,0 +1,365 @@
+//! Runs a command for its own sake: its output passes through as it comes, and how it ended is seen.
+#![expect(clippy::disallowed_methods, reason = "the user's commands are run here")]
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Read as _, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+use sha2::{Digest as _, Sha256};
+
+use crate::host::signal::Watch;
+use crate::model::hex;
+
+/// How much of the end of the output is kept, in bytes.
+const KEPT: usize = 64 << 10;
+/// How much before it, so that a secret at its beginning is seen whole.
+const LEAD: usize = 4 << 10;
+/// How much is read at a time, in bytes.
+const PART: usize = 64 << 10;
+/// How long a command has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long to look at a time; a signal or the end of the command may have come.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long to read what processes in the background write after the command ended.
+const AFTERWARDS: Duration = Duration::from_millis(500);
+
+/// A command to run.
+#[derive(Debug)]
+pub struct Execute<'a> {
+    /// The program and its arguments; at least the program.
+    pub argv: &'a [OsString],
+    /// The directory in which it runs.
+    pub dir: &'a Path,
+    /// How long it may run.
+    pub limit: Option<Duration>,
+    /// Whether it writes to a terminal where this program does.
+    pub may_have_terminal: bool,
+    /// Whether its output goes to standard error, since standard output is taken.
+    pub to_stderr: bool,
+}
+
+/// How a command ended, and what it wrote.
+#[derive(Debug)]
+pub struct Executed {
+    /// How it ended.
+    pub ended: ExecuteEnd,
+    /// Whether it exceeded the time limit.
+    pub timed_out: bool,
+    /// What it wrote.
+    pub output: ExecuteOutput,
+    /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded.
+    _watch: Watch,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExecuteEnd {
+    /// By itself.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+    /// There is no such program; why, in words.
+    NotFound(String),
+    /// It cannot be run; why.
+    NotStarted(String),
+}
+
+/// What a command wrote.
+#[derive(Debug)]
+pub struct ExecuteOutput {
+    /// The last part of it, as it came.
+    tail: Vec<u8>,
+    /// How many bytes it wrote.
+    pub bytes: u64,
+    stdout: Sha256,
+    stderr: Sha256,
+}
+
+impl ExecuteOutput {
+    fn new() -> Self {
+        Self { tail: Vec::new(), bytes: 0, stdout: Sha256::new(), stderr: Sha256::new() }
+    }
+
+    fn take(&mut self, part: &[u8], is_error: bool) {
+        if is_error {
+            self.stderr.update(part);
+        } else {
+            self.stdout.update(part);
+        }
+        self.bytes += part.len() as u64;
+        self.tail.extend_from_slice(part);
+        // Not at each part: what is kept is moved.
+        if self.tail.len() > 4 * KEPT {
+            self.tail.drain(..self.tail.len() - KEPT - LEAD);
+        }
+    }
+
+    /// The digests of standard output and of standard error.
+    #[must_use]
+    pub fn sha256(&self) -> [String; 2] {
+        [hex(&self.stdout.clone().finalize()), hex(&self.stderr.clone().finalize())]
+    }
+
+    /// The end of the output, changed by `mask`, which sees some more before it.
+    #[must_use]
+    pub fn end(&self, mask: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
+        let from = self.tail.len().saturating_sub(KEPT + LEAD);
+        let is_cut = self.bytes > (self.tail.len() - from) as u64;
+        let mut end = mask(&self.tail[from..]);
+        if is_cut || end.len() > KEPT {
+            end.drain(..end.len().saturating_sub(KEPT));
+            // A word that is cut may be the rest of a secret.
+            let word = end.iter().take(LEAD).position(u8::is_ascii_whitespace);
+            end.drain(..word.unwrap_or(0));
+        }
+        end
+    }
+}
+
+/// An output of the command, and where it goes.
+struct Source {
+    from: Option<File>,
+    is_error: bool,
+    to: Option<Box<dyn Write>>,
+}
+
+impl Source {
+    fn new(from: impl Into<OwnedFd>, is_error: bool, to_stderr: bool) -> Self {
+        let to: Box<dyn Write> = if to_stderr { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+        Self { from: Some(File::from(from.into())), is_error, to: Some(to) }
+    }
+
+    fn pass(&mut self, output: &mut ExecuteOutput) {
+        let Some(from) = &mut self.from else { return };
+        let mut part = [0; PART];
+        match from.read(&mut part) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // A terminal that nobody has open any more answers with an error.
+            Ok(0) | Err(_) => self.from = None,
+            Ok(len) => {
+                output.take(&part[..len], self.is_error);
+                let Some(to) = &mut self.to else { return };
+                // Nobody reads any more. The command goes on, since its end is what counts.
+                if to.write_all(&part[..len]).and_then(|()| to.flush()).is_err() {
+                    self.to = None;
+                }
+            }
+        }
+    }
+}
+
+impl Execute<'_> {
+    /// Runs the command in a process group of its own, without a shell, and waits for its end. Signals that would end this
+    /// program are passed on to it.
+    ///
+    /// # Errors
+    /// If the command cannot be waited for.
+    pub fn run(&self) -> io::Result<Executed> {
+        let watch = Watch::begin()?;
+        let mut output = ExecuteOutput::new();
+        let (child, mut sources) = match self.start() {
+            Ok(started) => started,
+            Err(error) => return Ok(Executed { ended: not_started(&error), timed_out: false, output, _watch: watch }),
+        };
+        let (status, timed_out) = self.wait(child, &watch, &mut sources, &mut output)?;
+        Ok(Executed { ended: ended(status), timed_out, output, _watch: watch })
+    }
+
+    fn start(&self) -> io::Result<(Child, Vec<Source>)> {
+        let mut command = Command::new(&self.argv[0]);
+        command.args(&self.argv[1..]).current_dir(self.dir).process_group(0);
+        // In a process group of its own, it would be stopped when it reads from a terminal.
+        command.stdin(if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() });
+        let terminal = self.may_have_terminal && !self.to_stderr && io::stdout().is_terminal();
+        // Without one, because the system has none left, it writes to a pipe.
+        let pty = if terminal { pseudo_terminal().ok() } else { None };
+        let merged = pty.is_some() && io::stderr().is_terminal();
+        match &pty {
+            Some((_, slave)) => command.stdout(slave.try_clone()?),
+            None => command.stdout(Stdio::piped()),
+        };
+        match &pty {
+            Some((_, slave)) if merged => command.stderr(slave.try_clone()?),
+            _ => command.stderr(Stdio::piped()),
+        };
+        let mut child = command.spawn()?;
+        let mut sources = Vec::new();
+        if let Some((master, _)) = pty {
+            sources.push(Source::new(master, false, false));
+        }
+        sources.extend(child.stdout.take().map(|out| Source::new(out, false, self.to_stderr)));
+        sources.extend(child.stderr.take().map(|error| Source::new(error, true, true)));
+        Ok((child, sources))
+    }
+
+    /// Passes the output on until the command ends. Returns how it ended, and whether it was too slow.
+    fn wait(
+        &self,
+        mut child: Child,
+        watch: &Watch,
+        sources: &mut [Source],
+        output: &mut ExecuteOutput,
+    ) -> io::Result<(ExitStatus, bool)> {
+        let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
+        let mut kill_at = None;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if pass_what_is_there(sources, pause, output)? {
+                pause = Duration::from_millis(1);
+            } else {
+                pause = (pause * 2).min(LOOK);
+            }
+            if let Some(status) = child.try_wait()? {
+                let until = Instant::now() + AFTERWARDS;
+                while Instant::now() < until && pass_what_is_there(sources, Duration::from_millis(10), output)? {}
+                return Ok((status, kill_at.is_some()));
+            }
+            if let Some(number) = watch.take() {
+                send(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
+            }
+            match (kill_at, deadline) {
+                (Some(at), _) if Instant::now() >= at => send(&child, Signal::KILL),
+                (None, Some(deadline)) if Instant::now() >= deadline => {
+                    send(&child, Signal::TERM);
+                    kill_at = Some(Instant::now() + GRACE);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Waits until something was written, or an output was closed, at most for `pause`. Returns whether there was anything.
+fn pass_what_is_there(sources: &mut [Source], pause: Duration, output: &mut ExecuteOutput) -> io::Result<bool> {
+    let mut ready = Vec::new();
+    let mut watched = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        if let Some(from) = &source.from {
+            ready.push(at);
+            watched.push(PollFd::new(from, PollFlags::IN));
+        }
+    }
+    let pause = Timespec::try_from(pause).ok();
+    match poll(&mut watched, pause.as_ref()) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    let mut nth = 0;
+    ready.retain(|_| {
+        nth += 1;
+        !watched[nth - 1].revents().is_empty()
+    });
+    drop(watched);
+    for &at in &ready {
+        sources[at].pass(output);
+    }
+    Ok(!ready.is_empty())
+}
+
+/// Both ends of a terminal of the size of this program's. What is written comes out as it is, as from a pipe.
+fn pseudo_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?.into_string().map_err(io::Error::other)?;
+    let flags = i32::try_from((OFlags::NOCTTY | OFlags::CLOEXEC).bits()).unwrap_or_default();
+    let slave = OpenOptions::new().read(true).write(true).custom_flags(flags).open(name)?;
+    let mut modes = tcgetattr(&slave)?;
+    // This program's terminal turns a line feed into what it needs.
+    modes.output_modes.remove(OutputModes::OPOST);
+    tcsetattr(&slave, OptionalActions::Now, &modes)?;
+    if let Ok(size) = tcgetwinsize(io::stdout().as_fd()) {
+        // Only for the looks of it.
+        let _ = tcsetwinsize(&master, size);
+    }
+    Ok((master, slave.into()))
+}
+
+fn send(child: &Child, signal: Signal) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+fn ended(status: ExitStatus) -> ExecuteEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ExecuteEnd::Exited(code),
+        (None, signal) => ExecuteEnd::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+fn not_started(error: &io::Error) -> ExecuteEnd {
+    match error.kind() {
+        io::ErrorKind::NotFound => ExecuteEnd::NotFound(error.to_string()),
+        _ => ExecuteEnd::NotStarted(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limit: Option<u64>) -> Executed {
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let limit = limit.map(Duration::from_millis);
+        let command = Execute { argv: &argv, dir: Path::new("/"), limit, may_have_terminal: false, to_stderr: true };
+        command.run().unwrap()
+    }
+
+    #[test]
+    fn the_end_of_a_command_is_seen() {
+        assert_eq!(run("exit 3", None).ended, ExecuteEnd::Exited(3));
+        assert_eq!(run("kill -9 $$", None).ended, ExecuteEnd::Signalled(9));
+        let nowhere = ["/nowhere/to/be/found".into()];
+        let command =
+            Execute { argv: &nowhere, dir: Path::new("/"), limit: None, may_have_terminal: false, to_stderr: true };
+        assert!(matches!(command.run().unwrap().ended, ExecuteEnd::NotFound(_)));
+        let directory = ["/".into()];
+        assert!(matches!(Execute { argv: &directory, ..command }.run().unwrap().ended, ExecuteEnd::NotStarted(_)));
+    }
+
+    #[test]
+    fn all_output_is_in_the_digest_and_its_end_is_kept() {
+        let executed = run("seq 1 100000 >&2; printf end", None);
+        assert_eq!(executed.output.bytes, 588_895 + 3);
+        let kept = executed.output.end(<[u8]>::to_vec);
+        assert!(kept.len() <= KEPT && kept.len() > KEPT / 2, "{}", kept.len());
+        assert!(String::from_utf8(kept).unwrap().contains("\n100000\n"));
+        let digests = run("printf end; seq 1 100000 >&2", None).output.sha256();
+        assert_eq!(executed.output.sha256(), digests, "the two outputs do not mix in the digests");
+    }
+
+    #[test]
+    fn a_word_that_is_cut_is_left_out() {
+        let executed = run(&format!("printf '%{}s\\nrest' x | tr ' ' x", KEPT + 10), None);
+        assert_eq!(executed.output.end(<[u8]>::to_vec), b"\nrest");
+    }
+
+    #[test]
+    fn a_command_that_is_too_slow_is_ended_with_what_it_started() {
+        let executed = run("trap '' TERM; sleep 60 & wait; sleep 60", Some(200));
+        assert!(executed.timed_out);
+        assert_eq!(executed.ended, ExecuteEnd::Signalled(9));
+    }
+
+    #[test]
+    fn what_stays_in_the_background_keeps_nobody_waiting() {
+        let started = Instant::now();
+        let executed = run("echo here >&2; sleep 30 &", None);
+        assert_eq!(executed.ended, ExecuteEnd::Exited(0));
+        assert_eq!(executed.output.end(<[u8]>::to_vec), b"here\n");
+        assert!(started.elapsed() < Duration::from_secs(15));
+    }
+}

@@ -1,0 +1,80 @@
+//! The files of the project's checkout as they are now.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::host::{Tree, TreeFiles, checkout_place, read_tree};
+use crate::model::TreeSnapshot;
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::user_state::git_state;
+
+/// How much of the names of changed paths is kept with evidence, in bytes.
+const CHANGED_BYTES: usize = 64 << 10;
+/// How many paths that are not covered are kept with evidence.
+const NOT_COVERED: usize = 100;
+
+/// The files of a checkout as they are now.
+#[derive(Debug, Clone)]
+pub(in crate::runs) struct PresentTree {
+    /// The top of the checkout.
+    pub(in crate::runs) top: PathBuf,
+    pub(in crate::runs) snapshot: TreeSnapshot,
+    /// Every file.
+    pub(in crate::runs) files: Tree,
+}
+
+/// The files of the project's checkout.
+///
+/// # Errors
+/// Why they are not known, in one line.
+pub(in crate::runs) fn present_tree(project: &OpenedProject) -> Result<PresentTree, String> {
+    let (cx, root) = (&project.cx, project.root());
+    let own = below_top(cx, root).join(".flow/").to_string_lossy().into_owned();
+    let listed = cx.git.tree_files(root, &[own], || git_state(cx, root))?;
+    let listed = listed.ok_or("the project is not in a git repository")?;
+    // Made right before the files are looked at. Without it nothing is cached.
+    let (began, device) = project.file_system_time().unwrap_or_default();
+    let (files, cache) = read_tree(&listed, &project.tree_cache(), began, device);
+    if let Some(cache) = cache {
+        // A cache: without it the next look takes longer.
+        let _ = project.keep_tree_cache(&cache);
+    }
+    let snapshot = snapshot(&listed, &files);
+    Ok(PresentTree { top: listed.top, snapshot, files })
+}
+
+fn snapshot(listed: &TreeFiles, files: &Tree) -> TreeSnapshot {
+    let mut not_covered = files.not_covered();
+    let is_whole = not_covered.is_empty();
+    not_covered.truncate(NOT_COVERED);
+    let (mut changed, mut more_changed, mut left) = (BTreeMap::new(), listed.more_changed, CHANGED_BYTES);
+    for path in &listed.changed {
+        let mark = files.mark(path);
+        match left.checked_sub(path.len() + mark.len()) {
+            Some(rest) => left = rest,
+            None => {
+                more_changed = true;
+                break;
+            }
+        }
+        changed.insert(path.clone(), mark);
+    }
+    TreeSnapshot {
+        sha256: files.sha256(),
+        files: files.files(),
+        commit: listed.commit.clone(),
+        clean: listed.is_clean && is_whole,
+        place: checkout_place(&listed.top),
+        changed,
+        more_changed,
+        not_covered,
+    }
+}
+
+/// The project's directory, relative to the top of the checkout.
+pub(in crate::runs) fn below_top(cx: &Context, root: &Path) -> PathBuf {
+    match cx.git.top(root) {
+        Some(top) => root.strip_prefix(top).map(Path::to_owned).unwrap_or_default(),
+        None => PathBuf::new(),
+    }
+}

@@ -1,0 +1,180 @@
+//! The first of the two commits of `exec`: that the command begins.
+
+use serde_json::{Map, Value, json};
+
+use crate::codec::digest;
+use crate::engine::{Command, Decision, Record, Refusal};
+use crate::host::{Holder, Liveness};
+use crate::model::{
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, Kind, Problem, RunId, Seq, StateName,
+    Suggestion, TextDigest, slug,
+};
+use crate::runs::error::{Error, Result};
+use crate::runs::write::exec::request::ExecRequest;
+use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::record::recorded_before;
+use crate::runs::write::transaction::Transaction;
+
+/// The longest title, in characters.
+const TITLE: usize = 200;
+
+/// What the first commit led to.
+pub(super) enum Begun {
+    /// The command is to be run.
+    Begins {
+        id: ActivityId,
+        phase: StateName,
+        /// The digest of the request.
+        asked: TextDigest,
+    },
+    /// It ran already, under the same id.
+    Ended(Seq, Box<ActivityRecorded>),
+}
+
+/// Records that `execution` begins, unless it ran already.
+///
+/// # Errors
+/// `exec_in_doubt` and `exec_runs` if it began already and its end is not known, and those of a record.
+pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: &Execution) -> Result<Begun> {
+    let id = match &request.id {
+        Some(id) => id.clone(),
+        None => free_id(tx, execution)?,
+    };
+    let asked = TextDigest(digest(canonical(request, execution).as_bytes()));
+    if request.id.is_some() {
+        let mut before = recorded_before(tx, &id)?;
+        if !before.is_empty() {
+            let (seq, latest) = before.swap_remove(0);
+            if let Some(ended) = earlier(tx.state.id(), request, &asked, seq, latest)? {
+                return Ok(ended);
+            }
+        }
+    }
+    let status = ActivityStatus::Running;
+    let mut document = document(&id, request.phase.as_ref(), execution, status);
+    section(&mut document, "activity").insert("started_at".to_owned(), execution.started_at.to_string().into());
+    let record = Record {
+        activity: Activity::new(document)?,
+        advance: None,
+        skip: None,
+        settles: Vec::new(),
+        evidence: Vec::new(),
+        exec: Some(Box::new(execution.clone())),
+        request: Some(asked.clone()),
+        number: tx.next_number(None, &id)?,
+    };
+    let Decision::Commit(EventKind::ActivityRecorded(mut recorded)) = tx.decide(Command::Record(Box::new(record)))?
+    else {
+        unreachable!("BUG: a record is no record")
+    };
+    // Whoever finds it without an end can see whether this process still runs.
+    recorded.by = Holder::running(std::process::id()).iter().map(ToString::to_string).collect();
+    let phase = recorded.phase.clone();
+    tx.claim_for_work()?;
+    let key = request.id.as_ref().map(ActivityId::as_str);
+    append_and_warn(tx, EventKind::ActivityRecorded(recorded), key, &[])?;
+    tx.commit()?;
+    Ok(Begun::Begins { id, phase, asked })
+}
+
+/// What an earlier record of the same id means for this one. `None` if the command is to be run.
+fn earlier(
+    run: &RunId,
+    request: &ExecRequest,
+    asked: &TextDigest,
+    seq: Seq,
+    latest: ActivityRecorded,
+) -> Result<Option<Begun>> {
+    let status = latest.activity.status();
+    let Some(exec) = &latest.exec else {
+        // Someone else's record. Work that was begun or did not end well goes on.
+        return if status.is_completed() && !request.again { Err(reused(run, &latest)) } else { Ok(None) };
+    };
+    if exec.end.is_none() && status == ActivityStatus::Running {
+        let lives =
+            latest.by.iter().any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive));
+        return match (lives, request.again) {
+            (true, _) => Err(still_runs(&latest).into()),
+            (false, false) => Err(in_doubt(run, &latest).into()),
+            (false, true) => Ok(None),
+        };
+    }
+    if request.again {
+        return Ok(None);
+    }
+    if latest.request.as_ref() == Some(asked) {
+        return Ok(Some(Begun::Ended(seq, Box::new(latest))));
+    }
+    Err(reused(run, &latest))
+}
+
+fn reused(run: &RunId, latest: &ActivityRecorded) -> Error {
+    let (id, number, status) = (latest.id().to_string(), latest.number, latest.activity.status());
+    Error::refused(run, Refusal::IdReused { id, number, status })
+}
+
+fn still_runs(latest: &ActivityRecorded) -> Problem {
+    let message = format!("{} {} still runs", latest.number, latest.id());
+    Problem::new(Kind::Held, "exec_runs", message).help("wait for its end, or give another --id; nothing was run")
+}
+
+fn in_doubt(run: &RunId, latest: &ActivityRecorded) -> Problem {
+    let message = format!("{} {} began, and its end was not seen", latest.number, latest.id());
+    let help = Suggestion::flow("resume").value(run) + " shows what to do; --again runs the command once more";
+    Problem::new(Kind::Refused, "exec_in_doubt", message).help(help)
+}
+
+/// The request, as a retry gives it.
+fn canonical(request: &ExecRequest, execution: &Execution) -> String {
+    let phase = request.phase.as_ref().map(StateName::as_str);
+    json!(["exec", execution.argv, execution.dir, execution.name, phase]).to_string()
+}
+
+/// An id made of the command: the one of an earlier run of it, whose outcome this one replaces, unless that still goes on.
+fn free_id(tx: &Transaction<'_>, execution: &Execution) -> Result<ActivityId> {
+    let words = execution.name.clone().unwrap_or_else(|| execution.argv.join(" "));
+    let base = slug(&words, 80).unwrap_or_else(|| "command".to_owned());
+    let (mut id, mut n) = (ActivityId::new(&base)?, 2);
+    loop {
+        let before = recorded_before(tx, &id)?;
+        let latest = before.first().map(|(_, latest)| latest.activity.status());
+        if latest != Some(ActivityStatus::Running) {
+            return Ok(id);
+        }
+        id = ActivityId::new(format!("{base}-{n}"))?;
+        n += 1;
+    }
+}
+
+/// The document of a record of the command.
+pub(super) fn document(
+    id: &ActivityId,
+    phase: Option<&StateName>,
+    execution: &Execution,
+    status: ActivityStatus,
+) -> Map<String, Value> {
+    let title: String = title(execution).chars().take(TITLE).collect();
+    let mut document = Map::new();
+    document.insert("apiVersion".to_owned(), "flow.synapti.ai/v1".into());
+    document.insert("kind".to_owned(), "FlowActivity".into());
+    section(&mut document, "metadata").insert("id".to_owned(), id.as_str().into());
+    if let Some(phase) = phase {
+        section(&mut document, "metadata").insert("phase".to_owned(), phase.as_str().into());
+    }
+    let activity = section(&mut document, "activity");
+    activity.insert("type".to_owned(), "bash".into());
+    activity.insert("name".to_owned(), title.into());
+    activity.insert("status".to_owned(), status.as_str().into());
+    document
+}
+
+pub(super) fn section<'d>(document: &'d mut Map<String, Value>, name: &str) -> &'d mut Map<String, Value> {
+    let section = document.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    section.as_object_mut().expect("BUG: a section is no mapping")
+}
+
+/// The command as a line for a shell.
+fn title(execution: &Execution) -> String {
+    let words: Vec<_> = execution.argv.iter().map(|word| crate::model::quoted(word)).collect();
+    words.join(" ")
+}

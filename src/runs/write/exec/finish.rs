@@ -1,0 +1,92 @@
+//! The second of the two commits of `exec`: how the command ended.
+
+use serde_json::json;
+
+use crate::engine::{Command, Decision, Record};
+use crate::model::{
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, KeptEvidence, Number, Seq, StateName,
+    TextDigest,
+};
+use crate::runs::error::Result;
+use crate::runs::open::reference::DIRECTORY;
+use crate::runs::write::exec::begin::{document, section};
+use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::transaction::Transaction;
+
+/// What the second commit records.
+pub(super) struct Finished<'f> {
+    pub(super) id: &'f ActivityId,
+    /// Where the command began: the run may have moved on.
+    pub(super) phase: &'f StateName,
+    /// The command, with its end.
+    pub(super) execution: Execution,
+    /// The end of its output; none if it is not kept.
+    pub(super) output: Option<Vec<u8>>,
+    /// The request that a retry repeats.
+    pub(super) request: Option<TextDigest>,
+    pub(super) is_keyed: bool,
+}
+
+impl Finished<'_> {
+    /// Records the end.
+    ///
+    /// # Errors
+    /// Those of a record.
+    pub(super) fn record(&self, tx: &mut Transaction<'_>) -> Result<(Seq, ActivityRecorded)> {
+        let Some(end) = &self.execution.end else { unreachable!("BUG: a command without an end") };
+        let number = tx.next_number(None, self.id)?;
+        // Never without an end that was seen.
+        let status = if end.is_good() { ActivityStatus::Passed } else { ActivityStatus::Failed };
+        let kept = self.kept(number);
+        let mut document = document(self.id, Some(self.phase), &self.execution, status);
+        let activity = section(&mut document, "activity");
+        activity.insert("started_at".to_owned(), self.execution.started_at.to_string().into());
+        activity.insert("completed_at".to_owned(), end.at.to_string().into());
+        let outputs = section(&mut document, "outputs");
+        outputs.insert("command_exit_code".to_owned(), end.exit_code().into());
+        if let Some((kept, _)) = &kept {
+            outputs.insert("evidence_refs".to_owned(), json!([format!("{DIRECTORY}{}", kept.name)]));
+        }
+        if let Some(summary) = self.summary() {
+            section(&mut document, "result").insert("summary".to_owned(), summary.into());
+        }
+        let record = Record {
+            activity: Activity::new(document)?,
+            advance: None,
+            skip: None,
+            settles: Vec::new(),
+            evidence: kept.iter().map(|(kept, _)| kept.clone()).collect(),
+            exec: Some(Box::new(self.execution.clone())),
+            request: self.request.clone(),
+            number,
+        };
+        let Decision::Commit(EventKind::ActivityRecorded(recorded)) = tx.decide(Command::Record(Box::new(record)))?
+        else {
+            unreachable!("BUG: a record is no record")
+        };
+        tx.claim_for_work()?;
+        if let Some((kept, bytes)) = kept {
+            tx.writer.put_evidence(&kept.name, bytes, tx.now)?;
+        }
+        let key = self.is_keyed.then_some(self.id.as_str());
+        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
+        Ok((tx.commit()?, *recorded))
+    }
+
+    fn kept(&self, number: Number) -> Option<(KeptEvidence, &[u8])> {
+        let output = self.output.as_deref()?;
+        let name = format!("{number}-{}.log", self.id);
+        Some((KeptEvidence::of(&name, output), output))
+    }
+
+    /// What the exit code alone does not say.
+    fn summary(&self) -> Option<String> {
+        let end = self.execution.end.as_ref()?;
+        match (&end.not_started, end.signal) {
+            (Some(why), _) => Some(format!("not started: {why}")),
+            (None, _) if end.timed_out => Some("exceeded its time limit, and was ended".to_owned()),
+            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
+            (None, None) => None,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! `exec`: runs a command, and records what was seen: that it began, how it ended, and on which files.
+
+mod begin;
+mod finish;
+mod mask;
+#[cfg(test)]
+mod mask_tests;
+mod request;
+mod verb;
+
+pub use request::{ExecReport, ExecRequest};
+pub use verb::exec;

@@ -1,0 +1,188 @@
+//! `exec`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::host::{Execute, ExecuteEnd, Executed, secrets};
+use crate::model::{ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq};
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::{Error, Result};
+use crate::runs::open::select::select_run_to_write;
+use crate::runs::open::tree::{PresentTree, present_tree};
+use crate::runs::write::exec::begin::{Begun, begin};
+use crate::runs::write::exec::finish::Finished;
+use crate::runs::write::exec::mask::Mask;
+use crate::runs::write::exec::request::{ExecReport, ExecRequest};
+use crate::runs::write::transaction::transact;
+
+/// How many paths that the command changed are kept.
+const CHANGED: usize = 1000;
+/// How much of their names, in bytes.
+const CHANGED_BYTES: usize = 64 << 10;
+/// The longest command, in bytes of its arguments.
+const COMMAND_BYTES: usize = 64 << 10;
+
+/// Runs a command, and records that it began and how it ended.
+///
+/// # Errors
+/// Before the command began: those of a record, and `exec_in_doubt`, `exec_runs`; nothing was run then. `end_not_recorded`
+/// when the command ended and that cannot be recorded.
+pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
+    let project = cx.project()?;
+    let caller = cx.caller(request.session.clone(), request.epoch)?;
+    check(request)?;
+    let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
+    let dir = cx.absolute(Path::new("."))?;
+    let mask = Mask::of(secrets());
+    let before = present_tree(&project);
+    let execution = execution(cx, &project, request, &mask, &before);
+    let mut warnings = Vec::new();
+    let begun = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
+        let begun = begin(tx, request, &execution)?;
+        warnings.clone_from(&tx.warnings);
+        Ok((begun, tx.state.id().clone()))
+    })?;
+    let (id, phase, asked) = match begun {
+        (Begun::Begins { id, phase, asked }, _) => (id, phase, asked),
+        (Begun::Ended(seq, record), run_id) => return Ok(report(run_id, seq, &record, true, warnings)),
+    };
+    let argv: Vec<OsString> = request.argv.iter().map(OsString::from).collect();
+    let command = Execute {
+        argv: &argv,
+        dir: &dir,
+        limit: request.limit,
+        may_have_terminal: request.may_have_terminal,
+        to_stderr: request.to_stderr,
+    };
+    // A signal from here on does not end this program before the end is recorded.
+    let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
+    let end = end(cx, &executed, before.as_ref().ok(), present_tree(&project).ok().as_ref());
+    let code = end.exit_code();
+    let finished = Finished {
+        id: &id,
+        phase: &phase,
+        execution: Execution { end: Some(end), ..execution },
+        output: (!request.drops_output).then(|| executed.output.end(|text| mask.bytes(text))),
+        request: Some(asked),
+        is_keyed: request.id.is_some(),
+    };
+    let recorded = transact(&project, &*run, caller, cx.now(), |tx| {
+        let recorded = finished.record(tx)?;
+        warnings.extend(tx.warnings.iter().cloned());
+        Ok((recorded, tx.state.id().clone()))
+    });
+    let ((seq, record), run_id) = recorded.map_err(|error| lost(&id, Some(code), &error))?;
+    warnings.dedup();
+    Ok(report(run_id, seq, &record, false, warnings))
+}
+
+fn check(request: &ExecRequest) -> Result<()> {
+    let len: usize = request.argv.iter().map(String::len).sum();
+    match request.argv.first() {
+        None => Err(Error::Usage("there is no command to run".to_owned())),
+        Some(program) if program.is_empty() => Err(Error::Usage("the name of the program is empty".to_owned())),
+        Some(_) if request.argv.iter().any(|word| word.contains('\0')) => {
+            Err(Error::Usage("an argument of the command has a zero byte in it".to_owned()))
+        }
+        Some(_) if len > COMMAND_BYTES => Err(Error::Usage(format!(
+            "the command is {len} bytes long, and {COMMAND_BYTES} are allowed; put it into a script"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The command as it is recorded.
+fn execution(
+    cx: &Context,
+    project: &OpenedProject,
+    request: &ExecRequest,
+    mask: &Mask,
+    before: &std::result::Result<PresentTree, String>,
+) -> Execution {
+    let argv: Vec<_> = request.argv.iter().map(|word| mask.text(word)).collect();
+    let top = before.as_ref().map_or(project.root(), |tree| &tree.top);
+    let cwd = cx.env.cwd.clone().unwrap_or_default();
+    let cwd = cx.disk.canonical(&cwd).unwrap_or(cwd);
+    let top = cx.disk.canonical(top).unwrap_or_else(|_| top.to_owned());
+    let dir = match cwd.strip_prefix(&top) {
+        Ok(dir) if dir.as_os_str().is_empty() => ".".to_owned(),
+        Ok(dir) => dir.to_string_lossy().into_owned(),
+        Err(_) => cwd.to_string_lossy().into_owned(),
+    };
+    Execution {
+        masked: argv != request.argv,
+        argv,
+        name: None,
+        dir,
+        started_at: cx.now(),
+        before: before.as_ref().ok().map(|tree| tree.snapshot.clone()),
+        no_tree: before.as_ref().err().cloned(),
+        end: None,
+    }
+}
+
+/// How the command ended.
+fn end(cx: &Context, executed: &Executed, before: Option<&PresentTree>, after: Option<&PresentTree>) -> ExecutionEnd {
+    let (status, signal, not_started) = match &executed.ended {
+        ExecuteEnd::Exited(status) => (Some(*status), None, None),
+        ExecuteEnd::Signalled(signal) => (None, Some(*signal), None),
+        ExecuteEnd::NotFound(why) => (Some(127), None, Some(why.clone())),
+        ExecuteEnd::NotStarted(why) => (Some(126), None, Some(why.clone())),
+    };
+    let (mut changed, mut more_changed, mut left) = (Vec::new(), false, CHANGED_BYTES);
+    if let (Some(before), Some(after)) = (before, after) {
+        for path in before.files.differences(&after.files) {
+            match left.checked_sub(path.len()) {
+                Some(rest) if changed.len() < CHANGED => left = rest,
+                _ => {
+                    more_changed = true;
+                    break;
+                }
+            }
+            changed.push(path);
+        }
+    }
+    let [stdout_sha256, stderr_sha256] = executed.output.sha256();
+    ExecutionEnd {
+        at: cx.now(),
+        status,
+        signal,
+        timed_out: executed.timed_out,
+        not_started,
+        stdout_sha256,
+        stderr_sha256,
+        output_bytes: executed.output.bytes,
+        after: after.map(|tree| tree.snapshot.sha256.clone()),
+        changed,
+        more_changed,
+    }
+}
+
+/// The error when the end of a command is not in the log.
+fn lost(id: &ActivityId, code: Option<i32>, error: &Error) -> Error {
+    let ended = code.map_or_else(|| "was run".to_owned(), |code| format!("ended with exit status {code}"));
+    let problem = error.problem();
+    let message = format!("the command of {id} {ended}, and that could not be recorded: {}", problem.message);
+    Problem::new(Kind::Io, "end_not_recorded", message)
+        .help("its outcome is in doubt until it is recorded, or run once more with --again")
+        .because(problem.causes)
+        .into()
+}
+
+fn report(run_id: RunId, seq: Seq, record: &ActivityRecorded, repeated: bool, warnings: Vec<String>) -> ExecReport {
+    let exec = record.exec.as_deref().cloned();
+    let Some(exec) = exec else { unreachable!("BUG: a command without a command") };
+    ExecReport {
+        run_id,
+        seq,
+        number: record.number,
+        activity: record.id().to_string(),
+        phase: record.phase.clone(),
+        status: record.activity.status(),
+        exit_code: exec.end.as_ref().map_or(0, ExecutionEnd::exit_code),
+        evidence: record.evidence.first().map(|kept| kept.name.clone()),
+        exec,
+        repeated,
+        warnings,
+    }
+}

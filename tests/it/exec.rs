@@ -1,0 +1,358 @@
+//! Commands that flow runs: what was seen of them, and on which files.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, spawned};
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox
+}
+
+fn exec(sandbox: &Sandbox, options: &[&str], command: &[&str]) -> Answer {
+    sandbox.flow(["exec", "--run-id", "r1"].iter().chain(options).chain(&["--"]).chain(command))
+}
+
+/// What is recorded: number, id, status and exit code of each activity.
+fn recorded(sandbox: &Sandbox) -> Vec<Value> {
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    let activities = shown["activities"].as_array().unwrap().iter();
+    activities.map(|one| json!([one["number"], one["id"], one["status"], one["exit_code"]])).collect()
+}
+
+/// The freshness of the last command under each id.
+fn fresh(sandbox: &Sandbox) -> Value {
+    let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).json();
+    let evidence = report["evidence"].as_array().unwrap().iter().filter(|seen| seen["latest"] == true);
+    let held: Vec<_> = evidence.map(|seen| json!([seen["id"], seen["freshness"], seen["changed"]])).collect();
+    held.into()
+}
+
+#[test]
+fn the_output_passes_through_and_the_end_is_recorded() {
+    let sandbox = sandbox();
+    let answer = exec(&sandbox, &["--id", "t"], &["sh", "-c", "printf out; printf err >&2; exit 3"]).exits(3);
+    assert_eq!(answer.stdout, "out");
+    insta::assert_snapshot!(answer.stderr, @"errflow: recorded 002 t (failed, exit 3) in preflight of r1");
+    assert_eq!(recorded(&sandbox), [json!(["001", "t", "running", null]), json!(["002", "t", "failed", 3])]);
+    assert_eq!(sandbox.read("r1", "evidence/002-t.log"), "outerr");
+    let events = sandbox.flow(["log", "r1", "--json"]).ok().json();
+    let exec = events["events"].as_array().unwrap().last().unwrap()["exec"].clone();
+    assert_eq!(exec["argv"], json!(["sh", "-c", "printf out; printf err >&2; exit 3"]));
+    assert_eq!(
+        (&exec["dir"], &exec["end"]["status"], &exec["end"]["output_bytes"]),
+        (&json!("."), &json!(3), &json!(6))
+    );
+    assert_eq!(exec["before"]["sha256"], exec["end"]["after"]);
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn signals_and_programs_that_cannot_be_run_are_told_as_shells_tell_them() {
+    let sandbox = sandbox();
+    exec(&sandbox, &["--id", "a"], &["sh", "-c", "kill -9 $$"]).exits(137);
+    exec(&sandbox, &["--id", "b"], &["/nowhere/to/be/found"]).exits(127);
+    fs::write(sandbox.path("data"), "no program").unwrap();
+    exec(&sandbox, &["--id", "c"], &["./data"]).exits(126);
+    exec(&sandbox, &["--id", "d", "--timeout", "0.2"], &["sleep", "60"]).exits(143);
+    let ends: Vec<_> = recorded(&sandbox).into_iter().filter(|one| one[2] != "running").collect();
+    let expected = [("002", "a", 137), ("004", "b", 127), ("006", "c", 126), ("008", "d", 143)];
+    assert_eq!(ends, expected.map(|(number, id, code)| json!([number, id, "failed", code])));
+}
+
+#[test]
+fn a_command_runs_once_for_an_id_and_once_more_only_on_demand() {
+    let sandbox = sandbox();
+    let count = ["sh", "-c", "echo x >> .flow/count; exit 7"];
+    exec(&sandbox, &["--id", "t"], &count).exits(7);
+    let again = exec(&sandbox, &["--id", "t"], &count).exits(7);
+    insta::assert_snapshot!(again.stderr, @"flow: already run: 002 t (failed, exit 7) in preflight of r1");
+    let error = exec(&sandbox, &["--id", "t", "--json"], &["true"]).exits(1).error();
+    assert_eq!(error["code"], "id_reused");
+    assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), "x\n");
+    exec(&sandbox, &["--id", "t", "--again"], &count).exits(7);
+    assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), "x\nx\n");
+    assert_eq!(recorded(&sandbox).len(), 4);
+    // Without an id each call runs, and the last one counts.
+    exec(&sandbox, &[], &["test", "-e", "there"]).exits(1);
+    fs::write(sandbox.path("there"), "").unwrap();
+    exec(&sandbox, &[], &["test", "-e", "there"]).ok();
+    assert_eq!(recorded(&sandbox).last().unwrap(), &json!(["008", "test-e-there", "passed", 0]));
+}
+
+#[test]
+fn what_is_refused_before_it_begins_is_not_run() {
+    let sandbox = sandbox();
+    let touch = ["touch", "ran"];
+    exec(&sandbox, &["--phase", "nosuch"], &touch).exits(1);
+    sandbox.flow(["exec", "--run-id", "nosuch", "--"].iter().chain(&touch)).exits(3);
+    exec(&sandbox, &[], &[]).exits(2);
+    sandbox.flow(["resume", "r1", "--claim", "--session", "other"]).ok();
+    exec(&sandbox, &["--session", "mine"], &touch).exits(5);
+    sandbox.flow(["cancel", "r1"]).ok();
+    exec(&sandbox, &[], &touch).exits(1);
+    assert_eq!(recorded(&sandbox), Vec::<Value>::new());
+    assert!(!sandbox.path("ran").exists());
+}
+
+#[test]
+fn the_run_is_free_while_a_command_runs_and_its_late_end_is_told() {
+    let sandbox = sandbox();
+    let flow = env!("CARGO_BIN_EXE_flow");
+    let inner = [flow, "record-activity", "--run-id", "r1", "--id", "inner"];
+    exec(&sandbox, &["--id", "outer"], &inner).ok();
+    let ids: Vec<_> = recorded(&sandbox).into_iter().map(|one| json!([one[1], one[2]])).collect();
+    assert_eq!(ids, [json!(["outer", "running"]), json!(["inner", "passed"]), json!(["outer", "passed"])]);
+    let error = exec(&sandbox, &["--id", "end", "--json"], &[flow, "cancel", "r1"]).exits(74);
+    let error = error.stderr.lines().last().unwrap().parse::<Value>().unwrap()["error"].clone();
+    assert_eq!(error["code"], "end_not_recorded", "{error}");
+    assert_eq!(recorded(&sandbox).last().unwrap()[2], "running", "never passed without an end in the log");
+}
+
+/// A command that goes on until it is told to end, and its process once it runs.
+fn waiting(sandbox: &Sandbox, script: &str) -> (Child, Pid) {
+    let mut command = sandbox.flow_command();
+    let script = format!("echo $$ > .flow/pid.new; mv .flow/pid.new .flow/pid; {script}");
+    command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", &script]).process_group(0);
+    let child = spawned(command);
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Ok(pid) = fs::read_to_string(sandbox.path(".flow/pid")) {
+            return (child, Pid::from_raw(pid.trim().parse().unwrap()).unwrap());
+        }
+        assert!(Instant::now() < until, "it does not begin");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+#[test]
+fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
+    let sandbox = sandbox();
+    let (flow, command) = waiting(&sandbox, "sleep 60");
+    let waits = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((&waits["verdict"], &waits["in_doubt"][0]["alive"]), (&json!("reconcile"), &json!(true)));
+    let error = exec(&sandbox, &["--id", "t", "--again", "--json"], &["true"]).exits(5).error();
+    assert_eq!(error["code"], "exec_runs");
+    kill_process(pid(&flow), Signal::KILL).unwrap();
+    let _ = answered(flow);
+    let _ = kill_process_group(command, Signal::KILL);
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["verdict"], "reconcile");
+    assert_eq!(resumed["next"]["command"], Value::Null);
+    let ways: Vec<_> = resumed["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]).collect();
+    let begins = [
+        "flow exec --run-id r1 --id t --again -- sh -c ",
+        "flow record-activity --run-id r1 --phase preflight --id t --status skipped",
+        "flow record-activity --run-id r1 --phase preflight --id t --status passed",
+        "flow record-activity --run-id r1 --phase preflight --id t --status failed",
+        "flow record-activity --run-id r1 --phase preflight --id t --status blocked",
+    ];
+    assert_eq!(ways.len(), begins.len(), "{ways:?}");
+    for (way, begin) in ways.iter().zip(begins) {
+        assert!(way.as_str().unwrap().starts_with(begin), "{way}");
+    }
+    assert_eq!(recorded(&sandbox), [json!(["001", "t", "running", null])]);
+    let error = exec(&sandbox, &["--id", "t", "--json"], &["true"]).exits(1).error();
+    assert_eq!(error["code"], "exec_in_doubt");
+    exec(&sandbox, &["--id", "t", "--again"], &["true"]).ok();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["in_doubt"], json!([]));
+}
+
+#[test]
+fn a_killed_command_is_seen_and_a_signal_is_passed_on_to_it() {
+    let sandbox = sandbox();
+    let (flow, command) = waiting(&sandbox, "sleep 60");
+    kill_process_group(command, Signal::KILL).unwrap();
+    assert_eq!(answered(flow).code, Some(137));
+    assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "failed", 137]));
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 0)] {
+        let sandbox = crate::exec::sandbox();
+        let (flow, _) = waiting(&sandbox, "trap 'echo told; exit 0' INT; sleep 60 & wait $!");
+        kill_process(pid(&flow), signal).unwrap();
+        assert_eq!(answered(flow).code, Some(code));
+        let status = if code == 0 { "passed" } else { "failed" };
+        assert_eq!(recorded(&sandbox)[1], json!(["002", "t", status, code]));
+    }
+}
+
+#[test]
+fn sixteen_commands_of_one_run_at_once_are_all_recorded() {
+    let sandbox = sandbox();
+    let mut running = Vec::new();
+    for _ in 0..16 {
+        let mut command = sandbox.flow_command();
+        command.args(["exec", "--run-id", "r1", "--", "sleep", "0.3"]);
+        running.push(spawned(command));
+    }
+    running.into_iter().for_each(|one| drop(answered(one).ok()));
+    let passed = recorded(&sandbox).into_iter().filter(|one| one[2] == "passed");
+    assert_eq!(passed.count(), 16);
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn evidence_has_no_secrets_and_a_command_that_had_one_is_not_offered() {
+    let sandbox = sandbox();
+    let token = "ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2";
+    let mut command = sandbox.flow_command();
+    command.env("MY_API_KEY", "open-sesame");
+    let script = format!("printf 'ghp_a1B2c3D4e5'; sleep 0.05; echo {}; echo open-sesame", &token[14..]);
+    command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", &script, token]);
+    let answer = run(command, "").ok();
+    assert_eq!(answer.stdout, format!("{token}\nopen-sesame\n"), "what is shown is what the command wrote");
+    assert_eq!(sandbox.read("r1", "evidence/002-t.log"), "ghp_***\n***\n");
+    for file in ["events.jsonl", "run.yaml", "activities/002-t.yaml"] {
+        assert!(!sandbox.read("r1", file).contains(token), "{file}");
+    }
+    exec(&sandbox, &["--id", "quiet", "--no-output"], &["echo", "hello"]).ok();
+    assert!(!sandbox.run_dir("r1").join("evidence/004-quiet.log").exists());
+}
+
+#[test]
+fn at_a_terminal_a_command_writes_to_a_terminal_of_its_own() {
+    if !has_terminals("at_a_terminal_a_command_writes_to_a_terminal_of_its_own") {
+        return;
+    }
+    let sandbox = sandbox();
+    let script = "test -t 1 && test -t 2 && echo one; echo two; test -t 0 || echo no-input";
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", script]);
+    let mut person = Person::before(&command);
+    person.shows("one\r\ntwo\r\nno-input\r\n").shows("recorded 002 t (passed)");
+    assert!(person.ended().success());
+    assert_eq!(sandbox.read("r1", "evidence/002-t.log"), "one\ntwo\nno-input\n");
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "u", "--no-tty", "--", "sh", "-c", "test -t 1 || echo none"]);
+    let mut person = Person::before(&command);
+    person.shows("none\r\n");
+    assert!(person.ended().success());
+}
+
+#[test]
+fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path("a"), "1").unwrap();
+    fs::write(sandbox.path("b"), "1").unwrap();
+    sandbox.git(&["add", "a", "b"]);
+    sandbox.git(&["commit", "-q", "-m", "files"]);
+    fs::write(sandbox.path("b"), "2").unwrap();
+    exec(&sandbox, &["--id", "t"], &["true"]).ok();
+    let held = |freshness: &str, changed: &[&str]| json!([["t", freshness, changed]]);
+    assert_eq!(fresh(&sandbox), held("fresh", &[]));
+    sandbox.flow(["verify", "r1", "--evidence"]).ok();
+    // What was dirty is committed, with the files of flow; and so are the files of flow alone.
+    sandbox.git(&["commit", "-q", "-a", "-m", "b"]);
+    sandbox.git(&["add", "-f", ".flow/runs"]);
+    sandbox.git(&["commit", "-q", "-m", "runs"]);
+    assert_eq!(fresh(&sandbox), held("fresh", &[]));
+    fs::write(sandbox.path("a"), "2").unwrap();
+    fs::write(sandbox.path("new"), "").unwrap();
+    assert_eq!(fresh(&sandbox), held("stale", &["a", "new"]));
+    let stale = sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
+    insta::assert_snapshot!(stale, @r"
+    not fresh  r1
+      002  t  preflight  passed, seen  stale: the files changed since it was run
+        002 a
+        002 new
+      fresh means: the tracked and untracked files are the same; ignored ones are not looked at
+    ");
+    sandbox.git(&["stash", "push", "-q", "-u", "--", "a", "new"]);
+    assert_eq!(fresh(&sandbox), held("fresh", &[]));
+    sandbox.git(&["stash", "pop", "-q"]);
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    sandbox.git(&["add", "a", "new"]);
+    sandbox.git(&["commit", "-q", "-m", "other"]);
+    assert_eq!(fresh(&sandbox), held("stale", &["a", "new"]));
+    sandbox.git(&["checkout", "-q", "main"]);
+    assert_eq!(fresh(&sandbox), held("fresh", &[]));
+    fs::write(sandbox.run_dir("r1").join("evidence/002-t.log"), "other").unwrap();
+    assert_eq!(fresh(&sandbox), held("gone", &[]));
+}
+
+#[test]
+fn a_command_that_changes_files_is_seen_to_have_run_on_those_before() {
+    let sandbox = sandbox();
+    let told = exec(&sandbox, &["--id", "t"], &["sh", "-c", "echo x > made"]).ok().stderr;
+    insta::assert_snapshot!(told, @"flow: recorded 002 t (passed) in preflight of r1; it changed 1 file, and holds for the files as they were before");
+    assert_eq!(fresh(&sandbox), json!([["t", "stale", ["made"]]]));
+    fs::remove_file(sandbox.path("made")).unwrap();
+    assert_eq!(fresh(&sandbox), json!([["t", "fresh", []]]));
+}
+
+/// Copies the run into another checkout, as git or a shared store would.
+fn in_another(sandbox: &Sandbox, checkout: &Path) -> Value {
+    let to = checkout.join(".flow/runs/r1");
+    fs::create_dir_all(&to).unwrap();
+    crate::support::hostile::copy(&sandbox.run_dir("r1"), &to);
+    let mut command = sandbox.flow_command();
+    command.args(["verify", "r1", "--evidence", "--json"]).current_dir(checkout);
+    run(command, "").json()["evidence"][0]["freshness"].clone()
+}
+
+#[test]
+fn another_checkout_compares_commits_and_never_says_stale() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path("a"), "1").unwrap();
+    sandbox.git(&["add", "a"]);
+    sandbox.git(&["commit", "-q", "-m", "a"]);
+    fs::write(sandbox.path(".git/info/exclude"), ".flow\n").unwrap();
+    exec(&sandbox, &["--id", "t"], &["true"]).ok();
+    let (clone, worktree) = (sandbox.path("../clone"), sandbox.path("../worktree"));
+    sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
+    fs::write(clone.join(".git/info/exclude"), ".flow\n").unwrap();
+    sandbox.git(&["worktree", "add", "-q", worktree.to_str().unwrap()]);
+    for other in [&clone, &worktree] {
+        assert_eq!(in_another(&sandbox, other), "fresh");
+        fs::write(other.join("a"), "2").unwrap();
+        assert_eq!(in_another(&sandbox, other), "unknown");
+        fs::write(other.join("a"), "1").unwrap();
+        assert_eq!(in_another(&sandbox, other), "fresh");
+    }
+}
+
+#[test]
+fn claims_and_what_was_seen_are_told_apart() {
+    let sandbox = sandbox();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "said", "--summary", "all pass"]).ok();
+    let before = sandbox.flow(["show", "r1"]).ok().stdout;
+    assert!(!before.contains("claimed"), "without anything seen there is nothing to tell it from\n{before}");
+    exec(&sandbox, &["--id", "ran"], &["true"]).ok();
+    let shown = sandbox.flow(["show", "r1"]).ok().stdout;
+    let activities: Vec<_> = shown.lines().skip_while(|line| !line.contains("activities")).collect();
+    insta::assert_snapshot!(activities.join("\n"), @r"
+      activities
+        001  said  preflight  passed, claimed  all pass
+        002  ran   preflight  running          true
+        003  ran   preflight  passed, seen     true
+      evidence (fresh: the tracked and untracked files are the same)
+        003  ran  preflight  passed, seen  fresh
+    ");
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["evidence"][0]["freshness"], "fresh");
+    let listed = sandbox.flow(["evidence", "r1", "--json"]).ok().json();
+    assert_eq!(listed["seen"][0]["command"], "true");
+    let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();
+    assert_eq!(verified["claimed"][0]["id"], "said");
+}
+
+#[test]
+fn no_rule_of_a_host_allows_an_agent_to_run_any_command() {
+    let sandbox = Sandbox::new();
+    for host in ["claude", "codex"] {
+        let told = sandbox.flow(["hooks", "install", "--host", host, "--dry-run"]);
+        assert!(!told.stdout.contains("flow exec") && !told.stdout.contains("\"exec\""), "{}", told.stdout);
+    }
+}
