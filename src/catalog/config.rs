@@ -11,6 +11,7 @@ use crate::catalog::folder::Folder;
 use crate::codec;
 use crate::disk::Disk;
 use crate::machine::StateTypes;
+use crate::model::ActivityId;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "config.yaml";
@@ -27,13 +28,15 @@ pub(super) struct Config {
     pub(super) store: Option<String>,
     /// Whether each issue has a decision journal.
     pub(super) journal: bool,
+    /// Commands by their names, each a line or a list of words. Read when one is wanted: a mistake in it concerns nothing else.
+    pub(super) commands: Value,
     /// Keys that mean nothing to flow, in their order.
     #[serde(flatten)]
     pub(super) others: Map<String, Value>,
 }
 
 /// The keys that mean something.
-const KEYS: [&str; 4] = ["definitions", "state_types", STORE, "journal"];
+const KEYS: [&str; 5] = ["definitions", "state_types", STORE, "journal", "commands"];
 /// The key of the store that machines share.
 pub(crate) const STORE: &str = "store";
 
@@ -51,6 +54,48 @@ pub(crate) fn named_store(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Optio
 /// When the file cannot be read.
 pub(crate) fn keeps_journals(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<bool, CatalogError> {
     Ok(Config::read(disk, flow_dir)?.journal)
+}
+
+/// A command that a project names: the program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedCommand {
+    pub(crate) name: String,
+    pub(crate) argv: Vec<String>,
+}
+
+/// The commands that the project names whose `.flow` directory is `flow_dir`, in their order.
+///
+/// # Errors
+/// When the file cannot be read, or what it says of a command is none.
+pub(crate) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
+    let commands = Config::read(disk, flow_dir)?.commands;
+    let invalid = |message: String| CatalogError::Config { path: flow_dir.join(FILE), message };
+    let commands = match commands {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(commands) => commands,
+        _ => return Err(invalid("`commands` is no mapping of names to commands".to_owned())),
+    };
+    let mut named = Vec::new();
+    for (name, value) in commands {
+        // A command's name is the id of its records.
+        let is_name = ActivityId::new(&name).is_ok();
+        match words(&value) {
+            Some(argv) if is_name => named.push(NamedCommand { name, argv }),
+            Some(_) => return Err(invalid(format!("`commands`: `{name}` is no name; use a-z, 0-9, - and _"))),
+            None => return Err(invalid(format!("`commands`: `{name}` is neither a line nor a list of words"))),
+        }
+    }
+    Ok(named)
+}
+
+/// The words of a command; a line is split as a shell does it, and nothing in it is replaced.
+fn words(value: &Value) -> Option<Vec<String>> {
+    let words = match value {
+        Value::String(line) => shlex::split(line)?,
+        Value::Array(words) => words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    if words.is_empty() { None } else { Some(words) }
 }
 
 impl Config {

@@ -39,7 +39,7 @@ use crate::runs::ListStatus;
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
-pub(super) use exec::ExecArgs;
+pub(super) use exec::{ExecArgs, TrustArgs};
 use hosts::HOOK_TIMES;
 pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs, SetupArgs, ToolsArg};
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
@@ -197,6 +197,8 @@ pub(super) enum People {
     Reopen(ReopenArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
+    /// Show the commands that .flow/config.yaml names, and accept them for `flow exec NAME`
+    Trust(TrustArgs),
 }
 
 // Ways to look at runs.

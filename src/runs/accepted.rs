@@ -44,6 +44,8 @@ named! {
         Endpoint = "endpoint",
         /// A store that machines share.
         Store = "store",
+        /// A command that the configuration names.
+        Named = "named_command",
     }
 }
 
@@ -71,6 +73,12 @@ impl Thing {
     /// The store that the project calls `name`, at `address`. It is accepted for all worktrees of a repository.
     pub(crate) fn store(name: &str, address: &str) -> Self {
         Self { kind: AcceptedKind::Store, what: address.to_owned(), place: name.to_owned() }
+    }
+
+    /// A command that the project calls `name`. Another command under the name is another thing.
+    pub(crate) fn named_command(name: &str, argv: &[String]) -> Self {
+        let what = serde_json::to_string(argv).unwrap_or_default();
+        Self { kind: AcceptedKind::Named, what, place: name.to_owned() }
     }
 
     fn digest(&self) -> String {

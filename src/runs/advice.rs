@@ -278,17 +278,15 @@ impl Words<'_> {
 
     /// The ways to settle a command of which flow did not see the end.
     fn run_again(&self, doubt: &InDoubt, exec: &Execution) -> Advice {
-        let mut again =
-            Suggestion::flow("exec").option("run-id", self.run).option("id", &doubt.id).flag("again").value("--");
-        if exec.masked {
+        let again = Suggestion::flow("exec").option("run-id", self.run).option("id", &doubt.id).flag("again");
+        let again = match &exec.name {
+            Some(name) => again.value(name),
             // What is recorded is not what was run.
-            again = again.example_value("the command");
-        } else {
-            for word in &exec.argv {
-                again = again.value(word);
-            }
-        }
-        let place = if exec.dir == "." { String::new() } else { format!(", in {}", exec.dir) };
+            None if exec.masked => again.value("--").example_value("the command"),
+            None => exec.argv.iter().fold(again.value("--"), Suggestion::value),
+        };
+        let is_anywhere = exec.dir == "." || exec.name.is_some();
+        let place = if is_anywhere { String::new() } else { format!(", in {}", exec.dir) };
         let given_up =
             self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
         Advice::default().or(format!("it may be run once more{place}"), again).or("it is given up", given_up)

@@ -108,7 +108,7 @@ pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use write::emit::{Reporter, emit_by};
-pub use write::exec::{ExecReport, ExecRequest, exec};
+pub use write::exec::{ExecReport, ExecRequest, TrustReport, TrustRequest, TrustedCommand, exec, trust};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use write::payload::ReportRequest;
 #[doc(hidden)]

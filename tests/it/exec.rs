@@ -349,6 +349,41 @@ fn claims_and_what_was_seen_are_told_apart() {
 }
 
 #[test]
+fn a_named_command_runs_only_after_it_was_accepted_as_it_is() {
+    let sandbox = sandbox();
+    let config = |text: &str| fs::write(sandbox.path(".flow/config.yaml"), text).unwrap();
+    let code = |answer: Answer| answer.error()["code"].clone();
+    let named = |name: &str| sandbox.flow(["exec", "--run-id", "r1", "--json", name]);
+    assert_eq!(code(named("test").exits(3)), "command_not_found");
+    config("commands:\n  test: \"sh -c 'echo ran >> .flow/ran'\"\n  lint: [echo, a b]\n");
+    assert_eq!(code(named("test").exits(4)), "command_not_trusted");
+    insta::assert_snapshot!(sandbox.flow(["trust"]).ok().stdout, @r"
+    test  not accepted  sh -c 'echo ran >> .flow/ran'
+    lint  not accepted  echo 'a b'
+    ");
+    assert_eq!(code(named("test").exits(4)), "command_not_trusted", "showing accepts nothing");
+    sandbox.flow(["trust", "--yes"]).ok();
+    // At the top of the project, wherever the caller is.
+    fs::create_dir(sandbox.path("sub")).unwrap();
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "test"]).current_dir(sandbox.path("sub"));
+    run(command, "").ok();
+    assert_eq!(fs::read_to_string(sandbox.path(".flow/ran")).unwrap(), "ran\n");
+    let report = named("lint").ok().json();
+    assert_eq!((&report["activity"], &report["exec"]["name"]), (&json!("lint"), &json!("lint")));
+    // Another command under the name is another one.
+    config("commands:\n  test: \"sh -c 'echo other >> .flow/ran'\"\n");
+    assert_eq!(code(named("test").exits(4)), "command_not_trusted");
+    assert_eq!(fs::read_to_string(sandbox.path(".flow/ran")).unwrap(), "ran\n");
+    for invalid in ["commands: [test]", "commands: {test: 1}", "commands: {test: ''}", "commands: {Te st: x}"] {
+        config(invalid);
+        assert_eq!(code(named("test").exits(1)), "invalid_config", "{invalid}");
+        sandbox.flow(["resume", "r1"]).ok();
+    }
+    sandbox.flow(["exec", "--run-id", "r1", "test", "--", "true"]).exits(2);
+}
+
+#[test]
 fn no_rule_of_a_host_allows_an_agent_to_run_any_command() {
     let sandbox = Sandbox::new();
     for host in ["claude", "codex"] {

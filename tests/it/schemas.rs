@@ -36,7 +36,7 @@ use flowrun::runs::{
     ExportReport, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest,
     NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest,
     RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source,
-    StartReport, StartRequest, StatusReport, StatusRequest, VerifyEvidenceReport, WorkflowAdoptReport,
+    StartReport, StartRequest, StatusReport, StatusRequest, TrustReport, VerifyEvidenceReport, WorkflowAdoptReport,
     WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest,
     WorkflowReport, WorkflowRequest, schema_text,
 };
@@ -80,7 +80,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 71] = [
+const ANSWERS: [(&str, Form); 72] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -97,6 +97,7 @@ const ANSWERS: [(&str, Form); 71] = [
     ("cancel", printed::<StatusReport>),
     ("reopen", printed::<StatusReport>),
     ("set", printed::<SetReport>),
+    ("trust", printed::<TrustReport>),
     ("session-end", printed::<SessionEndReport>),
     ("hud", printed::<HudReport>),
     ("resume", printed::<ResumeReport>),
@@ -350,6 +351,7 @@ fn varied(forms: &Forms) {
     let skip = ["--phase", "reproduce", "--id", "seen", "--skip-reason", "known"];
     forms.ask(&sandbox, &[&["record-activity", "--run-id", "r2", "--session", "s1"], &skip[..]].concat());
     forms.ask(&sandbox, &["resume", "r2", "--session", "s2"]);
+    forms.ask(&sandbox, &["trust"]);
     // What stands behind the dashes is the command's.
     let exec = ["exec", "--json", "--run-id", "r2", "--session", "s1", "--id", "ran", "--", "true"];
     forms.check(&exec, &sandbox.flow(exec));

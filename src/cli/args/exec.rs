@@ -10,6 +10,14 @@ use crate::cli::args::values::seconds;
 use crate::cli::complete;
 use crate::model::{ActivityId, StateName};
 
+// Arguments of `trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Accept them as they are now
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
 // Arguments of `exec`.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
@@ -36,7 +44,10 @@ pub(crate) struct ExecArgs {
     pub(crate) no_tty: bool,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
+    /// The name of a command in .flow/config.yaml, which was accepted with `flow trust`
+    #[arg(value_name = "NAME", required_unless_present = "argv", conflicts_with = "argv")]
+    pub(crate) name: Option<String>,
     /// The program and its arguments; no shell reads them
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     pub(crate) argv: Vec<OsString>,
 }

@@ -6,7 +6,7 @@ use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup
 use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
 use crate::cli::cmd::{
     approve, demo, drive, emit, exec, init, interview, list, mode, next, record, remote, resume, set, start, status,
-    workflow,
+    trust, workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -33,6 +33,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::People(People::Fail(args)) => status::run(cx, StatusVerb::Fail, args, out),
         Command::People(People::Reopen(args)) => status::reopen(cx, args, out),
         Command::People(People::Set(args)) => set::run(cx, args, out),
+        Command::People(People::Trust(args)) => trust::run(cx, &args, out),
         Command::Everyday(Everyday::Attention(args)) => attention::run(cx, &args, out),
         Command::Everyday(Everyday::Show(args)) => show::run(cx, args, out),
         Command::Look(Look::Log(args)) => log::run(cx, args, out),

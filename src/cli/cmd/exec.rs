@@ -42,6 +42,7 @@ fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
         run: args.run_id,
         id: args.id,
         phase: args.phase,
+        name: args.name,
         argv,
         again: args.again,
         limit: args.timeout,

@@ -23,5 +23,6 @@ mod set;
 mod start;
 mod status;
 mod stdin;
+mod trust;
 mod workflow;
 mod worktrees;

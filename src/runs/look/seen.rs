@@ -159,12 +159,15 @@ fn missing(run: &dyn StoredRun, attempt: &Attempt, here: &BTreeMap<String, u64>)
     Ok(None)
 }
 
+/// In which paths two commits differ, if that is known.
+type Differences = BTreeMap<(String, String), Option<Vec<String>>>;
+
 /// The project's checkout as it is now.
 struct CheckoutNow<'p> {
     project: &'p OpenedProject,
     tree: std::result::Result<PresentTree, String>,
     /// What was asked of commits already.
-    between: RefCell<BTreeMap<(String, String), Option<Vec<String>>>>,
+    between: RefCell<Differences>,
 }
 
 impl<'p> CheckoutNow<'p> {

@@ -141,7 +141,7 @@ impl Project {
             }
             ids.drain(..ids.len().saturating_sub(REOPENING));
             // Written afterwards as well: the new stamp makes a list stale that was made in between.
-            replace_unflushed(cache, REOPENING_RUNS, &serde_json::to_string(&ids).unwrap_or_default())
+            replace_unflushed(cache, REOPENING_RUNS, serde_json::to_string(&ids).unwrap_or_default())
         })?)
     }
 

@@ -37,6 +37,6 @@ impl Project {
         noted.push(document.to_owned());
         let surplus = noted.len().saturating_sub(DOCUMENTS);
         noted.drain(..surplus);
-        Ok(replace_unflushed(&self.cache()?, INTERVIEW_NOTE, &serde_json::to_string(&noted).unwrap_or_default())?)
+        Ok(replace_unflushed(&self.cache()?, INTERVIEW_NOTE, serde_json::to_string(&noted).unwrap_or_default())?)
     }
 }

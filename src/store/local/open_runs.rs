@@ -40,7 +40,7 @@ impl OpenRuns {
     }
 
     pub(super) fn write(&self, cache: &Dir) -> Result<(), DiskError> {
-        replace_unflushed(cache, OPEN_RUNS, &serde_json::to_string(self).unwrap_or_default())
+        replace_unflushed(cache, OPEN_RUNS, serde_json::to_string(self).unwrap_or_default())
     }
 
     /// The known runs by their ids.

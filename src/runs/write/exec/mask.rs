@@ -121,7 +121,7 @@ impl Mask {
             return Some(Secret { kept: at, end: at + value.len() });
         }
         // What is not known begins where a word does.
-        if at > 0 && is_of_word(text[at - 1]) && rest[0] != b'-' {
+        if at > 0 && is_of_word(text[at - 1]) && rest[0] != b'-' && !is_behind_colour(&text[..at]) {
             return url_password(text, at);
         }
         private_key(rest)
@@ -141,6 +141,13 @@ struct Secret {
 
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
+}
+
+/// Whether a control sequence such as a colour ends here; its last byte is a letter.
+fn is_behind_colour(before: &[u8]) -> bool {
+    let Some((_, before)) = before.split_last() else { return false };
+    let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    before[..before.len() - digits].ends_with(b"\x1b[")
 }
 
 fn is_of_token(byte: u8) -> bool {

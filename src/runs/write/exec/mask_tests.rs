@@ -34,7 +34,7 @@ fn tokens_of_thirty_kinds_are_masked_wherever_they_stand() {
     for token in tokens {
         let rest = &token[token.len() - 12..];
         for text in [
-            format!("{token}"),
+            token.clone(),
             format!("the token is {token}, and more"),
             format!("export X={token}\n"),
             format!("{{\"x\":\"{token}\"}}"),

@@ -6,7 +6,9 @@ mod mask;
 #[cfg(test)]
 mod mask_tests;
 mod request;
+mod trust;
 mod verb;
 
 pub use request::{ExecReport, ExecRequest};
+pub use trust::{TrustReport, TrustRequest, TrustedCommand, trust};
 pub use verb::exec;

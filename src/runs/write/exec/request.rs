@@ -16,7 +16,9 @@ pub struct ExecRequest {
     pub id: Option<ActivityId>,
     /// The phase; otherwise the current one.
     pub phase: Option<StateName>,
-    /// The program and its arguments.
+    /// The name of a command of the project's configuration, which runs at the top of the project.
+    pub name: Option<String>,
+    /// Without a name, the program and its arguments.
     pub argv: Vec<String>,
     /// Whether to run it although it ran under this id already.
     pub again: bool,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::host::{Execute, ExecuteEnd, Executed, secrets};
 use crate::model::{ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq};
-use crate::runs::context::{Context, OpenedProject};
+use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::tree::{PresentTree, present_tree};
@@ -13,6 +13,7 @@ use crate::runs::write::exec::begin::{Begun, begin};
 use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::mask::Mask;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
+use crate::runs::write::exec::trust::trusted;
 use crate::runs::write::transaction::transact;
 
 /// How many paths that the command changed are kept.
@@ -30,12 +31,20 @@ const COMMAND_BYTES: usize = 64 << 10;
 pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
+    let named = match &request.name {
+        Some(name) => Some(ExecRequest { argv: trusted(cx, &project, name)?, ..request.clone() }),
+        None => None,
+    };
+    let request = named.as_ref().unwrap_or(request);
     check(request)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
-    let dir = cx.absolute(Path::new("."))?;
+    let dir = match &request.name {
+        Some(_) => project.root().to_owned(),
+        None => cx.absolute(Path::new("."))?,
+    };
     let mask = Mask::of(secrets());
     let before = present_tree(&project);
-    let execution = execution(cx, &project, request, &mask, &before);
+    let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = Vec::new();
     let begun = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
         let begun = begin(tx, request, &execution)?;
@@ -94,31 +103,32 @@ fn check(request: &ExecRequest) -> Result<()> {
 /// The command as it is recorded.
 fn execution(
     cx: &Context,
-    project: &OpenedProject,
+    at: &Path,
     request: &ExecRequest,
     mask: &Mask,
     before: &std::result::Result<PresentTree, String>,
-) -> Execution {
+) -> Result<Execution> {
     let argv: Vec<_> = request.argv.iter().map(|word| mask.text(word)).collect();
-    let top = before.as_ref().map_or(project.root(), |tree| &tree.top);
-    let cwd = cx.env.cwd.clone().unwrap_or_default();
-    let cwd = cx.disk.canonical(&cwd).unwrap_or(cwd);
-    let top = cx.disk.canonical(top).unwrap_or_else(|_| top.to_owned());
+    let cwd = cx.disk.canonical(at).unwrap_or_else(|_| at.to_owned());
+    let top = match before {
+        Ok(tree) => cx.disk.canonical(&tree.top).unwrap_or_else(|_| tree.top.clone()),
+        Err(_) => cx.root()?,
+    };
     let dir = match cwd.strip_prefix(&top) {
         Ok(dir) if dir.as_os_str().is_empty() => ".".to_owned(),
         Ok(dir) => dir.to_string_lossy().into_owned(),
         Err(_) => cwd.to_string_lossy().into_owned(),
     };
-    Execution {
+    Ok(Execution {
         masked: argv != request.argv,
         argv,
-        name: None,
+        name: request.name.clone(),
         dir,
         started_at: cx.now(),
         before: before.as_ref().ok().map(|tree| tree.snapshot.clone()),
         no_tree: before.as_ref().err().cloned(),
         end: None,
-    }
+    })
 }
 
 /// How the command ended.

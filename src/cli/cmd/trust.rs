@@ -1,0 +1,24 @@
+//! `trust`.
+
+use crate::cli::args::TrustArgs;
+use crate::cli::out::{Ended, Out};
+use crate::runs::{self, Context, TrustRequest};
+
+pub(super) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> Ended {
+    let report = runs::trust(cx, &TrustRequest { accept: args.yes })?;
+    let exit = out.answer(&report, |page| {
+        page.table(
+            0,
+            report.commands.iter().map(|one| {
+                let accepted = if one.accepted { "accepted" } else { "not accepted" };
+                [one.name.clone(), accepted.to_owned(), one.command.clone()]
+            }),
+        );
+    });
+    if report.commands.is_empty() {
+        out.aside("`commands` in .flow/config.yaml names no command\n");
+    } else if report.commands.iter().any(|one| !one.accepted) {
+        out.aside("whoever may change .flow/config.yaml chose them: read them, then `flow trust --yes` accepts them\n");
+    }
+    Ok(exit)
+}

@@ -1,0 +1,99 @@
+//! `trust`: accepts the commands that the project's configuration names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{NamedCommand, named_commands};
+use crate::model::{Help, Kind, Problem, Suggestion, quoted};
+use crate::runs::accepted::{Thing, accept, is_accepted};
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::Result;
+
+/// Whether to accept them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrustRequest {
+    /// Whether to accept the commands as they are now; otherwise they are only shown.
+    pub accept: bool,
+}
+
+/// The report of `trust`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TrustReport {
+    /// The commands that the configuration names.
+    pub commands: Vec<TrustedCommand>,
+}
+
+/// A command that the configuration names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TrustedCommand {
+    /// Its name.
+    pub name: String,
+    /// The program and its arguments, as a line for a shell.
+    pub command: String,
+    /// Whether this command was accepted on this machine.
+    pub accepted: bool,
+}
+
+/// Shows the commands that the project names, and accepts them if that is wanted. They are accepted for this project on
+/// this machine as they are: another command under the same name has to be accepted again.
+///
+/// # Errors
+/// `invalid_config`; `not_kept` when it cannot be noted that they were accepted.
+pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
+    let project = cx.project()?;
+    let named = named_commands(&cx.disk, project.path())?;
+    if request.accept {
+        let things: Vec<_> = named.iter().map(thing).collect();
+        accept(&project, &things);
+        if !is_accepted(&project, &things) {
+            let message = "cannot note in the state directory of the user that the commands were accepted";
+            return Err(Problem::new(Kind::Io, "not_kept", message)
+                .help("see that XDG_STATE_HOME or HOME names a directory that can be written")
+                .into());
+        }
+    }
+    let mut commands = Vec::new();
+    for one in &named {
+        commands.push(TrustedCommand {
+            name: one.name.clone(),
+            command: line(&one.argv),
+            accepted: is_accepted(&project, &[thing(one)]),
+        });
+    }
+    Ok(TrustReport { commands })
+}
+
+/// The command that the project calls `name`, if it was accepted.
+///
+/// # Errors
+/// `command_not_found` if no command has the name, `command_not_trusted` if it was not accepted.
+pub(super) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Result<Vec<String>> {
+    let named = named_commands(&cx.disk, project.path())?;
+    let Some(found) = named.iter().find(|one| one.name == name) else {
+        let message = format!("the project names no command {}", quoted(name));
+        let known: Vec<_> = named.iter().map(|one| one.name.as_str()).collect();
+        let help = match known.as_slice() {
+            [] => "`commands` in .flow/config.yaml names commands; any other one stands behind `--`".to_owned(),
+            known => format!("it names {}; any other command stands behind `--`", known.join(", ")),
+        };
+        return Err(Problem::new(Kind::NotFound, "command_not_found", message).help(help).into());
+    };
+    if is_accepted(project, &[thing(found)]) {
+        return Ok(found.argv.clone());
+    }
+    let message = format!("the command {name} was not accepted on this machine: {}", line(&found.argv));
+    let help = Help::from("whoever wrote .flow/config.yaml chose it; read it, then ")
+        + Suggestion::flow("trust").flag("yes")
+        + " accepts it";
+    Err(Problem::new(Kind::NeedsHuman, "command_not_trusted", message).help(help).into())
+}
+
+fn thing(command: &NamedCommand) -> Thing {
+    Thing::named_command(&command.name, &command.argv)
+}
+
+fn line(argv: &[String]) -> String {
+    let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
