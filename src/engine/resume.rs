@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::engine::doubt::in_doubt;
 use crate::engine::leave::is_strict;
 use crate::engine::past::units::UnitsAlone;
-use crate::engine::{History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
+use crate::engine::{Attempt, History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
 use crate::model::{
     ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, named,
@@ -109,6 +109,10 @@ pub struct Completed {
     pub status: Option<ActivityStatus>,
     /// The exit code of the command that it was.
     pub exit_code: Option<i64>,
+    /// Whether flow ran that command, and saw its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub seen: bool,
 }
 
 /// How the pinned workflow differs from today's definition.
@@ -238,6 +242,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         phase: attempt.and_then(|attempt| attempt.phase.clone()),
         status: attempt.map(|attempt| attempt.status),
         exit_code: attempt.and_then(|attempt| attempt.exit_code),
+        seen: attempt.is_some_and(Attempt::is_seen),
     });
     let completed = completed.collect();
     let left_undone = history.left_undone();

@@ -125,6 +125,8 @@ fn completed_in_words(done: &Completed) -> String {
     };
     match (done.status, done.exit_code) {
         (Some(status), Some(code)) if code != 0 => format!("{name} ({})", status.with_exit_code(done.exit_code)),
+        // The rest is someone's word.
+        _ if done.seen => format!("{name} (seen)"),
         _ => name,
     }
 }

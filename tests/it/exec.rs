@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, spawned};
+use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, scaled, spawned};
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -125,13 +125,13 @@ fn waiting(sandbox: &Sandbox, script: &str) -> (Child, Pid) {
     command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", &script]).process_group(0);
     let child = spawned(command);
     let until = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Ok(pid) = fs::read_to_string(sandbox.path(".flow/pid")) {
-            return (child, Pid::from_raw(pid.trim().parse().unwrap()).unwrap());
-        }
+    let file = sandbox.path(".flow/pid");
+    while !file.exists() {
         assert!(Instant::now() < until, "it does not begin");
         sleep(Duration::from_millis(5));
     }
+    let pid = fs::read_to_string(file).unwrap();
+    (child, Pid::from_raw(pid.trim().parse().unwrap()).unwrap())
 }
 
 fn pid(child: &Child) -> Pid {
@@ -186,6 +186,35 @@ fn a_killed_command_is_seen_and_a_signal_is_passed_on_to_it() {
         let status = if code == 0 { "passed" } else { "failed" };
         assert_eq!(recorded(&sandbox)[1], json!(["002", "t", status, code]));
     }
+}
+
+#[test]
+fn a_process_that_is_killed_at_any_moment_leaves_no_end_that_was_not_seen() {
+    let sandbox = sandbox();
+    let mut before = 0;
+    for delay in 0..scaled(40, 400) {
+        let id = format!("t{delay}");
+        let mut command = sandbox.flow_command();
+        command.args(["exec", "--run-id", "r1", "--id", &id, "--", "sh", "-c", "echo ran >> .flow/ran; exit 3"]);
+        let mut flow = spawned(command);
+        sleep(Duration::from_micros(delay * 2500));
+        let _ = flow.kill();
+        let code = flow.wait().unwrap().code();
+        let records: Vec<_> = recorded(&sandbox).into_iter().filter(|one| one[1] == id.as_str()).collect();
+        let statuses: Vec<_> = records.iter().map(|one| one[2].as_str().unwrap()).collect();
+        assert!([&[][..], &["running"], &["running", "failed"]].contains(&&*statuses), "{id}: {statuses:?}");
+        assert!(code.is_none() || code == Some(3) && statuses.len() == 2, "{id}: {code:?} {statuses:?}");
+        let ran = fs::read_to_string(sandbox.path(".flow/ran")).unwrap_or_default().lines().count();
+        assert!(ran - before <= statuses.len().min(1), "{id}: nothing runs before that is recorded");
+        before = ran;
+        // The same line once more runs nothing again of which something is recorded.
+        if statuses.is_empty() {
+            continue;
+        }
+        let again = exec(&sandbox, &["--id", &id], &["sh", "-c", "echo ran >> .flow/ran; exit 3"]);
+        assert_eq!(again.code, Some(if statuses.len() == 2 { 3 } else { 1 }), "{again:?}");
+    }
+    sandbox.flow(["verify", "r1"]).ok();
 }
 
 #[test]

@@ -316,6 +316,8 @@ fn step_line(step: &ShownStep) -> Markup {
 
 fn activities(view: &RunPage<'_>) -> Markup {
     let run = view.run;
+    // Where flow saw nothing, there is nothing to tell the rest from.
+    let tells = view.activities.iter().any(Attempt::is_seen);
     if run.activities == 0 {
         return html! {};
     }
@@ -330,7 +332,10 @@ fn activities(view: &RunPage<'_>) -> Markup {
                             td.mono data-name="No." { (attempt.number) }
                             td.mono data-name="Activity" { (clean(&attempt.id)) }
                             td data-name="Phase" { (attempt.phase.as_ref().map_or("", |phase| phase.as_str())) }
-                            td data-name="Status" { (activity_status(attempt, is_old)) }
+                            td data-name="Status" {
+                                (activity_status(attempt, is_old))
+                                @if tells { span.dim { (attempt.seen_or_claimed().trim_start_matches(',')) } }
+                            }
                             td data-name="What came out" { (shortened(attempt.summary.as_deref().unwrap_or_default(), 300)) }
                         }
                     }
