@@ -157,8 +157,6 @@ pub(super) enum Everyday {
     Start(StartArgs),
     /// Record a piece of work
     RecordActivity(Box<RecordArgs>),
-    /// Run a command, and record how it ended and on which files
-    Exec(Box<ExecArgs>),
     /// Show the next safe action
     Resume(ResumeArgs),
     /// Show the runs that need a person
@@ -197,7 +195,9 @@ pub(super) enum People {
     Reopen(ReopenArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
-    /// Show the commands that .flow/config.yaml names, and accept them for `flow exec NAME`
+    /// Accept the commands that this project names
+    ///
+    /// Shows those of `commands` in `.flow/config.yaml`, which `flow exec NAME` runs from then on, as they are now.
     Trust(TrustArgs),
 }
 
@@ -292,6 +292,8 @@ pub(super) enum Workflows {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Checks {
+    /// Run a command, and record how it ended and on which files
+    Exec(Box<ExecArgs>),
     /// Show flow at work in a project to throw away
     Demo(DemoArgs),
     /// Create .flow, or add what is missing in it

@@ -1,7 +1,7 @@
 //! Two examples of each command, for its page of help and its manual page.
 
 /// The commands, each with two lines for a shell.
-const EXAMPLES: [(&str, [&str; 2]); 75] = [
+const EXAMPLES: [(&str, [&str; 2]); 77] = [
     (
         "start",
         [
@@ -35,6 +35,7 @@ const EXAMPLES: [(&str, [&str; 2]); 75] = [
     ),
     ("unblock", ["flow unblock --reason 'access granted'", "flow unblock '#42' --reason 'Yes, by directory'"]),
     ("cancel", ["flow cancel --reason 'the issue was closed'", "flow cancel '#42' --reason 'done elsewhere'"]),
+    ("trust", ["flow trust", "flow trust --yes"]),
     (
         "fail",
         ["flow fail --reason 'not possible without a new format'", "flow fail '#42' --reason 'the limit is reached'"],
@@ -121,7 +122,8 @@ const EXAMPLES: [(&str, [&str; 2]); 75] = [
     ("remote fetch", ["flow remote fetch issue-42", "flow remote fetch issue-42 --json"]),
     ("validate", ["flow validate", "flow validate .flow/workflows/own.workflow.yaml"]),
     ("doctor", ["flow doctor", "flow doctor --repair --dry-run"]),
-    ("verify", ["flow verify", "flow verify '#42' --json"]),
+    ("exec", ["flow exec -- cargo test --locked", "flow exec --id test --timeout 600 test"]),
+    ("verify", ["flow verify", "flow verify '#42' --evidence"]),
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),
     (
         "completions",

@@ -50,6 +50,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       fail             Fail a run
       reopen           Reopen a run that is over
       set              Change what a run is about, and its limits
+      trust            Accept the commands that this project names
 
     Look:
       log              Show what happened to a run
@@ -78,6 +79,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       interview        Questions whose answers are kept safe in a document
 
     Checks, and what is done once:
+      exec             Run a command, and record how it ended and on which files
       demo             Show flow at work in a project to throw away
       init             Create .flow, or add what is missing in it
       remote           Share the runs of this project with other machines

@@ -19,7 +19,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
     let ended = match command {
         Command::Everyday(Everyday::Start(args)) => start::run(cx, args, out),
         Command::Everyday(Everyday::RecordActivity(args)) => record::run(cx, *args, out),
-        Command::Everyday(Everyday::Exec(args)) => exec::run(cx, *args, out),
+        Command::Checks(Checks::Exec(args)) => exec::run(cx, *args, out),
         Command::Everyday(Everyday::Resume(args)) => resume::run(cx, args, out),
         Command::Workflows(Workflows::Next(run)) => next::next(cx, run, out),
         Command::Workflows(Workflows::Advance(args)) => next::advance(cx, args, out),
