@@ -451,7 +451,7 @@ fn the_project_is_found_from_below_but_never_above_the_top_of_the_repository() {
         command.args(args).current_dir(dir);
         sane(run(limited(&command), ""))
     };
-    assert!(from(&deep, &["list"]).ok().stdout.contains(&run_id));
+    assert!(from(&deep, &["list", "--json"]).ok().stdout.contains(&run_id));
     from(&deep, &["record-activity", "--id", "deep"]).ok();
     from(&deep, &["start", "debug"]).ok();
     from(&deep, &["init"]).ok();
@@ -465,7 +465,7 @@ fn the_project_is_found_from_below_but_never_above_the_top_of_the_repository() {
     from(&inner.join("src"), &["resume"]).exits(3);
     from(&inner.join("src"), &["start", "debug"]).ok();
     assert!(inner.join(".flow/runs").is_dir() && !inner.join("src/.flow").exists());
-    assert!(!from(&inner, &["list"]).ok().stdout.contains(&run_id));
+    assert!(!from(&inner, &["list", "--json"]).ok().stdout.contains(&run_id));
 
     // A .flow above the top is not ours.
     let lonely = Sandbox::new();
@@ -500,13 +500,13 @@ fn the_project_option_and_the_environment_lead_to_one_place() {
         sane(run(limited(&command), ""))
     };
     from(&["resume"], None).exits(3);
-    assert!(from(&["-C", "../demo", "list"], None).ok().stdout.contains(&run_id));
-    assert!(from(&["list", "--project=../demo/./"], None).ok().stdout.contains(&run_id));
+    assert!(from(&["-C", "../demo", "list", "--json"], None).ok().stdout.contains(&run_id));
+    assert!(from(&["list", "--json", "--project=../demo/./"], None).ok().stdout.contains(&run_id));
     for dir in ["../demo/.flow", "../demo/.flow/", "../demo/.flow/.", "../demo//.flow//"] {
-        assert!(from(&["list"], Some(dir)).ok().stdout.contains(&run_id), "{dir}");
+        assert!(from(&["list", "--json"], Some(dir)).ok().stdout.contains(&run_id), "{dir}");
     }
     // The option is nearer than the environment.
-    assert!(from(&["-C", "../demo", "list"], Some("/nonexistent")).ok().stdout.contains(&run_id));
+    assert!(from(&["-C", "../demo", "list", "--json"], Some("/nonexistent")).ok().stdout.contains(&run_id));
     // A file is no project.
     std::fs::write(elsewhere.join("file"), "mine\n").unwrap();
     assert!(matches!(from(&["start", "debug"], Some("file")).code, Some(74 | 77)));
