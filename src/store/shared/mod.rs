@@ -27,6 +27,7 @@ mod unaccepted;
 mod writer;
 
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
+#[cfg(feature = "network")]
 pub(crate) use carrier::{behind_first, faults_in};
 pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
