@@ -7,7 +7,7 @@ use crate::model::{Explain as _, Help, RunId, Suggestion};
 use crate::runs::open::shared::request_to_read;
 use crate::runs::{OpenedProject, work_of};
 use crate::store::local::layout::SHARED;
-use crate::store::{StoreFlaw, WorkKey};
+use crate::store::{Project, StoreFlaw, WorkKey};
 
 /// Asks the store, as long as a reader may wait, unless the caller must not wait for a network.
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
@@ -40,22 +40,25 @@ fn work(project: &OpenedProject, run: &RunId) -> Vec<WorkKey> {
 }
 
 fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
-    let of_run = |run: &RunId| copies.join("runs").join(run.as_str());
     match flaw {
         StoreFlaw::Lost { run } => {
             let help = Suggestion::flow("remote push").value(&run) + " puts it there again";
             let message = Help::from(format!("{store} has lost the run, or the end of it; "));
-            found.add("store_lost_run", &of_run(&run), message + help);
+            found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
         }
         StoreFlaw::Damaged { run, why } => {
-            found.add("store_log_damaged", &of_run(&run), format!("the log that {store} has is damaged: {why}"));
+            found.add(
+                "store_log_damaged",
+                &Project::path_of_run(copies, &run),
+                format!("the log that {store} has is damaged: {why}"),
+            );
         }
         StoreFlaw::Unmarked { run, about, instead } => {
             let message = match instead {
                 Some(other) => format!("{store} has run {other} as the one about {about}"),
                 None => format!("{store} does not know that the run is about {about}, so that a second one can begin"),
             };
-            found.add("store_unmarked", &of_run(&run), message);
+            found.add("store_unmarked", &Project::path_of_run(copies, &run), message);
         }
         StoreFlaw::Deletes { why } => {
             found.add("store_deletes", copies, format!("{store} loses runs: {why}"));

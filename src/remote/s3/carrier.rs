@@ -19,7 +19,7 @@ use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::{Lines, body_of};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::remote::s3::work::{Markers, TakenBy, run_marked};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, behind_first, left_until};
+use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
@@ -298,8 +298,7 @@ impl S3Carrier {
             }
         }
         let Some(object) = log.object(before)? else {
-            let lines = log.lines(before.max(Seq(1)))?;
-            return Ok(if before == Seq(0) { lines } else { lines.and_then(|lines| behind_first(&lines)) });
+            return Ok(behind(before, log.lines(before.max(Seq(1)))?));
         };
         let Some(lines) = Lines::of(&object.body) else {
             self.tried().insert(log.name(before), Tried::Void(object.tag));

@@ -47,8 +47,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`NotReached`].
     fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
-        let lines = self.lines(run, before.max(Seq(1)), None, left)?;
-        Ok(if before == Seq(0) { lines } else { lines.and_then(|lines| behind_first(&lines)) })
+        Ok(behind(before, self.lines(run, before.max(Seq(1)), None, left)?))
     }
 
     /// What is wrong with the log of a run, in words. Takes at most `left`.
@@ -159,9 +158,12 @@ pub enum PutAnswer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReached(pub String);
 
-/// All lines but the first one; `None` if there is none.
-pub(crate) fn behind_first(lines: &str) -> Option<String> {
-    lines.split_once('\n').map(|(_, behind)| behind.to_owned())
+/// Of the lines from the position `before` on those behind it; `None` if there is none at that position.
+pub(crate) fn behind(before: Seq, lines: Option<String>) -> Option<String> {
+    if before == Seq(0) {
+        return lines;
+    }
+    lines?.split_once('\n').map(|(_, behind)| behind.to_owned())
 }
 
 /// What is wrong with the lines of a whole log, in words.

@@ -160,7 +160,7 @@ impl Copies {
         match self.carrier.lines(id, first, mark, left_until(deadline)) {
             Ok(Some(lines)) => Ok(lines),
             Ok(None) => Err(StoreError::Lost { run: id.clone(), at: self.carrier.address() }),
-            Err(NotReached(why)) => Err(StoreError::Unreached { at: self.carrier.address(), why }),
+            Err(error) => Err(self.not_reached(error)),
         }
     }
 
@@ -174,6 +174,10 @@ impl Copies {
             last = line.event.seq;
         }
         if follows { Ok(()) } else { Err(StoreError::NotALog { at: self.address(id), after }) }
+    }
+
+    pub(super) fn not_reached(&self, NotReached(why): NotReached) -> StoreError {
+        StoreError::Unreached { at: self.carrier.address(), why }
     }
 
     pub(super) fn address(&self, id: &RunId) -> Address {

@@ -7,7 +7,6 @@ use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{RefreshScope, StoredRun as _};
-use crate::store::shared::carrier::NotReached;
 use crate::store::shared::copy::shows_end;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
@@ -23,9 +22,10 @@ impl Shared {
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.copies.carrier;
-        let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
-        let tips = carrier.tips(RefreshScope::All, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        let tips =
+            carrier.tips(RefreshScope::All, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         for run in self.ids_of_copies()? {
             if tips.iter().all(|tip| tip.run != run) {
                 flaws.push(StoreFlaw::Lost { run });
@@ -34,7 +34,7 @@ impl Shared {
         for tip in tips.iter().filter(|tip| !tip.is_over) {
             flaws.extend(self.flaws_of(&tip.run, deadline)?);
             let keys = if self.is_open(&tip.run)? { work_of(&tip.run) } else { Vec::new() };
-            let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+            let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
             for (about, instead) in keys.into_iter().zip(marked) {
                 if instead.as_ref() != Some(&tip.run) {
                     flaws.push(StoreFlaw::Unmarked { run: tip.run.clone(), about, instead });
@@ -47,13 +47,15 @@ impl Shared {
     /// Looks at the log that the carrier has of a run.
     pub(super) fn flaws_of(&self, run: &RunId, deadline: Instant) -> Result<Vec<StoreFlaw>, StoreError> {
         let carrier = &*self.copies.carrier;
-        let faults = carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        let faults =
+            carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         if !faults.is_empty() {
             return Ok(faults.into_iter().map(|why| StoreFlaw::Damaged { run: run.clone(), why }).collect());
         }
         // The copy first: another machine may go on meanwhile.
         let here = self.copies.last_of(run)?;
-        let there = carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.not_reached(error))?;
+        let there =
+            carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         Ok(if there.is_none() { vec![StoreFlaw::Lost { run: run.clone() }] } else { Vec::new() })
     }
 
@@ -61,9 +63,5 @@ impl Shared {
     fn is_open(&self, run: &RunId) -> Result<bool, StoreError> {
         let Some(copy) = self.copies.existing(run)? else { return Ok(false) };
         Ok(copy.text()?.is_some_and(|text| !shows_end(&text)))
-    }
-
-    fn not_reached(&self, NotReached(why): NotReached) -> StoreError {
-        StoreError::Unreached { at: self.copies.carrier.address(), why }
     }
 }

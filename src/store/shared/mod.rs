@@ -28,7 +28,7 @@ mod writer;
 
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
 #[cfg(feature = "network")]
-pub(crate) use carrier::{behind_first, faults_in};
+pub(crate) use carrier::{behind, faults_in};
 pub use copy::ShowEvents;
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;

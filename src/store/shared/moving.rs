@@ -9,7 +9,7 @@ use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
-use crate::store::shared::carrier::{NotReached, Put, window_of};
+use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::shows_end;
 use crate::store::shared::settle::{Settled, left_until, settle};
 use crate::store::shared::store::Shared;
@@ -87,7 +87,7 @@ impl Shared {
         let carrier = &*self.copies.carrier;
         let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
             Ok(there) => there.unwrap_or_default(),
-            Err(NotReached(why)) => return Err(StoreError::Unreached { at: carrier.address(), why }),
+            Err(error) => return Err(self.copies.not_reached(error)),
         };
         let other = || StoreError::Taken { at: self.copies.address(id) };
         let mut rest = lines.strip_prefix(&*there).ok_or_else(other)?;

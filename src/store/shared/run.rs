@@ -12,7 +12,6 @@ use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, Position, Presence, RunWriter, StoredRun};
-use crate::store::shared::carrier::NotReached;
 use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
@@ -109,7 +108,7 @@ impl StoredRun for SharedRun {
                     self.copy.lock(request)?.put_evidence(&kept.name, &bytes, request.writer.since)?;
                 }
                 Ok(_) => missing.push(kept.name.clone()),
-                Err(NotReached(why)) => return Err(StoreError::Unreached { at: carrier.address(), why }),
+                Err(error) => return Err(self.copies.not_reached(error)),
             }
         }
         Ok(missing)

@@ -18,7 +18,7 @@ use crate::store::request::WriteRequest;
 use crate::store::run_store::{
     AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit,
 };
-use crate::store::shared::carrier::{Carrier, NotReached, Put, Tip};
+use crate::store::shared::carrier::{Carrier, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{Settled, left_until, settle};
@@ -311,9 +311,9 @@ impl RunStore for Shared {
         let deadline = Instant::now() + request.wait;
         match self.copies.carrier.tips(scope, left_until(deadline)) {
             Ok(tips) => self.catch_up_changed(scope, tips, request),
-            Err(NotReached(why)) => {
+            Err(error) => {
                 self.remember_seen(Seen { reached: false, ..self.seen() });
-                Err(StoreError::Unreached { at: self.copies.carrier.address(), why })
+                Err(self.copies.not_reached(error))
             }
         }
     }
