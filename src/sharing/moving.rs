@@ -7,7 +7,7 @@ use crate::model::{RunId, Seq};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{Context, Result, adopt_edits, bring_evidence, work_of};
 use crate::sharing::chosen::store_in_use;
-use crate::store::RefreshScope;
+use crate::store::{BroughtEvidence, RefreshScope};
 
 /// The run to move.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -76,8 +76,8 @@ pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);
     let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
-    let (evidence, missing) = bring_evidence(&*run, &write)?;
-    for name in missing {
+    let BroughtEvidence { came: evidence, lacking } = bring_evidence(&*run, &write)?;
+    for name in lacking {
         warnings.push(format!("{} does not have evidence/{name}", store.name));
     }
     Ok(FetchReport { run_id: run.id().clone(), store: store.name.to_string(), seq, evidence, warnings })

@@ -28,7 +28,7 @@ pub(crate) use local::git_stamp;
 pub(crate) use pause::pause_after;
 pub use request::{LOCK_WAIT, WriteRequest, Writer};
 pub use run_store::{
-    AsOf, MaybeOpen, Position, Presence, RefreshScope, Reopening, RunCache, RunStamp, RunStore, RunWriter, StoredRun,
-    Visit,
+    AsOf, BroughtEvidence, MaybeOpen, Position, Presence, RefreshScope, Reopening, RunCache, RunStamp, RunStore,
+    RunWriter, StoredRun, Visit,
 };
 pub use work::{WorkChange, WorkKey};

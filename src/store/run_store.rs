@@ -278,13 +278,13 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
         limits::EVIDENCE_BYTES
     }
 
-    /// Brings files of evidence that other machines recorded. Returns the names of those that the store does not have.
+    /// Brings files of evidence that other machines recorded, unless they are here as they were recorded.
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when they cannot be written.
-    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<BroughtEvidence, StoreError> {
         let _ = (kept, request);
-        Ok(Vec::new())
+        Ok(BroughtEvidence::default())
     }
 
     /// Whether what readers see is all that the store has. A copy of a run that other machines write may be behind.
@@ -406,6 +406,15 @@ pub enum RefreshScope {
     Open,
     /// All.
     All,
+}
+
+/// The names of files of evidence that a store was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BroughtEvidence {
+    /// Those that came.
+    pub came: Vec<String>,
+    /// Those that the store does not have.
+    pub lacking: Vec<String>,
 }
 
 /// How far a copy of shared runs is known to be current.

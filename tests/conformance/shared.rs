@@ -550,7 +550,7 @@ fn evidence_at<P: Place>(machine: &Machine<P>) -> Option<Vec<u8>> {
     let log = run.log().unwrap();
     let records = log.events().flat_map(|event| event.kind.records());
     let kept: Vec<_> = records.flat_map(|record| &record.evidence).cloned().collect();
-    assert_eq!(run.bring_evidence(&kept[kept.len() - 1..], &request()).unwrap(), [""; 0]);
+    assert_eq!(run.bring_evidence(&kept[kept.len() - 1..], &request()).unwrap().lacking, [""; 0]);
     run.read_evidence("test.log", 0, 1 << 20).unwrap().map(|part| part.bytes)
 }
 
@@ -571,6 +571,10 @@ fn evidence_travels<P: Place + Clone>(place: P) {
         ask(&other);
         assert_eq!(evidence_at(&other).as_deref(), Some(bytes), "{id}");
     }
+    // As long as the one before, which is here.
+    record_evidence(&one, "as-long", b"\0\xff failed!");
+    ask(&other);
+    assert_eq!(evidence_at(&other).as_deref(), Some(&b"\0\xff failed!"[..]));
     // Both can be repeated, and go on from the other machine.
     record_evidence(&other, "fourth", b"from the other machine");
     ask(&one);

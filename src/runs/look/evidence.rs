@@ -21,7 +21,7 @@ use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
 use crate::runs::open::view::for_reading;
-use crate::store::{StoreError, StoredRun, WriteRequest};
+use crate::store::{BroughtEvidence, StoreError, StoredRun, WriteRequest};
 
 /// How many bytes decide about the type of a content.
 const HEAD: usize = 8192;
@@ -208,19 +208,13 @@ fn kept_elsewhere(run: &dyn StoredRun) -> Result<BTreeMap<String, KeptEvidence>>
     Ok(kept)
 }
 
-/// Brings the evidence of a shared run that other machines recorded. Returns the names of the files that came, and of those
-/// that the store does not have.
+/// Brings the evidence of a shared run that other machines recorded.
 ///
 /// # Errors
 /// `store_not_reached`, and those of reading the run.
-pub(crate) fn bring_evidence(run: &dyn StoredRun, request: &WriteRequest) -> Result<(Vec<String>, Vec<String>)> {
-    let here: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let mut wanted: Vec<KeptEvidence> = kept_elsewhere(run)?.into_values().collect();
-    wanted.retain(|kept| here.get(&kept.name) != Some(&kept.bytes));
-    let missing = run.bring_evidence(&wanted, request)?;
-    let mut brought: Vec<String> = wanted.into_iter().map(|kept| kept.name).collect();
-    brought.retain(|name| !missing.contains(name));
-    Ok((brought, missing))
+pub(crate) fn bring_evidence(run: &dyn StoredRun, request: &WriteRequest) -> Result<BroughtEvidence> {
+    let wanted: Vec<KeptEvidence> = kept_elsewhere(run)?.into_values().collect();
+    Ok(run.bring_evidence(&wanted, request)?)
 }
 
 fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named: Named) -> EvidenceItem {

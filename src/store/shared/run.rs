@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use crate::codec::{LogEnd, LogScan, RunText};
 use crate::disk::FilePart;
-use crate::model::{Event, KeptEvidence, Number, RunId, Seq};
+use crate::model::{Event, KeptEvidence, Number, RunId, Seq, limits};
 use crate::store::address::{Address, Document};
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{AsOf, Position, Presence, RunWriter, StoredRun};
+use crate::store::run_store::{AsOf, BroughtEvidence, Position, Presence, RunWriter, StoredRun};
 use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
@@ -94,24 +94,26 @@ impl StoredRun for SharedRun {
         self.copies.carrier.evidence_limit()
     }
 
-    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<BroughtEvidence, StoreError> {
         let deadline = Instant::now() + request.wait;
-        let mut missing = Vec::new();
+        let mut brought = BroughtEvidence::default();
         for kept in kept {
-            // A power cut may have left an empty file.
-            if matches!(self.copy.read_evidence(&kept.name, 0, 0)?, Some(part) if part.len == kept.bytes) {
+            // Another record may have left another file of this name, and a power cut an empty one.
+            if let Some(here) = self.copy.read_evidence(&kept.name, 0, limits::EVIDENCE_BYTES)?
+                && kept.is_of(&here.bytes)
+            {
                 continue;
             }
-            let carrier = &*self.copies.carrier;
-            match carrier.evidence(self.id(), kept, left_until(deadline)) {
+            match self.copies.carrier.evidence(self.id(), kept, left_until(deadline)) {
                 Ok(Some(bytes)) if kept.is_of(&bytes) => {
                     self.copy.lock(request)?.put_evidence(&kept.name, &bytes, request.writer.since)?;
+                    brought.came.push(kept.name.clone());
                 }
-                Ok(_) => missing.push(kept.name.clone()),
+                Ok(_) => brought.lacking.push(kept.name.clone()),
                 Err(error) => return Err(self.copies.not_reached(error)),
             }
         }
-        Ok(missing)
+        Ok(brought)
     }
 
     fn is_current(&self) -> bool {
