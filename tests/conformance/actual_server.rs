@@ -6,7 +6,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,10 @@ use flowrun::store::shared::Carrier;
 use tempfile::TempDir;
 
 use crate::bucket::{BUCKET, ID, SECRET, carrier_with, variables_of};
+use crate::chaos::{Dice, Hub, nothing_is_lost_and_nothing_is_repeated};
 use crate::keeper::{Keeper as _, Machine, Place};
-use crate::lack::{Lack, skipped};
 use crate::shared::{RUN, ask, begin_for_one_issue, probed, record, run_id, start_as};
+use crate::support::{Lack, skipped};
 
 const WAIT: Duration = Duration::from_secs(60);
 
@@ -30,16 +32,37 @@ struct Weed {
 }
 
 struct Server {
-    child: Child,
-    address: SocketAddr,
-    _dir: TempDir,
+    child: Mutex<Child>,
+    /// Those of its services, and their second ones.
+    addresses: Vec<SocketAddr>,
+    dir: TempDir,
+    disturbed: AtomicUsize,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
+}
+
+impl Server {
+    fn kill(&self) {
+        let mut child = self.child.lock().unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+/// Starts the program on the files of `dir`.
+fn started(dir: &Path, addresses: &[SocketAddr]) -> Option<Child> {
+    let mut command = Command::new("weed");
+    command.args(["server", "-dir=.", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]);
+    command.args(["-s3.config=s3.json", "-volume.max=2", "-master.volumeSizeLimitMB=64"]);
+    for (nth, service) in ["master", "volume", "filer", "s3"].into_iter().enumerate() {
+        command.arg(format!("-{service}.port={}", addresses[2 * nth].port()));
+        command.arg(format!("-{service}.port.grpc={}", addresses[2 * nth + 1].port()));
+    }
+    command.current_dir(dir).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
 impl Weed {
@@ -54,25 +77,29 @@ impl Weed {
         let listeners: Vec<_> = (0..8).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let addresses: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
         drop(listeners);
-        let mut command = Command::new("weed");
-        command.args(["server", "-dir=.", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]);
-        command.args(["-s3.config=s3.json", "-volume.max=2", "-master.volumeSizeLimitMB=64"]);
-        for (nth, service) in ["master", "volume", "filer", "s3"].into_iter().enumerate() {
-            command.arg(format!("-{service}.port={}", addresses[2 * nth].port()));
-            command.arg(format!("-{service}.port.grpc={}", addresses[2 * nth + 1].port()));
-        }
-        command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().ok()?;
-        let weed = Self { server: Arc::new(Server { child, address: addresses[6], _dir: dir }) };
-        weed.make_bucket(addresses[4]);
+        let child = started(dir.path(), &addresses)?;
+        let weed = Self {
+            server: Arc::new(Server { child: Mutex::new(child), addresses, dir, disturbed: AtomicUsize::new(0) }),
+        };
+        weed.make_bucket();
         Some(weed)
     }
 
+    /// Kills the server, and starts another one on the same files.
+    fn restart(&self) {
+        self.server.kill();
+        *self.server.child.lock().unwrap() = started(self.server.dir.path(), &self.server.addresses).unwrap();
+    }
+
+    fn variables(&self) -> [(&'static str, String); 4] {
+        variables_of(self.server.addresses[6])
+    }
+
     /// Makes the bucket, and waits until it can be used.
-    fn make_bucket(&self, filer: SocketAddr) {
+    fn make_bucket(&self) {
         let begin = Instant::now();
         let is_made = || {
-            let mut filer = TcpStream::connect(filer).ok()?;
+            let mut filer = TcpStream::connect(self.server.addresses[4]).ok()?;
             let head = "POST /buckets/runs/ HTTP/1.0\r\ncontent-length: 0\r\n\r\n";
             assert_eq!(BUCKET, "runs");
             filer.write_all(head.as_bytes()).ok()?;
@@ -90,12 +117,30 @@ impl Weed {
 
 impl Place for Weed {
     fn carrier(&self, _: &Path) -> Box<dyn Carrier> {
-        Box::new(carrier_with(variables_of(self.server.address)))
+        Box::new(carrier_with(self.variables()))
+    }
+}
+
+impl Hub for Weed {
+    fn address(&self) -> String {
+        format!("s3://{BUCKET}/chaos")
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        self.variables().to_vec()
+    }
+
+    fn disturb(&self, _: &mut Dice) {
+        // It takes many seconds to begin, so it dies once only.
+        if self.server.disturbed.fetch_add(1, Ordering::Relaxed) == 10 {
+            self.restart();
+            self.make_bucket();
+        }
     }
 }
 
 #[test]
-fn a_real_server_keeps_its_promises_and_the_records_of_machines_that_write_at_once() {
+fn a_real_server_keeps_its_promises_and_all_records_even_when_it_is_killed_among_them() {
     let Some(weed) = Weed::start() else {
         return skipped("conformance: a real object store", &Lack::of("weed", "there is no program weed (SeaweedFS)"));
     };
@@ -117,4 +162,6 @@ fn a_real_server_keeps_its_promises_and_the_records_of_machines_that_write_at_on
     assert_eq!((log.gaps(), log.doubles(), log.skipped.len()), (vec![], vec![], 0));
     assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 9);
     begin_for_one_issue(&weed);
+    nothing_is_lost_and_nothing_is_repeated(&weed, 2, 2, 4);
+    assert!(weed.server.disturbed.load(Ordering::Relaxed) > 10, "it was never killed");
 }

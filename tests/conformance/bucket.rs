@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use flowrun::codec::LogScan;
@@ -76,6 +76,8 @@ struct Kept {
     counts: BTreeMap<&'static str, usize>,
     lax: Option<Lax>,
     is_down: bool,
+    /// Until then there is no server.
+    away_until: Option<Instant>,
     /// Its lifecycle rules.
     rules: String,
 }
@@ -218,6 +220,10 @@ fn decoded(text: &str) -> String {
 }
 
 impl Kept {
+    fn is_away(&self) -> bool {
+        self.away_until.is_some_and(|until| Instant::now() < until)
+    }
+
     fn answer(&mut self, request: &Request) -> Answer {
         match request.kind() {
             "LIST" => self.list(request),
@@ -357,6 +363,11 @@ fn serve(kept: &Mutex<Kept>, connection: &TcpStream) {
     connection.set_nodelay(true).unwrap();
     let mut from = BufReader::new(connection);
     while let Some(request) = Request::read(&mut from) {
+        // One that is killed may have stored what it did not answer any more.
+        let is_killed = lock(kept).is_away();
+        if is_killed && request.body.len() % 2 == 0 {
+            break;
+        }
         let is_lax = lock(kept).lax == Some(Lax::LooksBeforeItStores) && request.kind() == "PUT";
         let answer = if is_lax && lock(kept).may_put(&request) {
             thread::sleep(Duration::from_millis(20));
@@ -364,7 +375,7 @@ fn serve(kept: &Mutex<Kept>, connection: &TcpStream) {
         } else {
             lock(kept).take(&request)
         };
-        let Some(Answer { status, headers, body }) = answer else { break };
+        let Some(Answer { status, headers, body }) = answer.filter(|_| !is_killed) else { break };
         let mut head = format!("HTTP/1.1 {status} said\r\ncontent-length: {}\r\n", body.len());
         headers.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
         let bytes = [head.as_bytes(), b"\r\n", &body].concat();
@@ -395,9 +406,15 @@ impl Bucket {
         self.kept().rules = rules.to_owned();
     }
 
+    /// Ends all connections, and takes no other one for so long.
+    pub fn restart(&self, pause: Duration) {
+        self.kept().away_until = Some(Instant::now() + pause);
+    }
+
     /// Everything that is late arrives.
     pub fn deliver(&self) {
         let mut kept = self.kept();
+        kept.away_until = None;
         for request in std::mem::take(&mut kept.late) {
             kept.answer(&request);
         }

@@ -5,9 +5,10 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use flowrun::host::{BareRepository, Git};
 use flowrun::model::RunId;
@@ -41,6 +42,14 @@ struct Kept {
     late: Vec<Request>,
     requests: usize,
     is_down: bool,
+    /// Until then there is no server.
+    away_until: Option<Instant>,
+}
+
+impl Kept {
+    fn is_away(&self) -> bool {
+        self.away_until.is_some_and(|until| Instant::now() < until)
+    }
 }
 
 #[derive(Clone)]
@@ -100,6 +109,16 @@ impl GitServer {
         String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
     }
 
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.server.address)
+    }
+
+    /// Kills whatever answers a request, and takes no other one for so long.
+    pub fn restart(&self, pause: Duration) {
+        lock(&self.server.kept).away_until = Some(Instant::now() + pause);
+    }
+
     /// How many requests there were since the last time this was asked.
     pub fn requests(&self) -> usize {
         std::mem::take(&mut lock(&self.server.kept).requests)
@@ -110,8 +129,7 @@ impl Place for GitServer {
     fn carrier(&self, project: &Path) -> Box<dyn Carrier> {
         let bare = Project::path_in(project).join(".cache/runs.git");
         fs::create_dir_all(bare.parent().unwrap()).unwrap();
-        let address = format!("http://{}/", self.server.address);
-        Box::new(GitCarrier::new(BareRepository::new(Git::default(), bare, address, None), "git:origin".to_owned()))
+        Box::new(GitCarrier::new(BareRepository::new(Git::default(), bare, self.url(), None), "git:origin".to_owned()))
     }
 }
 
@@ -128,9 +146,10 @@ impl Faulty for GitServer {
     }
 
     fn settle(&self) {
+        lock(&self.server.kept).away_until = None;
         let late = std::mem::take(&mut lock(&self.server.kept).late);
         for request in late {
-            answer(&request, self.server.dir.path()).unwrap();
+            answer(&request, &self.server.kept, self.server.dir.path()).unwrap();
         }
     }
 
@@ -164,6 +183,9 @@ fn serve(mut connection: &TcpStream, kept: &Mutex<Kept>, root: &Path) -> io::Res
     let Some(request) = read(&mut BufReader::new(connection))? else { return Ok(()) };
     let (trouble, late) = {
         let mut kept = lock(kept);
+        if kept.is_away() {
+            return Ok(());
+        }
         kept.requests += 1;
         let is_push = request.path.ends_with("git-receive-pack");
         let is_first = request.method == "GET";
@@ -178,21 +200,21 @@ fn serve(mut connection: &TcpStream, kept: &Mutex<Kept>, root: &Path) -> io::Res
         (trouble.unwrap_or(Trouble::None), std::mem::take(&mut kept.late))
     };
     let answer = match trouble {
-        Trouble::None => Some(answer(&request, root)?),
+        Trouble::None => Some(answer(&request, kept, root)?),
         Trouble::NotReached => Some(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec()),
         Trouble::RequestLost => None,
-        Trouble::AnswerLost => answer(&request, root).map(|_| None)?,
+        Trouble::AnswerLost => answer(&request, kept, root).map(|_| None)?,
         Trouble::Late => {
             lock(kept).late.push(request);
             None
         }
         Trouble::Twice => {
-            answer(&request, root)?;
-            Some(answer(&request, root)?)
+            answer(&request, kept, root)?;
+            Some(answer(&request, kept, root)?)
         }
     };
     for request in late {
-        self::answer(&request, root)?;
+        self::answer(&request, kept, root)?;
     }
     if let Some(answer) = answer {
         connection.write_all(&answer)?;
@@ -233,7 +255,7 @@ fn read(connection: &mut BufReader<&TcpStream>) -> io::Result<Option<Request>> {
 }
 
 /// What git's own program for web servers says.
-fn answer(request: &Request, root: &Path) -> io::Result<Vec<u8>> {
+fn answer(request: &Request, kept: &Mutex<Kept>, root: &Path) -> io::Result<Vec<u8>> {
     let header = |name: &str| request.headers.get(name).map(String::as_str).unwrap_or_default();
     let mut git = Command::new("git");
     git.arg("http-backend").env("GIT_PROJECT_ROOT", root).env("GIT_HTTP_EXPORT_ALL", "1");
@@ -244,7 +266,7 @@ fn answer(request: &Request, root: &Path) -> io::Result<Vec<u8>> {
     let mut input = child.stdin.take().unwrap();
     let body = request.body.clone();
     let writer = thread::spawn(move || input.write_all(&body));
-    let out = child.wait_with_output()?.stdout;
+    let out = ended(child, kept)?.stdout;
     let _ = writer.join();
     let end = out.windows(4).position(|part| part == b"\r\n\r\n").unwrap_or(out.len());
     let head = String::from_utf8_lossy(&out[..end]);
@@ -253,4 +275,22 @@ fn answer(request: &Request, root: &Path) -> io::Result<Vec<u8>> {
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
     Ok([head.as_bytes(), body].concat())
+}
+
+/// What the program wrote until it ended, or until the server was killed.
+fn ended(mut child: Child, kept: &Mutex<Kept>) -> io::Result<Output> {
+    let mut out = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        out.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    while child.try_wait()?.is_none() {
+        if lock(kept).is_away() {
+            child.kill()?;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let status = child.wait()?;
+    let stdout = reader.join().unwrap()?;
+    Ok(Output { status, stdout, stderr: Vec::new() })
 }

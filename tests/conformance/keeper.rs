@@ -151,6 +151,11 @@ impl Remote {
         String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
     /// Removes all that is in it.
     pub fn remove(&self) {
         fs::remove_dir_all(self.dir.path()).unwrap();

@@ -5,6 +5,7 @@
 
 mod actual_server;
 mod bucket;
+mod chaos;
 mod credentials;
 mod git_server;
 mod in_bucket;
@@ -15,9 +16,9 @@ mod promises;
 mod shared;
 mod verbs;
 
-#[path = "../it/support/lack.rs"]
-#[allow(dead_code, reason = "the tests of the program use the rest")]
-mod lack;
+#[path = "../it/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests of the program use the rest")]
+mod support;
 
 use keeper::{Keeper, Local, Memory, SharedInBucket, SharedInGit, SharedInMemory};
 

@@ -74,7 +74,6 @@ mod questions;
 mod recaps;
 mod recovery;
 mod remote;
-mod remote_chaos;
 mod saying;
 mod schemas;
 mod seams;
