@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
+use flowrun::disk::Errno;
 use serde_json::json;
 
-use crate::support::{Answer, Sandbox, run};
+use crate::support::shaky::{DiskCall, Ill, Shaky};
+use crate::support::{Answer, Sandbox, alone, run};
 
 /// The files below a directory, with their sizes.
 fn files(root: &Path) -> Vec<(String, u64)> {
@@ -119,6 +122,25 @@ fn a_journal_is_kept_where_the_project_or_the_run_or_the_configuration_says_so()
     assert_eq!(has_journal(directory, &[]), of_issue);
     assert_eq!(has_journal(configured, &[]), of_issue);
     assert_eq!(has_journal(nothing, &["--journal", "log.md"]), (Some("log.md".to_owned()), Some(2)));
+}
+
+/// A run that silently lacks its journal would look like one of a project that keeps none.
+#[test]
+fn a_run_names_its_journal_even_where_the_directory_of_journals_cannot_be_looked_at() {
+    let start = |ills: &[Ill]| {
+        let sandbox = Sandbox::new();
+        let disk = Shaky::new(alone(), ills);
+        let answer = sandbox.inside_on(Arc::new(disk.clone()), &[], ["start", "debug", "--issue", "42"]);
+        (sandbox, answer.ok(), disk.calls())
+    };
+    let (.., calls) = start(&[]);
+    let is_look = |call: &DiskCall| call.name == "newfstatat" && call.files[0].ends_with("/demo/.decisions");
+    let at = 1 + calls.iter().position(is_look).unwrap();
+    for errno in [Errno::IO, Errno::ACCESS] {
+        let (sandbox, answer, _) = start(&[Ill::Failure(at, errno)]);
+        let run = sandbox.read(answer.line(), "run.yaml");
+        assert!(run.contains("journal: .decisions/issue-42.md"), "{errno:?}: {run}");
+    }
 }
 
 #[test]

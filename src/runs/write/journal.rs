@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::catalog::keeps_journals;
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
-use crate::disk::{DocumentPlace, Guard, Links, update_document};
+use crate::disk::{DocumentPlace, Errno, Guard, Links, update_document};
 use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
 use crate::runs::context::OpenedProject;
 
@@ -33,8 +33,8 @@ const DECISIONS: &str = ".decisions";
 /// Whether the project keeps a journal of each issue: it has the directory, or its configuration asks for it.
 pub(crate) fn is_kept(project: &OpenedProject) -> bool {
     let (disk, root) = (&project.cx.disk, project.root());
-    // Anything of that name counts: what is wrong with it is then told.
-    disk.look(&root.join(DECISIONS), Links::Refuse).is_ok()
+    // Anything of that name counts, even what cannot be looked at: what is wrong with it is then told.
+    disk.look(&root.join(DECISIONS), Links::Refuse) != Err(Errno::NOENT)
         || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_empty()
         || keeps_journals(disk, project.path()).unwrap_or_default()
 }
