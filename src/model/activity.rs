@@ -193,6 +193,26 @@ impl Activity {
         self.text("activity", "started_at")?.parse().ok()
     }
 
+    /// `activity.completed_at`, if it is a time.
+    #[must_use]
+    pub fn completed_at(&self) -> Option<Timestamp> {
+        self.text("activity", "completed_at")?.parse().ok()
+    }
+
+    /// `result.confidence`.
+    #[must_use]
+    pub fn confidence(&self) -> Option<Confidence> {
+        self.text("result", "confidence")?.parse().ok()
+    }
+
+    /// The end of the output: `outputs.stderr_tail`, otherwise `outputs.stdout_tail`.
+    #[must_use]
+    pub fn output(&self) -> Option<&str> {
+        let [errors, output] = ["stderr_tail", "stdout_tail"].map(|key| self.text("outputs", key).unwrap_or_default());
+        let tail = if errors.is_empty() { output } else { errors };
+        if tail.is_empty() { None } else { Some(tail) }
+    }
+
     /// `result.summary`.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {

@@ -37,6 +37,15 @@ struct Stretch {
 pub(super) struct Mark {
     pub(super) at: f64,
     pub(super) label: String,
+    pub(super) time: Timestamp,
+}
+
+impl Mark {
+    /// Whether its label names the day.
+    pub(super) fn names_day(&self) -> bool {
+        // A time of day alone has five characters.
+        self.label.len() > 5
+    }
 }
 
 /// A fold in the picture.
@@ -114,13 +123,12 @@ impl Axis {
                 _ => day_and_time(at),
             };
             if let Some(mark) = marks.last() {
-                // A time of day alone has five characters.
-                let room = if mark.label.len() > 5 { DAY_MARK } else { MARK };
+                let room = if mark.names_day() { DAY_MARK } else { MARK };
                 if place - mark.at < room || mark.label == label {
                     continue;
                 }
             }
-            marks.push(Mark { at: place, label });
+            marks.push(Mark { at: place, label, time: at });
             last = Some(at);
         }
         marks

@@ -1,8 +1,134 @@
 //! What an event did, in words.
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{ActivityRecorded, Emitted, Event, EventKind, RunEdited, Skip, StepReport, answer_in};
+use crate::model::{
+    ActivityRecorded, ActivityStatus, Emitted, Event, EventKind, ReportType, RunEdited, Skip, StepReport, answer_in,
+    named,
+};
+
+named! {
+    /// Which events of a log are shown.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+    pub enum LogFilter {
+        /// All of them.
+        #[default]
+        All = "all",
+        /// What failed, what was blocked, what was damaged, and what went on after it.
+        Trouble = "trouble",
+        /// Questions, answers, decisions, edits, and changes of the run's status.
+        People = "people",
+        /// Records of activities.
+        Activities = "activities",
+    }
+}
+
+impl LogFilter {
+    /// The words for a choice.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::All => "Every event",
+            Self::Trouble => "Trouble",
+            Self::People => "People",
+            Self::Activities => "Activities",
+        }
+    }
+
+    /// Whether it takes an event.
+    #[must_use]
+    pub fn takes(self, event: &Event) -> bool {
+        match self {
+            Self::All => true,
+            Self::Trouble => is_trouble(&event.kind),
+            Self::People => is_of_people(&event.kind),
+            Self::Activities => matches!(event.kind, EventKind::ActivityRecorded(_)),
+        }
+    }
+}
+
+fn is_trouble(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::ActivityRecorded(record) => {
+            matches!(record.activity.status(), ActivityStatus::Failed | ActivityStatus::Blocked)
+        }
+        EventKind::Emitted(emitted) => emitted.reports.iter().any(|report| data_of(report, "status") == "failed"),
+        EventKind::RunBlocked(_) | EventKind::RunUnblocked(_) | EventKind::RunFailed(_) | EventKind::LogRepaired(_) => {
+            true
+        }
+        _ => false,
+    }
+}
+
+fn is_of_people(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::ActivityRecorded(record) => record.approval.is_some(),
+        EventKind::Emitted(emitted) => emitted.reports.iter().any(is_asked_or_answered),
+        EventKind::SessionEnded(_) | EventKind::LogRepaired(_) | EventKind::ModesChanged(_) | EventKind::Unknown(_) => {
+            false
+        }
+        _ => true,
+    }
+}
+
+fn is_asked_or_answered(report: &StepReport) -> bool {
+    matches!(report.kind(), Some(ReportType::WaitingForUser | ReportType::UserAnswered))
+}
+
+/// What an event did, in a word or two for people.
+#[must_use]
+pub fn event_title(event: &Event) -> &str {
+    match &event.kind {
+        EventKind::RunStarted(_) => "started",
+        EventKind::RunAdopted(_) => "taken over from another program",
+        EventKind::ActivityRecorded(record) => match (&record.approval, record.activity.status()) {
+            (Some(_), status) if status.is_completed() => "approved",
+            (Some(_), _) => "rejected",
+            (None, ActivityStatus::Running) => "begun",
+            (None, ActivityStatus::Pending) => "planned",
+            (None, status) => status.as_str(),
+        },
+        EventKind::Emitted(emitted) => match emitted.reports.as_slice() {
+            [only] => report_title(only),
+            _ => "reported",
+        },
+        EventKind::RunBlocked(_) => "run blocked",
+        EventKind::RunUnblocked(_) => "run unblocked",
+        EventKind::RunCompleted(_) => "run completed",
+        EventKind::RunFailed(_) => "run failed",
+        EventKind::RunCancelled(_) => "run cancelled",
+        EventKind::RunReopened(_) => "run reopened",
+        EventKind::SessionEnded(_) => "session ended",
+        EventKind::RunClaimed(_) => "claimed",
+        EventKind::RunEdited(_) => "edited by hand",
+        EventKind::WorkflowAdopted(_) => "workflow changed",
+        EventKind::LogRepaired(_) => "log repaired",
+        EventKind::ModesChanged(_) => "modes changed",
+        EventKind::Unknown(event) => &event.kind,
+    }
+}
+
+fn report_title(report: &StepReport) -> &str {
+    match report.kind() {
+        Some(ReportType::WaitingForUser) => "asks",
+        Some(ReportType::UserAnswered) => "answered",
+        Some(ReportType::ArtifactRegistered) => "artifact",
+        _ => "reported",
+    }
+}
+
+/// The class of the colour for an event's title.
+#[must_use]
+pub fn event_class(event: &Event) -> &'static str {
+    match event_title(event) {
+        "failed" | "run failed" | "rejected" | "log repaired" => "bad",
+        "passed" | "approved" | "run completed" => "done",
+        "blocked" | "run blocked" | "asks" => "need",
+        "begun" => "run",
+        _ => "dim",
+    }
+}
 
 /// What matters about an event of this type, in one line without position, time and type.
 #[must_use]

@@ -16,7 +16,8 @@ mod tone;
 mod words;
 
 pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, diagram};
-pub use event::event_in_words;
+pub use event::{LogFilter, event_in_words};
+pub(crate) use event::{event_class, event_title};
 pub use export::export;
 pub use graph::WorkflowGraphReport;
 pub(crate) use page::decision;

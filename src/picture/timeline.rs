@@ -69,7 +69,7 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
     let left_out = timeline.lanes.len() - lanes.len();
     html! {
         svg.timeline xmlns=[style.map(|_| "http://www.w3.org/2000/svg")]
-            viewBox=[style.map(|_| format!("0 0 {width} {height}"))]
+            viewBox=(format!("0 0 {width} {height}"))
             width=(width) height=(height) role="img" aria-label=(in_words(timeline)) {
             @if let Some(style) = style {
                 // A file has no page around it that would name it and give it colours.
@@ -86,7 +86,10 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
                 }
             }
             @for mark in axis.marks() {
-                text.mark x=(rounded(NAMES + mark.at)) y="14" { (mark.label) }
+                // In a page, the script says it in the reader's own time.
+                @let clock = if mark.names_day() { "minute" } else { "time" };
+                @let (at, clock) = if style.is_none() { (Some(mark.time), Some(clock)) } else { (None, None) };
+                text.mark data-at=[at] data-clock=[clock] x=(rounded(NAMES + mark.at)) y="14" { (mark.label) }
                 path.rule d={ "M" (rounded(NAMES + mark.at)) " 20V" (rounded(bottom)) } {}
             }
             @for gap in axis.gaps() {

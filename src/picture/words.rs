@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{Datelike as _, Timelike as _};
 
 use crate::model::{Timestamp, is_terminal_control};
-use crate::runs::{Alternative, Need, NextReport, Who};
+use crate::runs::{Alternative, Card, NextReport, Who};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -40,11 +40,12 @@ pub(crate) fn reason_now(reason: &str, begun_at: Option<Timestamp>, now: Timesta
     }
 }
 
-/// The question or the blocker itself: its group and the word before it say the rest.
-pub(crate) fn waits_for(need: Option<Need>, reason: &str) -> &str {
-    match (need, reason.split_once(": ")) {
-        (Some(Need::Question | Need::Blocked), Some((_, words))) => words,
-        _ => reason,
+/// What a run waits for: the question, the blocker or what went wrong as it was recorded, otherwise the reason. Its group
+/// and its need say the rest.
+pub(crate) fn waits_for(card: &Card, now: Timestamp) -> String {
+    match &card.cause {
+        Some(cause) => cause.in_words(),
+        None => reason_now(&card.reason, card.begun_at, now).into_owned(),
     }
 }
 

@@ -27,7 +27,6 @@ pub(crate) mod write;
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
-pub(crate) use crate::engine::Attempt;
 pub use crate::host::AgentHost;
 pub(crate) use crate::host::columns;
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in};
@@ -51,7 +50,8 @@ pub use look::attention::{AttentionReport, AttentionRequest, attention};
 pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub(crate) use look::brief::{Overview, overview};
 pub(crate) use look::card::session_life;
-pub use look::card::{Card, CardGroup, HolderLife, Need, PhasePlace};
+pub use look::card::{Card, CardGroup, HolderLife, PhasePlace};
+pub use look::cause::{Cause, Need};
 pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
@@ -67,6 +67,7 @@ pub use look::seen::{ClaimedWork, SeenEvidence, VerifyEvidenceReport, VerifyEvid
 pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
+pub use look::tries::{ShownActivity, Try, shown_activities};
 pub use look::wait::card_of;
 pub use new_project::{MadePlace, MadeProject};
 pub use new_workflow::{WorkflowNewReport, WorkflowNewRequest, workflow_new};

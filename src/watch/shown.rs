@@ -2,7 +2,7 @@
 
 use crate::model::{RunId, Seq};
 use crate::picture::{Diagram, diagram};
-use crate::runs::{Attempt, CardFilter, Feed, LogReport, Result, RunReport};
+use crate::runs::{CardFilter, Feed, LogReport, Result, RunReport, ShownActivity};
 use crate::watch::Watching;
 
 /// The most runs of a group in a list on the screen.
@@ -10,7 +10,7 @@ pub(super) const RUNS: usize = 500;
 /// The most events of a log, and those that the page of a run shows of it.
 pub(super) const EVENTS: u64 = 5_000;
 pub(super) const LATEST: u64 = 12;
-/// The most records of activities.
+/// The most activities.
 pub(super) const ACTIVITIES: usize = 200;
 
 /// The filter with which a list begins.
@@ -22,8 +22,8 @@ pub(super) fn list_filter(watching: &Watching) -> CardFilter {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RunFacts {
     pub(super) report: RunReport,
-    /// The latest first.
-    pub(super) activities: Vec<Attempt>,
+    /// The one that changed last comes first.
+    pub(super) activities: Vec<ShownActivity>,
     /// The end of its log.
     pub(super) log: LogReport,
     /// Its workflow; none if it has no state machine or is not to be drawn.
@@ -35,7 +35,7 @@ impl RunFacts {
     pub(super) fn read(feed: &mut Feed, id: &RunId, events: u64, is_drawn: bool) -> Result<Self> {
         let run = feed.run(id)?;
         let report = run.report(None)?;
-        let activities = run.activities(None, 0, ACTIVITIES);
+        let (activities, _) = run.shown_activities(None, ACTIVITIES);
         let log = run.log(Seq(report.last.0.saturating_sub(events)), usize::MAX);
         let diagram = match run.machine() {
             Some(machine) if is_drawn => Some(diagram(machine, &report.here())),

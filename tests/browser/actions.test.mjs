@@ -23,7 +23,7 @@ story("a question is answered after the reader was asked again", async (scene, p
   await field.fill("The left one");
   // What is being written stays when the page is made anew.
   await project.flow(["set", "r1", "--goal", "Sort the shelves"]);
-  await page.getByText("Sort the shelves").waitFor();
+  await page.locator("h1").getByText("Sort the shelves").waitFor();
   assert.equal(await field.inputValue(), "The left one");
   await page.getByRole("button", { name: "Answer" }).click();
   // The dialog shows what is asked and what was typed, and its buttons name what they do.

@@ -92,6 +92,7 @@ const ELEMENTS = [
   "TBODY",
   "TD",
   "TH",
+  "PRE",
   "THEAD",
   "TIME",
   "TITLE",

@@ -70,6 +70,23 @@ story("Escape on the page of a run goes back to the search that led there", asyn
   await page.waitForURL(`${server.origin}/?search=r2`);
 });
 
+story("Escape on the page of a run goes back to its row", async (scene, project) => {
+  for (let n = 0; n < 40; n++) await project.flow(["start", "debug", "--id", `r${n}`]);
+  const server = await project.serve();
+  const page = await scene.open(server);
+  await page.locator(".row[data-key='demo/r15'] a").click();
+  await page.waitForURL(`${server.origin}/demo/runs/r15`);
+  await settled(page);
+  await page.keyboard.press("Escape");
+  await page.waitForURL(`${server.origin}/`);
+  await settled(page);
+  await becomes(async () => [await chosenRun(page), await focusedRun(page)], ["r15", "r15"]);
+  const { top, bottom } = await page.locator(".row.chosen").evaluate((row) => row.getBoundingClientRect());
+  assert.ok(top >= 0 && bottom <= (await page.evaluate(() => innerHeight)));
+  await page.keyboard.press("j");
+  await becomes(() => chosenRun(page), "r14");
+});
+
 story("y copies the command, and so does the button beside it", async (scene, project) => {
   await three(project);
   const server = await project.serve();

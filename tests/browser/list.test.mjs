@@ -1,7 +1,7 @@
 // The page of all runs, and who may see it.
 
 import assert from "node:assert/strict";
-import { SERVER_GONE, TOKEN_REFUSED, becomes, settled, shownGroups, shownRuns, story, titleOf } from "./support.mjs";
+import { SERVER_GONE, TOKEN_REFUSED, becomes, settled, shownGroups, shownRuns, story, titleOf, waitsFor } from "./support.mjs";
 
 /** A run in every group. */
 async function everyGroup(project) {
@@ -36,7 +36,7 @@ story("the first page shows the open runs in the groups and words of flow attent
     const [title, count] = titles[at].split("  ");
     assert.ok(shown[group].title.includes(`${title} ${count}`), `${shown[group].title} is ${titles[at]}`);
     const place = (card) => (card.place ? ` ${card.place.number}/${card.place.of}` : "");
-    const words = cards.map((card) => [card.run_id, titleOf(card), card.reason, `${card.phase ?? ""}${place(card)}`]);
+    const words = cards.map((card) => [card.run_id, titleOf(card), waitsFor(card), `${card.phase ?? ""}${place(card)}`]);
     assert.deepEqual(
       shown[group].rows.map((row) => [row.run, row.title, row.reason, row.phase]),
       words,

@@ -22,8 +22,8 @@ story("what another process records appears without a reload", async (scene, pro
   );
   await becomes(() => list.title(), "(1) demo · flow");
   await becomes(
-    async () => (await shownRun(run)).activities,
-    [["001", "look", "preflight", "◆ begun", "Looking at it"]],
+    async () => (await shownRun(run)).activities.map((row) => row.slice(0, 4)),
+    [["◆ begun", "look", "preflight", "Looking at it"]],
   );
   await project.flow(["start", "debug", "--id", "r2"]);
   await becomes(async () => (await shownRuns(list)).sort(), ["r1", "r2"]);
@@ -31,7 +31,7 @@ story("what another process records appears without a reload", async (scene, pro
   await becomes(async () => (await shownGroups(list)).waits?.rows[0].run, "r1");
   await becomes(async () => (await shownRun(run)).verdict, "▲ Waits for you — blocked: no access");
   await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
-  await becomes(() => run.title(), "▲ r1 · demo · flow");
+  await becomes(() => run.title(), "▲ debug · demo · flow");
   for (const page of [list, run]) assert.equal(await page.evaluate(() => window.same), true);
 });
 
@@ -187,7 +187,7 @@ story(
     await becomes(() => shownParts(run), await saidOfRun(project, "r1"));
     assert.deepEqual(
       (await shownRun(run)).activities.map(([, id]) => id),
-      ["meanwhile", "meanwhile", "before"],
+      ["meanwhile", "before"],
     );
     assert.deepEqual((await shownRuns(list)).toSorted(), ["r1", "r2"]);
   },

@@ -256,6 +256,10 @@ export function shownGroups(page) {
 /** What a run is about, in a few words. */
 export const titleOf = ({ goal, issue, workflow }) => goal ?? (issue ? `#${issue} ${workflow}` : workflow);
 
+/** What it waits for: the question, the blocker, what went wrong, otherwise the reason. */
+export const waitsFor = ({ cause, reason }) =>
+  cause ? cause.text + (cause.exit_code === undefined ? "" : ` · exit ${cause.exit_code}`) : reason;
+
 /** The ids of the rows, from top to bottom. */
 export const shownRuns = (page) =>
   page.locator(".row").evaluateAll((rows) => rows.map((row) => row.dataset.key.split("/")[1]));
@@ -279,7 +283,7 @@ export function shownRun(page) {
       run: words(document.querySelector(".about code")),
       verdict: words(document.querySelector(".next p")),
       steps: all(".diagram .node").map((node) => [words(node.querySelector("title")).split(":")[0], node.classList[1]]),
-      activities: all(".cards tbody tr").map(cells),
+      activities: all(".activity > summary").map((row) => [...row.children].map(words)),
       log: all(".log tr").map(cells),
       slider: words(document.querySelector(".slider output")),
       at: Number(document.querySelector("#at")?.value),
@@ -292,15 +296,30 @@ export async function saidOfRun(project, run, ...at) {
   const shown = await project.json("show", run, ...at);
   const words = { running: "begun", pending: "planned" };
   const marks = { completed: "done", not_started: "untouched" };
-  const activity = (one) => [one.number, one.id, one.phase, words[one.status] ?? one.status, one.summary ?? ""];
+  // One row for each id in a phase, the one that changed last first; a beginning and its outcome are one attempt.
+  const rows = new Map();
+  for (const one of shown.activities) {
+    const key = `${one.phase}/${one.id}`;
+    const before = rows.get(key);
+    rows.delete(key);
+    const goesOn = before?.status === "running" && one.status !== "running";
+    const attempts = (before?.attempts ?? 0) + (goesOn ? 0 : 1);
+    rows.set(key, { ...one, attempts, summary: one.summary ?? (goesOn ? before.summary : null) });
+  }
+  const activity = (one) => [
+    words[one.status] ?? one.status,
+    one.id,
+    one.phase,
+    [one.summary, one.attempts > 1 && `· attempt ${one.attempts}`].filter(Boolean).join(" "),
+  ];
   return {
     title: titleOf({ ...shown, goal: shown.metadata.goal, workflow: shown.metadata.workflow }),
     run,
     phase: shown.state.current_phase,
     status: shown.doing ?? shown.state.status,
     steps: shown.steps.map((step) => [step.step, step.current ? "here" : (marks[step.status] ?? step.status)]),
-    activities: shown.activities.map(activity).reverse(),
-    log: (await project.json("log", run)).events.map((event) => [String(event.seq), event.type]).reverse(),
+    activities: [...rows.values()].map(activity).reverse(),
+    log: (await project.json("log", run)).events.map((event) => String(event.seq)).reverse(),
   };
 }
 
@@ -313,14 +332,8 @@ export async function shownParts(page) {
     phase: shown.phase,
     status: shown.facts.match(/(?:^|· )([a-z]+) · started/)?.[1],
     steps: shown.steps,
-    activities: shown.activities.map(([number, id, phase, status, summary]) => [
-      number,
-      id,
-      phase,
-      status.split(" ")[1],
-      summary,
-    ]),
-    log: shown.log.map(([seq, , type]) => [seq, type]),
+    activities: shown.activities.map(([status, id, phase, summary]) => [status.match(/[a-z]+/)[0], id, phase, summary]),
+    log: shown.log.map(([seq]) => seq),
   };
 }
 

@@ -208,7 +208,7 @@ fn the_page_of_a_long_run_has_all_activities() {
         sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("a{number}")]).ok();
     }
     let page = export(&sandbox, "html");
-    assert_eq!(page.matches("<tr data-key=\"a").count(), 60);
+    assert_eq!(page.matches("<details class=\"activity\"").count(), 60);
     assert!(page.contains(">a1<") && page.contains(">a60<") && page.contains("events 1 to 61 of 61"));
 }
 

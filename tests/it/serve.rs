@@ -100,7 +100,7 @@ fn pages_and_answers_to_programs_say_what_the_commands_say() {
         "1 run needs you",
         "<title>(1) demo · flow</title>",
         "Waits for you",
-        "blocked: no access",
+        "<span class=\"reason\">no access</span>",
         "href=\"/demo/runs/r1\"",
     ] {
         assert!(list.contains(text), "{text}: {list}");

@@ -1,7 +1,8 @@
 //! The page of a run in one file, without scripts and without a server.
 
-use crate::picture::page::{Place, RunPage, document, run_page};
-use crate::runs::{LogReport, WholeRun};
+use crate::picture::event::LogFilter;
+use crate::picture::page::{LogPart, Place, RunPage, document, run_page};
+use crate::runs::{LogReport, WholeRun, shown_activities};
 
 /// The most events on the page: the latest ones.
 const EVENTS: usize = 5_000;
@@ -9,13 +10,15 @@ const EVENTS: usize = 5_000;
 /// The page with all activities, and the log up to a bound.
 pub(super) fn write(whole: &WholeRun) -> String {
     let run = &whole.run;
-    // The page has the latest first, an export the earliest.
-    let activities: Vec<_> = whole.activities.iter().rev().cloned().collect();
+    let (activities, all_activities) = shown_activities(&whole.activities, whole.log.events.iter(), usize::MAX);
+    let log = latest(&whole.log);
+    let earlier = log.events.len() < whole.log.events.len();
     let view = RunPage {
         run,
         evidence: &whole.evidence,
         activities: &activities,
-        log: &latest(&whole.log),
+        all_activities,
+        log: LogPart { report: &log, filter: LogFilter::All, find: None, earlier },
         machine: whole.machine.as_ref(),
         address: None,
         now: whole.now,

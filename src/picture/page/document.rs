@@ -3,6 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::picture::page::act;
+use crate::picture::words::clean;
 
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");
@@ -16,6 +17,8 @@ pub struct Page {
     pub main: Markup,
     /// What of the site it belongs to.
     pub part: Part,
+    /// The project that it is about, if there is one.
+    pub project: Option<String>,
 }
 
 /// A part of the site, as its navigation names it.
@@ -76,7 +79,7 @@ pub fn document(page: &Page, place: Place) -> Markup {
                 }
             }
             body {
-                @if place == Place::Served { (header(page.part)) }
+                @if place == Place::Served { (header(page)) }
                 main data-key="main" { (page.main) }
                 @if place == Place::Served { (keys()) (act::confirmation()) p #said role="status" {} }
             }
@@ -84,13 +87,14 @@ pub fn document(page: &Page, place: Place) -> Markup {
     }
 }
 
-fn header(part: Part) -> Markup {
+fn header(page: &Page) -> Markup {
     html! {
         header data-key="header" {
             a.home href="/" { "flow" }
             nav aria-label="Pages" {
+                @if let Some(project) = &page.project { span.dim { (clean(project)) } }
                 @for (one, path, name) in Part::ALL {
-                    a href=(path) aria-current=[(one == part).then_some("page")] { (name) }
+                    a href=(path) aria-current=[(one == page.part).then_some("page")] { (name) }
                 }
             }
             button #notify type="button" hidden { "Notify me" }
@@ -127,12 +131,12 @@ pub fn shell() -> Markup {
                 code { "flow attention" } ", " code { "flow show" } "." }
         }
     };
-    document(&Page { title: "flow".to_owned(), main, part: Part::Other }, Place::Served)
+    document(&Page { title: "flow".to_owned(), main, part: Part::Other, project: None }, Place::Served)
 }
 
 /// The page for an address at which there is nothing, or for something that went wrong: one sentence.
 #[must_use]
 pub fn message_page(title: &str, message: &str) -> Page {
     let main = html! { h1 { (title) } p { (message) } p { a href="/" { "All runs" } } };
-    Page { title: format!("{title} · flow"), main, part: Part::Other }
+    Page { title: format!("{title} · flow"), main, part: Part::Other, project: None }
 }

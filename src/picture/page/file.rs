@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::model::RunId;
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::markdown::rendered;
-use crate::picture::page::pieces::{encoded, run_link};
+use crate::picture::page::pieces::{encoded, page_title, run_link};
 use crate::picture::words::{clean, clean_lines, count};
 use crate::runs::{EvidenceFile, FileContent};
 
@@ -42,7 +42,7 @@ pub fn file_page(project: &str, run: &RunId, file: &EvidenceFile, content: &File
             (None, None) => p.dim { "It is neither text nor an image that is shown here." },
         }
     };
-    Page { title: format!("{} · flow", clean(name)), main, part: Part::Runs }
+    Page { title: page_title(name, Some(project)), main, part: Part::Runs, project: Some(project.to_owned()) }
 }
 
 fn is_markdown(name: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::interviews::{
 use crate::model::Timestamp;
 use crate::picture::page::act::act_on_interview;
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, run_link};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title, run_link};
 use crate::picture::words::{age, clean, count, shortened};
 
 /// The interviews and questions of a project.
@@ -157,7 +157,8 @@ pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStat
             }
         }
     };
-    Page { title: format!("{document} · flow"), main, part: Part::Interviews }
+    let title = page_title(&document, Some(project));
+    Page { title, main, part: Part::Interviews, project: Some(project.to_owned()) }
 }
 
 fn look_of_fill(fill: Fill) -> (&'static str, &'static str) {

@@ -1,10 +1,11 @@
 //! Pieces that several pages have.
 
+use chrono::Timelike as _;
 use maud::{Markup, html};
 
-use crate::model::{Problem, RunId};
+use crate::model::{Problem, RunId, Timestamp};
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::words::{clean, shortened};
+use crate::picture::words::{clean, day_and_time, shortened};
 
 /// What each project has, by its name, or why that cannot be read.
 pub type OfProjects<T> = [(String, Result<T, Problem>)];
@@ -26,7 +27,41 @@ pub(super) fn by_project<T>(
             }
         }
     };
-    Page { title: format!("{title} · flow"), main, part }
+    // Of several projects each has its own heading.
+    let project = match projects {
+        [(name, _)] => Some(name.clone()),
+        _ => None,
+    };
+    Page { title: page_title(title, project.as_deref()), main, part, project }
+}
+
+/// The title of a page about something of a project.
+pub(super) fn page_title(what: &str, project: Option<&str>) -> String {
+    match project {
+        Some(project) => format!("{} · {} · flow", clean(what), clean(project)),
+        None => format!("{} · flow", clean(what)),
+    }
+}
+
+/// How exactly a point in time is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Clock {
+    Minute,
+    Second,
+}
+
+/// A point in time, in UTC; the script says it in the reader's own time.
+pub(super) fn time(at: Timestamp, clock: Clock) -> Markup {
+    let (name, words) = match clock {
+        Clock::Minute => ("minute", day_and_time(at)),
+        Clock::Second => ("second", format!("{}:{:02}", day_and_time(at), at.as_datetime().second())),
+    };
+    html! { time.dim datetime=(at) data-clock=(name) { (words) } }
+}
+
+/// In which time a part of a page speaks.
+pub(super) fn zone() -> Markup {
+    html! { span.dim { " · " span data-zone { "times in UTC" } } }
 }
 
 /// A command that can be copied: on the server with a button, which needs a script.

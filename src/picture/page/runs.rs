@@ -7,7 +7,7 @@ use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::encoded;
 use crate::picture::tone::Tone;
-use crate::picture::words::{age, clean, count, reason_now, shortened, why_no_command};
+use crate::picture::words::{age, clean, count, shortened, waits_for, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
 
 /// The cards of a project, and how its pages are addressed.
@@ -47,7 +47,11 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
         _ => "flow".to_owned(),
     };
     let title = if needs > 0 { format!("({needs}) {name}") } else { name };
-    Page { title, main, part: Part::Runs }
+    let project = match projects {
+        [project] => Some(project.project.clone()),
+        _ => None,
+    };
+    Page { title, main, part: Part::Runs, project }
 }
 
 fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
@@ -194,7 +198,7 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
 pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
-    let (title, about) = (run.title(), reason_now(&card.reason, card.begun_at, now));
+    let (title, about) = (run.title(), waits_for(card, now));
     html! {
         @let command = card.next.command.as_ref();
         @let why_none = command.is_none().then(|| why_no_command(&card.next));

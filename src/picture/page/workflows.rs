@@ -7,7 +7,7 @@ use crate::machine::{Diagnostic, Machine, Severity};
 use crate::model::Timestamp;
 use crate::picture::diagram::diagram;
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title};
 use crate::picture::page::runs::row as run_row;
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
@@ -98,7 +98,8 @@ pub fn workflow_page(view: &WorkflowPage<'_>) -> Page {
         }
         (command(&format!("flow workflow show {}", crate::model::quoted(view.name)), Place::Served))
     };
-    Page { title: format!("{} · flow", view.name), main, part: Part::Workflows }
+    let (title, project) = (page_title(view.name, Some(view.project)), Some(view.project.to_owned()));
+    Page { title, main, part: Part::Workflows, project }
 }
 
 fn problems(diagnostics: &[Diagnostic]) -> Markup {

@@ -13,6 +13,7 @@ use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
+use crate::runs::look::tries::{ShownActivity, shown_activities};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::View;
 
@@ -116,6 +117,14 @@ impl FeedRun<'_> {
         known.skip(skip).take(limit).cloned().collect()
     }
 
+    /// Its activities up to the event `until`, the one that changed last first, at most `limit`; and how many there are.
+    #[must_use]
+    pub fn shown_activities(&self, until: Option<Seq>, limit: usize) -> (Vec<ShownActivity>, usize) {
+        let mut known = self.observed.view.history.attempts().to_vec();
+        known.retain(|attempt| is_known_at(attempt, until));
+        shown_activities(&known, self.observed.view.log.events(), limit)
+    }
+
     /// What it refers to as evidence and artifacts, as of the time of `report`.
     ///
     /// # Errors
@@ -143,6 +152,18 @@ impl FeedRun<'_> {
     #[must_use]
     pub fn log(&self, after: Seq, limit: usize) -> LogReport {
         page_of(&self.observed.view.log, after, Some(limit))
+    }
+
+    /// The latest events of its log up to `until` that `takes` takes, at most `limit`; and whether there are earlier ones.
+    #[must_use]
+    pub fn log_until(&self, until: Seq, limit: usize, takes: impl Fn(&Event) -> bool) -> (LogReport, bool) {
+        let log = &self.observed.view.log;
+        // By position and not by number: after a merge two events may have the same position.
+        let mut found = log.events().rev().filter(|event| event.seq <= until && takes(event));
+        let mut events: Vec<Event> = found.by_ref().take(limit).cloned().collect();
+        let earlier = found.next().is_some();
+        events.reverse();
+        (LogReport { events, ..page_of(log, log.last_seq(), Some(0)) }, earlier)
     }
 
     /// The events after a cursor, at most `limit`.

@@ -10,6 +10,7 @@ use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, Sessio
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::host_note::{bound_process, is_dead};
+use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
 use crate::runs::open::listed::ListedRun;
@@ -37,6 +38,9 @@ pub struct Card {
     pub verdict: Verdict,
     /// Why the run is in its group.
     pub reason: String,
+    /// The question, what blocks it, or what went wrong, as it was recorded; absent if the reason says all that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// What to do next.
@@ -72,6 +76,7 @@ impl Card {
             need: None,
             verdict: Verdict::Done,
             reason: reason_of_over(&run),
+            cause: None,
             left_undone: Vec::new(),
             next: NextReport::default(),
             holder: None,
@@ -130,41 +135,6 @@ impl CardGroup {
     #[must_use]
     pub fn needs_a_person(self) -> bool {
         self <= Self::LeftBehind
-    }
-}
-
-named! {
-    /// Why a run needs a person.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-    pub enum Need {
-        /// It asks a question.
-        Question = "question",
-        /// The run or an activity is blocked, or a step or a unit waits.
-        Blocked = "blocked",
-        /// A limit is reached.
-        Limit = "limit",
-        /// A step or an activity failed, and no living session holds the run.
-        Failing = "failing",
-        /// A gate waits for a person's decision.
-        Approval = "approval",
-        /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
-        Undone = "undone",
-        /// The workflow changed at the run's current phase.
-        Drifted = "drifted",
-        /// Events are missing from its log.
-        Damaged = "damaged",
-        /// A merge joined two histories.
-        Joined = "joined",
-        /// An older version was put back.
-        Rewound = "rewound",
-        /// An activity or a step was begun.
-        Begun = "begun",
-        /// A unit of work was begun.
-        Units = "units",
-        /// The process of the session that holds it is gone.
-        Dead = "dead",
-        /// The session that held it has ended.
-        Ended = "ended",
     }
 }
 
@@ -259,6 +229,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
         need,
         verdict,
         reason,
+        cause: cause_of(view, need),
         left_undone,
         next,
         holder,

@@ -3,6 +3,7 @@
 pub(in crate::runs) mod attention;
 pub(in crate::runs) mod brief;
 pub(in crate::runs) mod card;
+pub(in crate::runs) mod cause;
 mod driven;
 pub(in crate::runs) mod evidence;
 pub(in crate::runs) mod life;
@@ -13,4 +14,5 @@ pub(in crate::runs) mod outlook;
 pub(in crate::runs) mod resume;
 pub(in crate::runs) mod seen;
 pub(in crate::runs) mod show;
+pub(in crate::runs) mod tries;
 pub(in crate::runs) mod wait;

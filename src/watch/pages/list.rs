@@ -1,7 +1,7 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{age, columns, count, hint, look_of, look_of_group, reason_now, title, waits_for};
+use crate::picture::{age, columns, count, hint, look_of, look_of_group, title, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames};
 use crate::watch::line::{Look, PageLine, cell};
 
@@ -92,7 +92,7 @@ impl ListRow {
     fn of(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> Self {
         let head = &card.run.head;
         let (symbol, class, word) = look_of(card);
-        let about = waits_for(card.need, &reason_now(&card.reason, card.begun_at, now)).to_owned();
+        let about = waits_for(card, now);
         let phase = match (&head.phase, card.place) {
             (Some(phase), Some(place)) => format!("{phase} {}/{}", place.number, place.of),
             (Some(phase), None) => phase.to_string(),

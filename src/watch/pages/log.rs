@@ -1,7 +1,8 @@
 //! The log of a run, the latest event last.
 
 use crate::model::{Event, Seq};
-use crate::picture::{day_and_time, event_in_words};
+use crate::picture::page::says;
+use crate::picture::{day_and_time, event_class, event_in_words, event_title};
 use crate::runs::LogReport;
 use crate::watch::line::{Look, PageLine};
 
@@ -14,7 +15,7 @@ pub(in crate::watch) fn log(run: &str, log: &LogReport, search: &str) -> Vec<Pag
         lines.push(PageLine::new().dim(format!("  earlier events: `flow log {run}`")));
     }
     for event in &log.events {
-        if search.is_empty() || event.kind.name().contains(search) || event_in_words(event).contains(search) {
+        if search.is_empty() || says(event, search) {
             lines.push(line(event));
         }
     }
@@ -33,7 +34,7 @@ pub(in crate::watch) fn log(run: &str, log: &LogReport, search: &str) -> Vec<Pag
 pub(super) fn line(event: &Event) -> PageLine {
     PageLine::new()
         .dim(format!("{:>6}  {:<16}  ", event.seq.0, day_and_time(event.at)))
-        .with(Look::Strong, format!("{:<18}", event.kind.name()))
+        .with(Look::of_class(event_class(event)), format!("{:<16}", event_title(event)))
         .plain(" ")
         .plain(event_in_words(event))
 }

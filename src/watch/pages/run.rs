@@ -5,7 +5,7 @@ use crate::picture::{
     age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
     timeline_text,
 };
-use crate::runs::{Attempt, HolderLife, Need, RunReport, ShownStep};
+use crate::runs::{HolderLife, Need, RunReport, ShownActivity, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::RunFacts;
@@ -24,8 +24,8 @@ pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> V
     lines.extend(next(run, now, width));
     section(&mut lines, "Steps", "", run.steps.iter().flat_map(step).collect());
     section(&mut lines, "Timeline", &folded(run), timeline(run, width));
-    let activities: Vec<_> = facts.activities.iter().map(activity).collect();
-    section(&mut lines, "Activities", &count(run.activities), activities);
+    let activities = facts.activities.iter().flat_map(activity).collect();
+    section(&mut lines, "Activities", "", activities);
     let latest: Vec<_> = facts.log.events.iter().map(log::line).collect();
     let events = usize::try_from(run.last.0).unwrap_or(usize::MAX);
     section(&mut lines, "Log", &format!("the latest of {} events, times in UTC", count(events)), latest);
@@ -99,6 +99,11 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     let mut lines = vec![PageLine::new().with(Look::of_class(class), title)];
     let reason = reason_now(&run.card.reason, run.card.begun_at, now);
     lines.extend(paragraph(&reason, width, Look::Plain));
+    if let Some(cause) = &run.card.cause
+        && !run.card.reason.contains(&cause.text)
+    {
+        lines.extend(paragraph(&cause.in_words(), width, Look::Strong));
+    }
     let next = &run.card.next;
     if let Some(text) = &next.description {
         lines.extend(paragraph(text, width, Look::Dim));
@@ -200,16 +205,26 @@ fn timeline(run: &RunReport, width: usize) -> Vec<PageLine> {
     lines
 }
 
-fn activity(activity: &Attempt) -> PageLine {
-    let (symbol, class, words) = look_of_activity(activity.status, activity.exit_code);
+/// An activity with its latest try, and how many there were.
+fn activity(activity: &ShownActivity) -> Vec<PageLine> {
+    let Some(latest) = activity.tries.first() else { return Vec::new() };
+    let (symbol, class, words) = look_of_activity(latest.last.status, latest.last.exit_code);
     let status = format!("{symbol} {words}");
-    PageLine::new()
-        .dim(format!("  {:>4}  ", activity.number.to_string()))
-        .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
-        .plain(" ")
-        .with(Look::Strong, &activity.id)
-        .dim(format!("  {}  ", activity.phase.as_ref().map_or("", StateName::as_str)))
-        .plain(activity.summary.as_deref().unwrap_or_default())
+    let mut about = vec![activity.phase.as_ref().map_or("", StateName::as_str).to_owned()];
+    about.extend(latest.took_ms().map(duration));
+    let tries = activity.tries.len() + activity.earlier;
+    if tries > 1 {
+        about.push(format!("attempt {tries}"));
+    }
+    vec![
+        PageLine::new()
+            .dim(format!("  {:>4}  ", latest.last.number.to_string()))
+            .with(Look::of_class(class), cell(&status, columns(&status).max(10)))
+            .plain(" ")
+            .with(Look::Strong, &activity.id)
+            .dim(format!("  {}  ", about.join(" · ")))
+            .plain(latest.summary().unwrap_or_default()),
+    ]
 }
 
 #[cfg(test)]
@@ -233,7 +248,7 @@ mod tests {
             "▶ ",
             "Timeline",
             "look-around",
-            "activity_recorded",
+            "passed",
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }

@@ -4,7 +4,8 @@
 // with the same `data-key` are replaced where they differ. Text becomes markup in one place, `parsed`, which has the only
 // Trusted Types policy.
 
-const [KEY, LIST] = ['flow.token', 'flow.list'];
+const [KEY, LIST, CAME] = ['flow.token', 'flow.list', 'flow.came'];
+const RUN = /^\/([^/]+)\/runs\/([^/]+)$/;
 const main = document.querySelector('main');
 const live = document.querySelector('#live');
 const policy = window.trustedTypes?.createPolicy('flow', { createHTML: (text) => text });
@@ -94,6 +95,24 @@ function placeChildren(old, fresh) {
   }
 }
 
+// ---- times: the server says them in UTC, a page in the time of its reader
+
+const FORMS = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  second: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
+};
+
+function localised(root) {
+  for (const place of root.querySelectorAll('[data-clock]')) {
+    const at = new Date(place.dataset.at ?? place.getAttribute('datetime'));
+    const day = at.toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' }).replace(',', '');
+    const time = at.toLocaleTimeString('en-GB', FORMS[place.dataset.clock] ?? FORMS.time);
+    place.textContent = place.dataset.clock === 'time' ? time : `${day} ${time}`;
+  }
+  for (const place of root.querySelectorAll('[data-zone]')) place.textContent = 'your time';
+  return root;
+}
+
 // ---- asking for the page
 
 // The request for the page that is under way, and whether it is too old already.
@@ -119,7 +138,7 @@ async function renew() {
         refused();
       } else {
         since = answer.headers.get('Flow-Since') ?? since;
-        const fresh = parsed(await answer.text());
+        const fresh = localised(parsed(await answer.text()));
         // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
         if (!typing && asked === location.pathname + location.search) show(fresh);
       }
@@ -160,6 +179,23 @@ function show(fresh) {
   const [header, navigation] = [document, fresh].map((page) => page.querySelector('header nav'));
   if (header && navigation) place(header, navigation);
   main.querySelectorAll('img[data-src]:not([src])').forEach(load);
+  if (isFirst && location.pathname === '/') comeBack();
+}
+
+// The row of the run whose page was left with Escape is chosen again.
+function comeBack() {
+  const key = sessionStorage.getItem(CAME);
+  sessionStorage.removeItem(CAME);
+  const row = key && rows().find((row) => keyOf(row) === key);
+  if (!row) return;
+  choose(row);
+  row.scrollIntoView({ block: 'center' });
+}
+
+function goBack() {
+  const found = location.pathname.match(RUN);
+  if (found) sessionStorage.setItem(CAME, `${found[1]}/${found[2]}`);
+  location.assign(`/${sessionStorage.getItem(LIST) ?? ''}`);
 }
 
 // An image needs the token, which no address holds.
@@ -214,7 +250,7 @@ function status(on) {
 }
 
 function concerns(message) {
-  const found = location.pathname.match(/^\/([^/]+)\/runs\/([^/]+)$/);
+  const found = location.pathname.match(RUN);
   if (message.type === 'snapshot') return true;
   if (message.type !== 'run' && message.type !== 'gone') return false;
   const run = message.card?.run_id ?? message.run;
@@ -453,7 +489,7 @@ function pressed(key) {
     case '[': return slide(-1);
     case ']': return slide(1);
     case '?': return document.querySelector('#keys')?.showModal();
-    case 'Escape': return location.pathname === '/' ? apply() : location.assign(`/${sessionStorage.getItem(LIST) ?? ''}`);
+    case 'Escape': return location.pathname === '/' ? apply() : goBack();
     default: return undefined;
   }
 }

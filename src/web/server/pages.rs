@@ -10,9 +10,9 @@ use axum::{Router, middleware};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::Seq;
-use crate::picture::diagram;
-use crate::picture::page::{self, LOG_PAGE, RunPage, message_page, run_page, runs_page};
+use crate::model::{Event, Seq};
+use crate::picture::page::{self, LOG_PAGE, LogPart, RunPage, message_page, run_page, runs_page, says};
+use crate::picture::{LogFilter, diagram};
 use crate::runs::{CardFilter, CardGroup, EvidenceReport};
 use crate::web::server::answer::{json as as_json, text, with_type};
 use crate::web::server::gate::Visitor;
@@ -20,7 +20,7 @@ use crate::web::server::live::{Live, cards};
 use crate::web::server::respond::{BelowProject, Shared, page_of, read_apart, report_run, shown, with_run};
 use crate::web::server::{actions, files, places, socket};
 
-/// How many records of activities a page shows.
+/// How many activities a page shows.
 const ACTIVITIES: usize = 100;
 /// The most events in one answer.
 const EVENTS: usize = 500;
@@ -123,13 +123,17 @@ async fn list(State(live): Shared, Query(search): Query<Search>) -> Response {
 }
 
 /// Which state of a run, and which part of its log.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct When {
     /// After this event.
     at: Option<u64>,
     /// The last event of the log to show.
     log: Option<u64>,
+    /// Which events of the log, by name.
+    only: Option<String>,
+    /// Only events with this text.
+    find: Option<String>,
 }
 
 async fn run_shown(
@@ -142,19 +146,21 @@ async fn run_shown(
         with_run(live, &project, &run, |run, address| {
             let at = when.at.map(Seq);
             let report = run.report(at)?;
-            let activities = run.activities(at, 0, ACTIVITIES);
+            let (activities, all_activities) = run.shown_activities(at, ACTIVITIES);
             let evidence = run.evidence(&report)?;
             // A page about an earlier state shows the log up to that state.
             let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
-            let from = end.saturating_sub(LOG_PAGE as u64);
-            let mut log = run.log(Seq(from), EVENTS);
-            // By position and not by number: after a merge two events may have the same position.
-            log.events.retain(|event| event.seq.0 <= end);
+            let filter = given(when.only).and_then(|name| name.parse().ok()).unwrap_or_default();
+            let find = given(when.find);
+            let takes =
+                |event: &Event| LogFilter::takes(filter, event) && find.as_deref().is_none_or(|text| says(event, text));
+            let (log, earlier) = run.log_until(Seq(end), LOG_PAGE, takes);
             let view = RunPage {
                 run: &report,
                 activities: &activities,
+                all_activities,
                 evidence: &evidence,
-                log: &log,
+                log: LogPart { report: &log, filter, find: find.as_deref(), earlier },
                 machine: run.machine(),
                 address: Some(address),
                 now: live.clock.now(),

@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, brief};
 use crate::model::{StateName, Timestamp};
-use crate::picture::{age, reason_now, waits_for};
+use crate::picture::{age, waits_for};
 use crate::runs::{
     self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, ShortNames, StoreAsker, reader_left,
 };
@@ -85,7 +85,6 @@ const STEPS: [(usize, Shrink); 8] = [
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.
 fn row(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> [String; 6] {
-    let reason = reason_now(&card.reason, card.begun_at, now);
     let phase = card.run.head.phase.as_ref().map_or("", StateName::as_str);
     let place = match card.place {
         Some(place) => format!("{phase} {}/{}", place.number, place.of),
@@ -97,6 +96,6 @@ fn row(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> [String; 6] {
         names.of_run(&card.run.head.run_id).to_owned(),
         place,
         age(card.run.head.updated_at, now),
-        brief(waits_for(card.need, &reason)).into_owned(),
+        brief(&waits_for(card, now)).into_owned(),
     ]
 }

@@ -1,0 +1,117 @@
+//! Why a run needs a person: in one word, and in the words that were recorded.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::Attempt;
+use crate::model::{ActivityStatus, Number, RunStatus, StateName, StepStatus, named};
+use crate::runs::open::view::View;
+
+named! {
+    /// Why a run needs a person.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+    pub enum Need {
+        /// It asks a question.
+        Question = "question",
+        /// The run or an activity is blocked, or a step or a unit waits.
+        Blocked = "blocked",
+        /// A limit is reached.
+        Limit = "limit",
+        /// A step or an activity failed, and no living session holds the run.
+        Failing = "failing",
+        /// A gate waits for a person's decision.
+        Approval = "approval",
+        /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
+        Undone = "undone",
+        /// The workflow changed at the run's current phase.
+        Drifted = "drifted",
+        /// Events are missing from its log.
+        Damaged = "damaged",
+        /// A merge joined two histories.
+        Joined = "joined",
+        /// An older version was put back.
+        Rewound = "rewound",
+        /// An activity or a step was begun.
+        Begun = "begun",
+        /// A unit of work was begun.
+        Units = "units",
+        /// The process of the session that holds it is gone.
+        Dead = "dead",
+        /// The session that held it has ended.
+        Ended = "ended",
+    }
+}
+
+/// What a run waits for, or what went wrong, in the words of those who recorded it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Cause {
+    /// The question, what blocks the run, or what came out of the work that failed.
+    pub text: String,
+    /// The exit status of the command that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The number of the activity that failed or is blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<Number>,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+}
+
+impl Cause {
+    fn said(text: &str) -> Self {
+        Self { text: text.to_owned(), exit_code: None, number: None, activity: None }
+    }
+
+    fn of_activity(attempt: &Attempt) -> Self {
+        let id = &attempt.id;
+        Self {
+            text: attempt.summary.clone().unwrap_or_else(|| format!("{id} {}", attempt.status)),
+            exit_code: attempt.exit_code,
+            number: Some(attempt.number),
+            activity: Some(id.clone()),
+        }
+    }
+
+    /// The text, and the exit status behind it.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self.exit_code {
+            Some(code) => format!("{} · exit {code}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// The cause of a need; none where its reason says all that is known.
+pub(in crate::runs) fn cause_of(view: &View, need: Option<Need>) -> Option<Cause> {
+    let state = &view.history.state().document().state;
+    match need? {
+        // The last question is the one that the run asks first.
+        Need::Question => state.questions.last().map(|question| Cause::said(&question.prompt)),
+        Need::Blocked if state.status == RunStatus::Blocked => state.blocked_reason.as_deref().map(Cause::said),
+        Need::Blocked => trouble(view, ActivityStatus::Blocked, StepStatus::Waiting),
+        Need::Failing => trouble(view, ActivityStatus::Failed, StepStatus::Failed),
+        _ => None,
+    }
+}
+
+/// The latest activity where the run is that has the status `work`; otherwise what was said of a step that has `step`.
+fn trouble(view: &View, work: ActivityStatus, step: StepStatus) -> Option<Cause> {
+    let history = &view.history;
+    let state = &history.state().document().state;
+    let here: Vec<&StateName> = state.positions().collect();
+    for attempt in history.latest().into_iter().rev() {
+        if attempt.status == work && attempt.phase.as_ref().is_some_and(|phase| here.contains(&phase)) {
+            return Some(Cause::of_activity(attempt));
+        }
+    }
+    for name in here {
+        if state.steps.get(name) == Some(step)
+            && let Some(message) = history.message(name)
+        {
+            return Some(Cause::said(message));
+        }
+    }
+    None
+}
