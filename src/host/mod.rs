@@ -53,7 +53,7 @@ pub use ids::Ids;
 pub(crate) use ids::{SECRET, secret};
 pub use known::{AgentHost, Handler, Hooks, HostHome, Rules, Shape, Trust, Wire};
 pub(crate) use locks::lock_holder;
-pub(crate) use output::{columns, reader_left};
+pub(crate) use output::{columns, reader_left, wants_ascii};
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
 pub(crate) use script::{Script, empty_directory, is_found, own_program, parent_process};

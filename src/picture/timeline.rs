@@ -15,7 +15,7 @@ use crate::picture::words::{clean, duration, shortened};
 /// The width of the names of lanes, of the axis, and of the words behind the last bar.
 const NAMES: f64 = 130.0;
 const WIDTH: f64 = 640.0;
-const BEHIND: f64 = 110.0;
+const BEHIND: f64 = 126.0;
 /// The heights of a step, of a unit, and of the marks above.
 const STEP: f64 = 28.0;
 const UNIT: f64 = 20.0;

@@ -28,7 +28,7 @@ pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use crate::host::AgentHost;
-pub(crate) use crate::host::columns;
+pub(crate) use crate::host::{columns, wants_ascii};
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in};
 pub use advice::{Alternative, Who};
 pub use budget::Budget;

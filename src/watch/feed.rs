@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::host::reader_left;
 use crate::model::RunId;
 use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper, Result};
+use crate::watch::line::in_ascii;
 use crate::watch::pages;
 use crate::watch::shown::{LATEST, RunFacts, list_filter};
 use crate::watch::{WatchMessage, Watching};
@@ -35,7 +36,13 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
         }
     };
     // The last cell of a table is filled up with blanks, too.
-    Ok(lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect())
+    let mut text = String::new();
+    for line in lines {
+        let line = line.text();
+        text.push_str(if watching.ascii { in_ascii(&line) } else { line }.trim_end());
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// The first line of [`follow`].

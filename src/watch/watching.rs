@@ -21,6 +21,8 @@ pub struct Watching {
     pub workflow: Option<String>,
     /// Whether to look at files at fixed intervals instead of watching them.
     pub poll: bool,
+    /// Whether signs are those of ASCII.
+    pub ascii: bool,
     /// Whether to show colours.
     pub colour: bool,
     /// Whether the screen calls the person to runs that begin to need one.

@@ -32,7 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("hooks", &["model", "codec", "disk", "host", "engine", "runs", "modes"]),
     ("mcp", &["model", "runs", "modes", "interviews"]),
     ("web", &["model", "disk", "host", "runs", "modes", "interviews", "picture"]),
-    ("watch", &["model", "host", "runs", "picture"]),
+    ("watch", &["model", "host", "runs", "modes", "interviews", "picture"]),
     ("demo", &["model", "host", "runs"]),
     (
         "cli",

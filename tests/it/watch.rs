@@ -83,7 +83,9 @@ fn the_runs_are_printed_once_as_plain_text() {
       No run here matches the search. `flow start WORKFLOW` begins one.
     ");
     let run = sandbox.flow(["watch", "--once", "--run-id", "r1"]).ok().stdout;
-    for part in ["▲ Waits for you\n", "  $ flow unblock r1 ", "Timeline", " 001  ✓ passed", "passed           001 look passed"] {
+    for part in
+        ["▲ Waits for you\n", "  $ flow unblock r1 ", "Timeline", " 001  ✓ passed", "passed           001 look passed"]
+    {
         assert!(run.contains(part), "{part}: {run}");
     }
     assert!(!run.contains('\u{1b}'), "{run:?}");

@@ -108,10 +108,12 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     if let Some(text) = &next.description {
         lines.extend(paragraph(text, width, Look::Dim));
     }
-    lines.extend(next.command.as_ref().map(command));
+    if let Some(first) = &next.command {
+        lines.extend(command(first, width));
+    }
     for way in &next.alternatives {
         lines.extend(paragraph(&format!("When {}{}:", way.when, for_whom(way)), width, Look::Dim));
-        lines.push(command(&way.command));
+        lines.extend(command(&way.command, width));
     }
     for note in &run.notes {
         lines.extend(paragraph(&format!("note: {note}"), width, Look::Dim));
@@ -140,9 +142,47 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     lines
 }
 
-/// A command to copy, which is not broken into lines.
-fn command(command: &Suggestion) -> PageLine {
-    PageLine::new().dim("  $ ").with(Look::Strong, command.to_string())
+/// A command to copy. Where it is broken into lines, a shell still takes it as one.
+fn command(command: &Suggestion, width: usize) -> Vec<PageLine> {
+    const BEFORE: [&str; 2] = ["  $ ", "      "];
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in shell_words(&command.to_string()) {
+        // A backslash stands at the end of a line that goes on.
+        let is_full = BEFORE[1].len() + columns(&line) + columns(&word) + " \\".len() + 1 > width;
+        if is_full && !line.is_empty() {
+            lines.push(format!("{line} \\"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    lines.push(line);
+    let mut shown = Vec::new();
+    for (nth, line) in lines.into_iter().enumerate() {
+        shown.push(PageLine::new().dim(BEFORE[nth.min(1)]).with(Look::Strong, line));
+    }
+    shown
+}
+
+/// The words of a command line, as they are written in it.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for c in line.chars() {
+        if c == ' ' && !is_quoted && !is_escaped {
+            words.push(String::new());
+            continue;
+        }
+        if c == '\'' && !is_escaped {
+            is_quoted = !is_quoted;
+        }
+        is_escaped = c == '\\' && !is_quoted && !is_escaped;
+        words.last_mut().expect("there is one from the beginning").push(c);
+    }
+    words
 }
 
 fn step(step: &ShownStep) -> Vec<PageLine> {
@@ -253,6 +293,14 @@ mod tests {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert!(!shown.contains('\u{1b}'), "{shown}");
+    }
+
+    #[test]
+    fn a_command_is_broken_between_its_words_so_that_a_shell_takes_it_as_one() {
+        let (_, facts) = cards(&CardFilter::default());
+        let lines = command(&facts.report.card.next.alternatives[0].command, 34);
+        assert_eq!(text(&lines), "  $ flow unblock waiting \\\n      --reason 'what was resolved'\n");
+        assert_eq!(shell_words(r"a 'b c' 'd'\''e f'"), ["a", "'b c'", r"'d'\''e f'"]);
     }
 
     #[test]

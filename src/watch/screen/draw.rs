@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text;
 
-use crate::watch::line::{Look, PageLine};
+use crate::watch::line::{Look, PageLine, in_ascii};
 use crate::watch::screen::page::ScreenPage;
-use crate::watch::screen::state::{Screen, View};
+use crate::watch::screen::state::Screen;
 use crate::watch::screen::view::footer;
 
 /// How many lines of a page fit on a screen of this height: one is above, one is below.
@@ -15,8 +15,16 @@ pub(super) fn room(height: u16) -> usize {
     usize::from(height.saturating_sub(2))
 }
 
+/// What the terminal shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawing {
+    pub(super) colour: bool,
+    /// Whether signs are those of ASCII.
+    pub(super) ascii: bool,
+}
+
 /// Draws the part of the page that is in sight.
-pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, colour: bool) {
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, drawing: Drawing) {
     let area = frame.area();
     if area.is_empty() {
         return;
@@ -27,14 +35,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, co
         // A screen may have only one line, or none.
         if y < area.height {
             let place = Rect { x: 0, y, width: area.width, height: 1 };
-            frame.buffer_mut().set_line(0, y, &spans(&line.cut(width), colour), area.width);
+            frame.buffer_mut().set_line(0, y, &spans(&line.cut(width), drawing), area.width);
             frame.buffer_mut().set_style(place, over);
         }
     };
     put(0, &page.head, Style::new());
     let room = room(area.height);
     for (row, line) in page.lines.iter().skip(screen.top).take(room).enumerate() {
-        let is_chosen = screen.view == View::Runs && !screen.help && line.run.is_some() && line.run == screen.chosen;
+        let is_chosen = screen.view.is_list() && !screen.help && line.run.is_some() && line.run == screen.chosen;
         if is_chosen {
             put(row + 1, &marked(line), Style::new().add_modifier(Modifier::REVERSED));
         } else {
@@ -45,7 +53,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, co
         let more = page.lines.len().saturating_sub(screen.top + room);
         let below = if more > 0 { format!("↓ {more} more  ") } else { String::new() };
         let mut line = PageLine::new().dim(below);
-        for piece in footer(screen).pieces {
+        for piece in footer(screen, &page.acts).pieces {
             line = line.with(piece.look, piece.text);
         }
         put(usize::from(area.height) - 1, &line, Style::new());
@@ -63,10 +71,11 @@ fn marked(line: &PageLine) -> PageLine {
     line
 }
 
-fn spans(line: &PageLine, colour: bool) -> text::Line<'static> {
+fn spans(line: &PageLine, drawing: Drawing) -> text::Line<'static> {
     let mut spans = Vec::with_capacity(line.pieces.len());
     for piece in &line.pieces {
-        spans.push(text::Span::styled(piece.text.clone(), style(piece.look, colour)));
+        let text = if drawing.ascii { in_ascii(&piece.text) } else { piece.text.clone() };
+        spans.push(text::Span::styled(text, style(piece.look, drawing.colour)));
     }
     text::Line::from(spans)
 }

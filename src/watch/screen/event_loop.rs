@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event};
 
 use crate::host::{SignalWatch, end_by, stop};
+use crate::interviews;
 use crate::model::Explain as _;
+use crate::modes;
 use crate::runs::{CardFilter, Context, Error, Keeper, Result};
 use crate::watch::Watching;
-use crate::watch::screen::draw::{draw, room};
+use crate::watch::screen::draw::{Drawing, draw, room};
+use crate::watch::screen::key::Key;
 use crate::watch::screen::notifier::Notifier;
 use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::{RunPart, Screen, ScreenAction, View};
@@ -49,7 +52,14 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     at_terminal(read_input(send))?;
     let screen = Screen::new(list_filter(watching), run);
     let notifier = watching.notify.then(Notifier::default);
-    let mut shower = Shower { cx, keeper, screen, taken, colour: watching.colour, notifier };
+    let mut shower = Shower {
+        cx,
+        keeper,
+        screen,
+        taken,
+        drawing: Drawing { colour: watching.colour, ascii: watching.ascii },
+        notifier,
+    };
     let ended = shower.run(&wakeups, &signals);
     // The terminal is given back before a signal ends the program.
     drop(shower);
@@ -82,7 +92,7 @@ struct Shower {
     keeper: Keeper,
     screen: Screen,
     taken: TakenTerminal,
-    colour: bool,
+    drawing: Drawing,
     /// Calls the person, if that was asked for.
     notifier: Option<Notifier>,
 }
@@ -126,9 +136,20 @@ impl Shower {
                     read_at = Instant::now();
                 }
                 Some(ScreenAction::Copy(text)) => at_terminal(self.taken.copy(&text))?,
+                Some(ScreenAction::Act(act, text)) => {
+                    self.screen.notice = Some(act.perform(&self.cx, &text));
+                    // What was done is read at once, without waiting for the hint.
+                    self.keeper.look();
+                    shown = self.read();
+                    read_at = Instant::now();
+                }
                 Some(ScreenAction::Suspend) => at_terminal(self.taken.without(stop))?,
             }
             page = self.draw(&shown)?;
+            if let Some(key) = self.screen.wanted.take() {
+                self.screen.press(Key::Char(key), &page);
+                page = self.draw(&shown)?;
+            }
         }
         Ok(())
     }
@@ -145,14 +166,25 @@ impl Shower {
         let feed = &mut self.keeper.feed;
         let project = feed.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let run = match &self.screen.view {
-            View::Runs => None,
+            View::Runs | View::Sessions | View::Questions => None,
             View::Run(id, part) => {
                 let events = if *part == RunPart::Log { EVENTS } else { LATEST };
                 let facts = RunFacts::read(feed, id, events, *part == RunPart::Diagram);
                 Some(facts.map_err(|error| error.one_line()))
             }
         };
-        Shown { project, cards: feed.cards(&self.screen.filter), run, now: self.cx.now() }
+        let open = feed.open_cards();
+        let is_shown = |view: View| self.screen.view == view;
+        let sessions = is_shown(View::Sessions).then(|| modes::sessions_of(&self.cx, &open));
+        let questions = is_shown(View::Questions).then(|| interviews::list(&self.cx));
+        Shown {
+            project,
+            cards: feed.cards(&self.screen.filter),
+            run,
+            sessions: sessions.map(|found| found.map_err(|error| error.one_line())),
+            questions: questions.map(|found| found.map_err(|error| error.one_line())),
+            now: self.cx.now(),
+        }
     }
 
     /// Draws what was read, and returns the page, to which the next key applies.
@@ -163,8 +195,8 @@ impl Shower {
         self.screen.settle(&before, room(size.height));
         // The command is that of the run that is chosen now.
         let page = page(&self.screen, shown, width);
-        let (screen, colour) = (&self.screen, self.colour);
-        at_terminal(self.taken.terminal.draw(|frame| draw(frame, screen, &page, colour)))?;
+        let (screen, drawing) = (&self.screen, self.drawing);
+        at_terminal(self.taken.terminal.draw(|frame| draw(frame, screen, &page, drawing)))?;
         Ok(page)
     }
 }

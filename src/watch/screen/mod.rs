@@ -6,8 +6,10 @@
 mod clipboard;
 mod draw;
 mod event_loop;
+mod key;
 mod notifier;
 mod page;
+mod pending;
 mod state;
 mod terminal;
 mod view;

@@ -1,6 +1,7 @@
 //! A page for the screen.
 
 use crate::model::RunId;
+use crate::watch::acts::RunAct;
 use crate::watch::line::PageLine;
 
 /// What the screen shows a part of.
@@ -13,6 +14,8 @@ pub(super) struct ScreenPage {
     pub(super) commands: Vec<String>,
     /// Why there are none.
     pub(super) no_command: &'static str,
+    /// What a person can do about the run that is shown.
+    pub(super) acts: Vec<RunAct>,
 }
 
 impl ScreenPage {

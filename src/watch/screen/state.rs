@@ -2,29 +2,13 @@
 
 use crate::model::RunId;
 use crate::runs::{CardFilter, CardGroup};
+use crate::watch::acts::{self, RunAct};
+use crate::watch::screen::key::Key;
 use crate::watch::screen::page::ScreenPage;
+use crate::watch::screen::pending::{PendingAct, PendingStep};
 
 /// The longest text to search for.
 const SEARCH: usize = 200;
-
-/// A key that means something here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Home,
-    End,
-    Enter,
-    Escape,
-    Backspace,
-    /// Ctrl-C.
-    Interrupt,
-    /// Ctrl-Z.
-    Suspend,
-    Char(char),
-}
 
 /// What the screen's owner has to do after a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +19,8 @@ pub(super) enum ScreenAction {
     Read,
     /// Copy this text.
     Copy(String),
+    /// Do this for the person, who gave this text with it.
+    Act(RunAct, String),
     /// Stop the program until it is continued.
     Suspend,
     /// Leave.
@@ -53,7 +39,16 @@ pub(super) enum RunPart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum View {
     Runs,
+    Sessions,
+    Questions,
     Run(RunId, RunPart),
+}
+
+impl View {
+    /// Whether its lines are about runs, of which one is chosen.
+    pub(super) fn is_list(&self) -> bool {
+        !matches!(self, Self::Run(..))
+    }
 }
 
 /// The state of the screen.
@@ -70,6 +65,12 @@ pub(super) struct Screen {
     pub(super) help: bool,
     /// What to say once.
     pub(super) notice: Option<String>,
+    /// What the person is about to do.
+    pub(super) pending: Option<PendingAct>,
+    /// The key of an act that was pressed in a list, for the page of the run that is opened by it.
+    pub(super) wanted: Option<char>,
+    /// The list from which the run was opened.
+    home: View,
     /// How many commands were copied one after the other.
     copies: usize,
     /// The chosen run of the list, and its place among the runs.
@@ -95,6 +96,9 @@ impl Screen {
             typed: None,
             help: false,
             notice: None,
+            pending: None,
+            wanted: None,
+            home: View::Runs,
             copies: 0,
             chosen: None,
             at: 0,
@@ -107,7 +111,7 @@ impl Screen {
     /// Fits what is chosen and what is seen to a page that may have changed, with room for this many lines.
     pub(super) fn settle(&mut self, page: &ScreenPage, height: usize) {
         self.height = height.max(1);
-        if self.view == View::Runs {
+        if self.view.is_list() {
             let runs = page.runs();
             // The next run takes the place of one that is gone.
             let place = runs.iter().position(|(_, run)| Some(*run) == self.chosen.as_ref());
@@ -140,6 +144,9 @@ impl Screen {
             Key::Suspend => return ScreenAction::Suspend,
             _ => {}
         }
+        if let Some(pending) = self.pending.take() {
+            return self.decide(pending, key);
+        }
         if let Some(typed) = self.typed.take() {
             return self.type_on(typed, key);
         }
@@ -165,8 +172,45 @@ impl Screen {
             Key::Char('g') if self.view == View::Runs => self.other_group(),
             Key::Char('l') => self.part(RunPart::Log),
             Key::Char('d') => self.part(RunPart::Diagram),
+            Key::Char('s') => self.other_list(View::Sessions),
+            Key::Char('i') => self.other_list(View::Questions),
+            Key::Char(key) if acts::KEYS.contains(&key) => self.act(key, page),
             _ => ScreenAction::Draw,
         }
+    }
+
+    /// Begins the act of this key. From a list the run is opened first: who decides has seen it.
+    fn act(&mut self, key: char, page: &ScreenPage) -> ScreenAction {
+        if self.view.is_list() {
+            let opened = self.enter();
+            self.wanted = self.chosen.is_some().then_some(key);
+            return opened;
+        }
+        match page.acts.iter().find(|act| act.key() == key) {
+            Some(act) => {
+                self.pending = Some(PendingAct::new(act.clone()));
+                ScreenAction::Draw
+            }
+            None => self.say("that cannot be done about this run now"),
+        }
+    }
+
+    fn decide(&mut self, pending: PendingAct, key: Key) -> ScreenAction {
+        match pending.press(key) {
+            PendingStep::GoesOn(pending) => {
+                self.pending = Some(pending);
+                ScreenAction::Draw
+            }
+            PendingStep::Do(act, text) => ScreenAction::Act(act, text),
+            PendingStep::Dropped => self.say("nothing was done"),
+        }
+    }
+
+    /// Shows another list, or the runs again.
+    fn other_list(&mut self, list: View) -> ScreenAction {
+        let view = if self.view == list { View::Runs } else { list };
+        (self.at, self.chosen) = (0, None);
+        self.show(view)
     }
 
     /// Copies the first command; pressed again, the next one.
@@ -193,7 +237,7 @@ impl Screen {
 
     /// Moves by this many runs in the list, otherwise by lines.
     fn go(&mut self, page: &ScreenPage, by: isize) -> ScreenAction {
-        if self.view == View::Runs {
+        if self.view.is_list() {
             let runs = page.runs();
             self.choose(&runs, self.at.saturating_add_signed(by));
             return ScreenAction::Draw;
@@ -207,8 +251,12 @@ impl Screen {
 
     fn enter(&mut self) -> ScreenAction {
         match (&self.view, &self.chosen) {
-            (View::Runs, Some(run)) => self.show(View::Run(run.clone(), RunPart::Overview)),
-            _ => ScreenAction::Draw,
+            (View::Run(..), _) | (_, None) => ScreenAction::Draw,
+            (list, Some(run)) => {
+                let run = View::Run(run.clone(), RunPart::Overview);
+                self.home = list.clone();
+                self.show(run)
+            }
         }
     }
 
@@ -218,6 +266,11 @@ impl Screen {
             View::Run(run, RunPart::Overview) => {
                 // The list comes back with the run that was open, wherever it stands by now.
                 self.chosen = Some(run.clone());
+                let home = self.home.clone();
+                self.show(home)
+            }
+            View::Sessions | View::Questions => {
+                (self.at, self.chosen) = (0, None);
                 self.show(View::Runs)
             }
             View::Runs if key == Key::Escape && self.filter.search.is_some() => {
@@ -234,7 +287,7 @@ impl Screen {
         let run = match &self.view {
             View::Run(run, now) if *now == part => return self.show(View::Run(run.clone(), RunPart::Overview)),
             View::Run(run, _) => Some(run),
-            View::Runs => self.chosen.as_ref(),
+            View::Runs | View::Sessions | View::Questions => self.chosen.as_ref(),
         };
         match run.cloned() {
             Some(run) => self.show(View::Run(run, part)),
@@ -262,7 +315,7 @@ impl Screen {
         match &self.view {
             View::Runs => self.typed = Some(self.filter.search.clone().unwrap_or_default()),
             View::Run(_, RunPart::Log) => self.typed = Some(self.log_search.clone()),
-            View::Run(..) => return self.say("`/` searches in the list and in the log"),
+            _ => return self.say("`/` searches in the list of runs and in a log"),
         }
         ScreenAction::Draw
     }
@@ -307,6 +360,7 @@ mod tests {
             lines,
             commands: vec!["flow resume r1".to_owned(), "flow show r1".to_owned()],
             no_command: "",
+            acts: Vec::new(),
         }
     }
 
@@ -316,6 +370,7 @@ mod tests {
             lines: vec![PageLine::new(); lines],
             commands: Vec::new(),
             no_command: "the run is over",
+            acts: Vec::new(),
         }
     }
 

@@ -15,7 +15,7 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, d
 use ratatui::layout::{Position, Rect};
 
 use crate::watch::screen::clipboard::osc52;
-use crate::watch::screen::state::Key;
+use crate::watch::screen::key::Key;
 
 /// Whether the terminal is taken.
 static TAKEN: AtomicBool = AtomicBool::new(false);

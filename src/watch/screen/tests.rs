@@ -6,27 +6,40 @@ use ratatui::style::Color;
 
 use crate::runs::CardFilter;
 use crate::watch::pages::cards;
-use crate::watch::screen::draw::{draw, room};
-use crate::watch::screen::state::{Key, Screen};
+use crate::watch::screen::draw::{Drawing, draw, room};
+use crate::watch::screen::key::Key;
+use crate::watch::screen::state::{Screen, ScreenAction};
 use crate::watch::screen::view::{Shown, page};
 
 fn shown(filter: &CardFilter) -> Shown {
     let (cards, facts) = cards(filter);
-    Shown { project: "demo".to_owned(), cards, run: Some(Ok(facts)), now: "2026-05-20T14:43:00Z".parse().unwrap() }
+    Shown {
+        project: "demo".to_owned(),
+        cards,
+        run: Some(Ok(facts)),
+        sessions: None,
+        questions: None,
+        now: "2026-05-20T14:43:00Z".parse().unwrap(),
+    }
 }
 
 struct Looker {
     terminal: Terminal<TestBackend>,
     screen: Screen,
     shown: Shown,
-    colour: bool,
+    drawing: Drawing,
 }
 
 impl Looker {
     fn at(width: u16, height: u16) -> Self {
         let filter = CardFilter::default();
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        Self { terminal, shown: shown(&filter), screen: Screen::new(filter, None), colour: true }
+        Self {
+            terminal,
+            shown: shown(&filter),
+            screen: Screen::new(filter, None),
+            drawing: Drawing { colour: true, ascii: false },
+        }
     }
 
     fn press(&mut self, keys: &[Key]) -> String {
@@ -36,10 +49,14 @@ impl Looker {
             let now = page(&self.screen, &self.shown, width);
             self.screen.settle(&now, room(size.height));
             self.screen.press(*key, &now);
+            if let Some(wanted) = self.screen.wanted.take() {
+                let opened = page(&self.screen, &self.shown, width);
+                self.screen.press(Key::Char(wanted), &opened);
+            }
         }
         let now = page(&self.screen, &self.shown, width);
         self.screen.settle(&now, room(size.height));
-        self.terminal.draw(|frame| draw(frame, &self.screen, &now, self.colour)).unwrap();
+        self.terminal.draw(|frame| draw(frame, &self.screen, &now, self.drawing)).unwrap();
         let buffer = self.terminal.backend().buffer();
         let rows = buffer.content().chunks(width.max(1));
         rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
@@ -70,9 +87,12 @@ fn a_run_its_log_and_its_diagram_are_drawn() {
     let run = looker.press(&[Key::Enter]);
     assert!(run.contains("waiting  ▲ blocked") && run.contains("$ flow unblock waiting"), "{run}");
     let log = looker.press(&[Key::Char('l')]);
-    assert!(log.contains("run_started") && log.contains("run_blocked"), "{log}");
+    assert!(log.contains("started") && log.contains("run blocked"), "{log}");
     let found = looker.press(&[Key::Char('/'), Key::Char('b'), Key::Char('l'), Key::Char('o'), Key::Char('c')]);
-    assert!(!found.contains("run_started") && found.contains("run_blocked") && found.contains("/bloc▏"), "{found}");
+    assert!(
+        !found.contains("debug in preflight") && found.contains("run blocked") && found.contains("/bloc▏"),
+        "{found}"
+    );
     let diagram = looker.press(&[Key::Enter, Key::Char('d')]);
     assert!(diagram.contains("▶ ✓ preflight  here: done, blocked") && diagram.contains("→ reproduce"), "{diagram}");
 }
@@ -102,7 +122,40 @@ fn without_colours_shapes_and_words_say_the_same() {
     };
     let with = looker.press(&[]);
     assert!(colours(&looker) > 0);
-    looker.colour = false;
+    looker.drawing.colour = false;
     assert_eq!(looker.press(&[]), with);
     assert_eq!(colours(&looker), 0);
+}
+
+#[test]
+fn what_a_person_does_is_typed_and_asked_for_once_more() {
+    let mut looker = Looker::at(110, 30);
+    let keys = |text: &str| text.chars().map(Key::Char).collect::<Vec<_>>();
+    // From the list the run is opened first.
+    let typing = looker.press(&keys("uhere"));
+    assert!(typing.contains("waiting  ▲ blocked") && typing.contains("what was resolved: here▏"), "{typing}");
+    let asked = looker.press(&[Key::Enter]);
+    assert!(asked.contains("y does it, any other key goes back  Unblock waiting: here"), "{asked}");
+    let dropped = looker.press(&[Key::Char('n')]);
+    assert!(dropped.contains("nothing was done"), "{dropped}");
+    let none = looker.press(&[Key::Char('A')]);
+    assert!(none.contains("that cannot be done about this run now"), "{none}");
+    let footer = looker.press(&[Key::Up]);
+    assert!(footer.contains("y copy  u unblock  c claim  x cancel"), "{footer}");
+    looker.press(&keys("u"));
+    let now = page(&looker.screen, &looker.shown, 110);
+    looker.screen.press(Key::Enter, &now);
+    let done = looker.screen.press(Key::Char('y'), &now);
+    assert!(matches!(done, ScreenAction::Act(act, text) if act.word() == "unblock" && text.is_empty()));
+    // A decision that needs a reason is not asked for without one.
+    assert_eq!(looker.screen.pending, None);
+}
+
+#[test]
+fn signs_are_those_of_ascii_where_the_locale_has_no_others() {
+    let mut looker = Looker::at(90, 16);
+    looker.drawing.ascii = true;
+    let drawn = looker.press(&[]);
+    assert!(drawn.is_ascii() || drawn.contains('\u{fffd}'), "{drawn}");
+    assert!(drawn.contains("> ! blocked  debug"), "{drawn}");
 }

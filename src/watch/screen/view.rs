@@ -1,11 +1,15 @@
 //! The page for a state of the screen.
 
+use crate::interviews::InterviewListReport;
 use crate::model::Timestamp;
+use crate::modes::SessionsReport;
 use crate::picture::{look_of, why_no_command};
 use crate::runs::{CardsReport, NextReport};
-use crate::watch::line::{Look, PageLine};
+use crate::watch::acts::{RunAct, acts_on};
+use crate::watch::line::{Look, PageLine, wrapped};
 use crate::watch::pages;
 use crate::watch::screen::page::ScreenPage;
+use crate::watch::screen::pending::PendingAct;
 use crate::watch::screen::state::{RunPart, Screen, View};
 use crate::watch::shown::RunFacts;
 
@@ -16,39 +20,63 @@ pub(super) struct Shown {
     pub(super) cards: CardsReport,
     /// The run that is shown, or why it cannot be.
     pub(super) run: Option<Result<RunFacts, String>>,
+    /// The sessions or the questions, if they are shown, or why they cannot be.
+    pub(super) sessions: Option<Result<SessionsReport, String>>,
+    pub(super) questions: Option<Result<InterviewListReport, String>>,
     pub(super) now: Timestamp,
 }
 
 /// The page that the screen shows, in at most this many columns where lines can be broken.
 pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
     if screen.help {
-        let (commands, no_command) = without_run();
-        return ScreenPage { head: PageLine::new().with(Look::Strong, "Keys"), lines: help(), commands, no_command };
+        return without_run("Keys", help(width));
     }
     match (&screen.view, &shown.run) {
-        (View::Runs, _) | (_, None) => runs(screen, shown, width),
-        (View::Run(id, _), Some(Err(reason))) => {
-            let lines = vec![PageLine::new(), PageLine::new().with(Look::Bad, "✕ ").plain(reason)];
-            let (commands, no_command) = without_run();
-            ScreenPage { head: PageLine::new().with(Look::Strong, id.as_str()), lines, commands, no_command }
+        (View::Sessions, _) => {
+            let lines = read(shown.sessions.as_ref(), |report| pages::sessions(report, shown.now));
+            of_list(screen, shown, without_run("Sessions", lines))
         }
+        (View::Questions, _) => {
+            let lines = read(shown.questions.as_ref(), |report| pages::questions(report, shown.now, width));
+            of_list(screen, shown, without_run("Questions", lines))
+        }
+        (View::Runs, _) | (_, None) => runs(screen, shown, width),
+        (View::Run(id, _), Some(Err(reason))) => without_run(id.as_str(), trouble(reason)),
         (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown.now, width),
     }
 }
 
-fn runs(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
+fn read<T>(found: Option<&Result<T, String>>, lines: impl FnOnce(&T) -> Vec<PageLine>) -> Vec<PageLine> {
+    match found {
+        Some(Ok(report)) => lines(report),
+        Some(Err(reason)) => trouble(reason),
+        None => Vec::new(),
+    }
+}
+
+fn trouble(reason: &str) -> Vec<PageLine> {
+    vec![PageLine::new(), PageLine::new().with(Look::Bad, "✕ ").plain(reason)]
+}
+
+/// The page of a list with the commands of the run that is chosen in it.
+fn of_list(screen: &Screen, shown: &Shown, page: ScreenPage) -> ScreenPage {
     let mut cards = shown.cards.groups.iter().flat_map(|group| &group.cards);
-    let chosen = cards.find(|card| Some(&card.run.head.run_id) == screen.chosen.as_ref());
+    match cards.find(|card| Some(&card.run.head.run_id) == screen.chosen.as_ref()) {
+        Some(card) => {
+            let (commands, no_command) = commands(&card.next);
+            ScreenPage { commands, no_command, ..page }
+        }
+        None => page,
+    }
+}
+
+fn runs(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
     let mut head = pages::list_title(&shown.cards).dim(format!("  {}", shown.project));
     if let Some(text) = &screen.filter.search {
         head = head.plain(format!("  /{text}"));
     }
     let lines = pages::list(&shown.cards, &screen.filter, shown.now, width);
-    let (commands, no_command) = match chosen {
-        Some(card) => commands(&card.next),
-        None => without_run(),
-    };
-    ScreenPage { head, lines, commands, no_command }
+    of_list(screen, shown, ScreenPage { head, ..without_run("", lines) })
 }
 
 /// The commands to copy for a run: the one that is safe to run unread, then those for other decisions. Without such a one
@@ -62,8 +90,9 @@ fn commands(next: &NextReport) -> (Vec<String>, &'static str) {
     (commands, why_no_command(next))
 }
 
-fn without_run() -> (Vec<String>, &'static str) {
-    (Vec::new(), "no run is chosen")
+fn without_run(title: &str, lines: Vec<PageLine>) -> ScreenPage {
+    let head = PageLine::new().with(Look::Strong, title);
+    ScreenPage { head, lines, commands: Vec::new(), no_command: "no run is chosen", acts: Vec::new() }
 }
 
 fn run(screen: &Screen, part: RunPart, facts: &RunFacts, now: Timestamp, width: usize) -> ScreenPage {
@@ -83,11 +112,23 @@ fn run(screen: &Screen, part: RunPart, facts: &RunFacts, now: Timestamp, width: 
         (RunPart::Diagram, None) => vec![PageLine::new(), PageLine::new().dim("  its workflow has no state machine")],
     };
     let (commands, no_command) = commands(&facts.report.card.next);
-    ScreenPage { head, lines, commands, no_command }
+    ScreenPage { head, lines, commands, no_command, acts: acts_on(&facts.report) }
 }
 
 /// The keys that work now, for the last line: the most useful ones first, since the line may be short.
-pub(super) fn footer(screen: &Screen) -> PageLine {
+pub(super) fn footer(screen: &Screen, acts: &[RunAct]) -> PageLine {
+    if let Some(PendingAct { act, text, confirms }) = &screen.pending {
+        if *confirms {
+            return PageLine::new()
+                .with(Look::Need, "y")
+                .plain(" does it, any other key goes back  ")
+                .plain(act.asks(text));
+        }
+        let label = act.label().unwrap_or_default();
+        // What is typed at the end of a long text is seen.
+        let end: String = text.chars().skip(text.chars().count().saturating_sub(60)).collect();
+        return PageLine::new().with(Look::Strong, format!("{label}: {end}▏")).dim("  Enter goes on, Esc goes back");
+    }
     if let Some(typed) = &screen.typed {
         return PageLine::new().with(Look::Strong, format!("/{typed}▏")).dim("  Enter keeps, Esc ends the search");
     }
@@ -98,6 +139,7 @@ pub(super) fn footer(screen: &Screen) -> PageLine {
     let keys: &[(&str, &str)] = match &screen.view {
         _ if screen.help => &[("any key", "back")],
         View::Runs => &[("q", "quit"), ("?", "keys"), ("Enter", "open"), ("/", "search"), group, ("y", "copy")],
+        View::Sessions | View::Questions => &[("q", "back"), ("?", "keys"), ("Enter", "open"), ("y", "copy")],
         View::Run(_, RunPart::Overview) => {
             &[("q", "back"), ("?", "keys"), ("l", "log"), ("d", "diagram"), ("y", "copy")]
         }
@@ -108,11 +150,16 @@ pub(super) fn footer(screen: &Screen) -> PageLine {
     for (key, what) in keys {
         line = line.with(Look::Strong, key).dim(format!(" {what}  "));
     }
+    if !screen.help && matches!(screen.view, View::Run(_, RunPart::Overview)) {
+        for act in acts {
+            line = line.with(Look::Strong, act.key().to_string()).dim(format!(" {}  ", act.word()));
+        }
+    }
     line
 }
 
-fn help() -> Vec<PageLine> {
-    const KEYS: [(&str, &str); 14] = [
+fn help(width: usize) -> Vec<PageLine> {
+    const KEYS: [(&str, &str); 20] = [
         ("j k ↓ ↑", "the next and the previous run, or a line"),
         ("PgDn PgUp", "a page on and back"),
         ("Home End", "the beginning and the end"),
@@ -122,18 +169,26 @@ fn help() -> Vec<PageLine> {
         ("/", "search in runs, or in the log"),
         ("g", "open runs, or those that are over"),
         ("y", "copy the command to run next; again, the next one of several"),
+        ("s", "sessions, with their runs and modes"),
+        ("i", "questions and interviews"),
+        ("a", "answer what the run asks"),
+        ("u", "unblock the run"),
+        ("A R", "approve or reject at a gate"),
+        ("c x", "claim the run, or cancel it"),
         ("q Esc", "back"),
         ("q", "quit, in the list"),
         ("Ctrl-C", "quit"),
         ("Ctrl-Z", "stop; `fg` goes on"),
         ("?", "these keys"),
     ];
-    const NOTE: &str =
-        "  Text is selected with the mouse as usual. Commands are copied by OSC 52, which some terminals ignore.";
+    const NOTE: &str = "Text is selected with the mouse as usual. Commands are copied by OSC 52, which some terminals ignore. Acts ask again.";
     let mut lines = Vec::new();
     for (key, what) in KEYS {
         lines.push(PageLine::new().with(Look::Strong, format!("  {key:<10} ")).plain(what));
     }
-    lines.extend([PageLine::new(), PageLine::new().dim(NOTE)]);
+    lines.push(PageLine::new());
+    for line in wrapped(NOTE, width.saturating_sub(4)) {
+        lines.push(PageLine::new().dim(format!("  {line}")));
+    }
     lines
 }

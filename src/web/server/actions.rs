@@ -11,12 +11,11 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{DecidedAt, EventId, Kind, Problem, Seq, StateName, Unit, WorkflowId};
-use crate::runs::{self, ApproveRequest, EmitRequest, ReportRequest, StatusRequest, StatusVerb};
-use crate::web::server::answer::{Found, failed};
+use crate::model::{DecidedAt, EventId, Kind, Problem, Question, Seq, StateName, Unit, WorkflowId};
+use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
+use crate::web::server::answer::{Found, failed, missing};
 use crate::web::server::live::{Live, Served};
 use crate::web::server::places::awaited_interview;
 use crate::web::server::respond::{BelowProject, Shared, project_of, report_act, with_run};
@@ -115,20 +114,10 @@ pub(super) async fn answer(State(live): Shared, Path((project, run)): BelowProje
     report_act(live, move |live| {
         let (project, workflow) = found(live, &project, &run)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
-        let report = ReportRequest {
-            kind: Some("user_answered".to_owned()),
-            step: Some(step.to_string()),
-            unit: unit.map(|unit| unit.to_string()),
-            data: Some(json!({ "answer": answer })),
-        };
-        let request = EmitRequest {
-            workflow: workflow.to_string(),
-            run,
-            reports: vec![report],
-            id: Some(id),
-            seen: Some(seen),
-            ..EmitRequest::default()
-        };
+        let run = run.parse().map_err(|_| missing("this is not the id of a run"))?;
+        let question = Question { step, unit, prompt: String::new() };
+        let answered = EmitRequest::answering(&run, &workflow, &question, &answer, seen);
+        let request = EmitRequest { id: Some(id), ..answered };
         runs::emit(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })
     .await

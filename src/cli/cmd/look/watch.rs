@@ -4,12 +4,12 @@ use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::model::{Kind, Problem};
-use crate::runs::Context;
+use crate::runs::{Context, wants_ascii};
 use crate::watch::{self, Watching};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
     let WatchArgs { dir, run_id: run, once, search, workflow, poll, notify } = args;
-    let watching = Watching { dir, run, search, workflow, poll, colour: out.colour(), notify };
+    let watching = Watching { dir, run, search, workflow, poll, ascii: wants_ascii(), colour: out.colour(), notify };
     match (out.is_json(), once) {
         (true, true) => {
             let snapshot = watch::snapshot(cx, &watching)?;

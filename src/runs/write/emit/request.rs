@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::engine::Emit;
-use crate::model::{EventId, RunId, Seq, SessionId};
+use crate::model::{EventId, Question, ReportType, RunId, Seq, SessionId, WorkflowId};
 use crate::runs::write::payload::ReportRequest;
 
 /// Reports on the steps of a run.
@@ -32,6 +33,26 @@ pub struct EmitRequest {
     /// Whether a run that the reports create is of this checkout alone, if the project shares its runs.
     #[serde(default)]
     pub local: bool,
+}
+
+impl EmitRequest {
+    /// The answer of a person to a question of a run. If something happened after the event `seen`, nothing is recorded.
+    #[must_use]
+    pub(crate) fn answering(run: &RunId, workflow: &WorkflowId, question: &Question, answer: &str, seen: Seq) -> Self {
+        let report = ReportRequest {
+            kind: Some(ReportType::UserAnswered.to_string()),
+            step: Some(question.step.to_string()),
+            unit: question.unit.as_ref().map(ToString::to_string),
+            data: Some(json!({ "answer": answer })),
+        };
+        Self {
+            workflow: workflow.to_string(),
+            run: run.to_string(),
+            reports: vec![report],
+            seen: Some(seen),
+            ..Self::default()
+        }
+    }
 }
 
 /// A request whose payloads are valid.

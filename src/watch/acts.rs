@@ -1,0 +1,160 @@
+//! What a person can do about a run from the screen. The verbs of the command line do it, for a person without a session
+//! (but for a claim), and not if something happened that the person has not seen.
+
+use std::time::Duration;
+
+use crate::model::{DecidedAt, Explain as _, Question, RunId, RunStatus, Seq, SessionId, WorkflowId};
+use crate::runs::{
+    self, ApproveRequest, CardGroup, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest,
+    StatusVerb,
+};
+
+/// How long an act waits for another writer.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The keys of all acts.
+pub(super) const KEYS: [char; 6] = ['a', 'u', 'A', 'R', 'c', 'x'];
+
+/// What can be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ActKind {
+    /// Answer the question that the run asks.
+    Answer(Question),
+    Unblock,
+    Approve,
+    Reject,
+    /// Take the run over, from this session if one holds it.
+    Claim(Option<SessionId>),
+    Cancel,
+}
+
+/// Something that a person can do about a run, as they see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RunAct {
+    pub(super) kind: ActKind,
+    run: RunId,
+    workflow: WorkflowId,
+    seen: Seq,
+}
+
+impl RunAct {
+    pub(super) fn key(&self) -> char {
+        match self.kind {
+            ActKind::Answer(_) => 'a',
+            ActKind::Unblock => 'u',
+            ActKind::Approve => 'A',
+            ActKind::Reject => 'R',
+            ActKind::Claim(_) => 'c',
+            ActKind::Cancel => 'x',
+        }
+    }
+
+    /// What the key does, for the last line of the screen.
+    pub(super) fn word(&self) -> &'static str {
+        match self.kind {
+            ActKind::Answer(_) => "answer",
+            ActKind::Unblock => "unblock",
+            ActKind::Approve => "approve",
+            ActKind::Reject => "reject",
+            ActKind::Claim(_) => "claim",
+            ActKind::Cancel => "cancel",
+        }
+    }
+
+    /// What is to be typed for it; nothing if it needs no text.
+    pub(super) fn label(&self) -> Option<&'static str> {
+        match self.kind {
+            ActKind::Answer(_) => Some("answer"),
+            ActKind::Unblock => Some("what was resolved"),
+            ActKind::Approve => Some("why you agree, if it is not plain"),
+            ActKind::Reject => Some("what is missing"),
+            ActKind::Cancel => Some("why it is cancelled"),
+            ActKind::Claim(_) => None,
+        }
+    }
+
+    /// Whether it cannot be done without a text.
+    pub(super) fn needs_text(&self) -> bool {
+        matches!(self.kind, ActKind::Answer(_) | ActKind::Reject)
+    }
+
+    /// What the person is asked before it is done.
+    pub(super) fn asks(&self, text: &str) -> String {
+        let run = &self.run;
+        let what = match &self.kind {
+            ActKind::Answer(question) => format!("Send this answer to {} in {run}", question.step),
+            ActKind::Unblock => format!("Unblock {run}"),
+            ActKind::Approve => format!("Approve {run}"),
+            ActKind::Reject => format!("Reject {run}"),
+            ActKind::Claim(Some(session)) => format!("Take {run} over from session {session}"),
+            ActKind::Claim(None) => format!("Claim {run}"),
+            ActKind::Cancel => format!("Cancel {run}"),
+        };
+        if text.is_empty() { format!("{what}?") } else { format!("{what}: {text}") }
+    }
+
+    /// Does it, and says what was done, or why not.
+    pub(super) fn perform(&self, cx: &Context, text: &str) -> String {
+        match self.try_to(cx, text) {
+            Ok(()) => format!("done: {} {}", self.word(), self.run),
+            Err(error) => format!("nothing was done: {}", error.one_line()),
+        }
+    }
+
+    fn try_to(&self, cx: &Context, text: &str) -> runs::Result<()> {
+        let person = cx.for_a_person(WAIT);
+        let reason = if text.is_empty() { None } else { Some(text.to_owned()) };
+        let run = Some(self.run.to_string());
+        match &self.kind {
+            ActKind::Answer(question) => {
+                let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen);
+                runs::emit(&person, &request)?;
+            }
+            ActKind::Unblock | ActKind::Cancel => {
+                let verb = if self.kind == ActKind::Cancel { StatusVerb::Cancel } else { StatusVerb::Unblock };
+                let request = StatusRequest { run, reason, seen: Some(self.seen), ..StatusRequest::new(verb) };
+                runs::change_status(&person, &request)?;
+            }
+            ActKind::Approve | ActKind::Reject => {
+                let (approves, seen, how) = (self.kind == ActKind::Approve, self.seen, DecidedAt::Terminal);
+                runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?;
+            }
+            ActKind::Claim(_) => {
+                // For the session of this terminal, if it has one; otherwise no session holds it any more.
+                let session = cx.session()?;
+                let claim = if session.is_some() { ClaimRequest::Claim } else { ClaimRequest::TakeOver };
+                let request = ResumeRequest { run, claim: Some(claim), session, ..ResumeRequest::default() };
+                runs::resume(cx, &request)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a person can do about this run now.
+pub(super) fn acts_on(report: &RunReport) -> Vec<RunAct> {
+    let card = &report.card;
+    let head = &card.run.head;
+    let mut kinds = Vec::new();
+    // What an interview asks is answered in its document. The last question is the one that the run asks first.
+    let asked = report.questions.iter().rev().find(|question| question.document.is_none());
+    kinds.extend(asked.map(|question| ActKind::Answer(question.question.clone())));
+    if head.status == RunStatus::Blocked {
+        kinds.push(ActKind::Unblock);
+    }
+    if card.need == Some(Need::Approval) {
+        kinds.extend([ActKind::Approve, ActKind::Reject]);
+    }
+    if card.group.is_open() {
+        if card.group != CardGroup::AtWork {
+            kinds.push(ActKind::Claim(card.run.session.clone()));
+        }
+        kinds.push(ActKind::Cancel);
+    }
+    let mut acts = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let (run, workflow) = (head.run_id.clone(), head.workflow.clone());
+        acts.push(RunAct { kind, run, workflow, seen: report.last });
+    }
+    acts
+}
