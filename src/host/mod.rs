@@ -34,6 +34,8 @@ mod workers;
 
 pub use agents::{Agent, HostSigns};
 pub(crate) use call::call;
+#[cfg(feature = "serve")]
+pub(crate) use call::open_in_browser;
 #[doc(hidden)]
 pub use child::Job;
 pub(crate) use child::{Answered, Ended};

@@ -34,6 +34,8 @@ pub struct Serving {
     pub allow_actions: bool,
     /// Whether to look at files at fixed intervals instead of watching them.
     pub poll: bool,
+    /// Whether to open the pages in the user's browser.
+    pub open: bool,
 }
 
 /// The report of `serve`, when the server listens.
@@ -49,4 +51,7 @@ pub struct ServeReport {
     pub actions: bool,
     /// Why port and token are not remembered for the next time.
     pub warning: Option<String>,
+    /// Why the pages could not be opened in a browser, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_opened: Option<String>,
 }

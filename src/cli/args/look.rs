@@ -147,6 +147,9 @@ pub(crate) struct ServeArgs {
     /// Let pages cancel and unblock runs and answer their questions; otherwise they only show
     #[arg(long)]
     pub(crate) allow_actions: bool,
+    /// Open the pages in your browser ($BROWSER, otherwise the one of the system)
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Look at the files at fixed intervals, where the system does not tell of changes (network file systems)
     #[arg(long)]
     pub(crate) poll: bool,

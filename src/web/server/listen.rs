@@ -53,12 +53,14 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
         tokio::spawn(live::keep(Arc::clone(&live), (sender, hints)));
         let url = format!("http://{address}/#token={token}");
+        let not_opened = if serving.open { memory.open(&url) } else { None };
         announce(&ServeReport {
             url,
             address: address.to_string(),
             projects: live.names(),
             actions: live.actions,
             warning,
+            not_opened,
         });
         accept::serve(listener, Arc::new(gate), pages::router(live)).await
     })

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, Rename};
-use crate::host::{SECRET, secret};
+use crate::host::{SECRET, open_in_browser, secret};
 use crate::model::{Explain as _, hex};
 use crate::runs::{Context, make_user_state};
 
@@ -59,7 +59,37 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Opens this address in the user's browser. Returns why that failed, if it did.
+    ///
+    /// Other users see with which arguments programs are begun, and the address holds the token: the browser is given a file
+    /// that its owner alone reads, and that leads there.
+    pub(super) fn open(&self, url: &str) -> Option<String> {
+        let why = match &self.place {
+            Ok(place) => match place.write_way_to(url) {
+                Ok(file) => open_in_browser(&file).err()?.to_string(),
+                Err(error) => error.one_line(),
+            },
+            Err(why) => why.clone(),
+        };
+        Some(format!("the pages were not opened in a browser: {why}"))
+    }
+}
+
 impl MemoryFile {
+    /// Writes the file that leads a browser to this address.
+    fn write_way_to(&self, url: &str) -> Result<PathBuf, DiskError> {
+        let name = format!("{}.html", self.name.trim_end_matches(".json"));
+        let page = format!(
+            "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+             <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>flow</title><a href=\"{url}\">flow</a>\n"
+        );
+        self.replace(&name, &page)?;
+        let mut place = self.dir.path().to_owned();
+        place.push(name);
+        Ok(place)
+    }
+
     fn find(cx: &Context, roots: &[PathBuf]) -> Result<Self, String> {
         let dir = make_user_state(cx)?;
         let mut digest = Sha256::new();
@@ -83,12 +113,16 @@ impl MemoryFile {
     }
 
     fn write(&self, known: &Remembered) -> Result<(), DiskError> {
-        let new = format!("{}.{}", self.name, std::process::id());
+        self.replace(&self.name, &serde_json::to_string(known).unwrap_or_default())
+    }
+
+    /// Puts a file with this text in the place of one of this name.
+    fn replace(&self, name: &str, text: &str) -> Result<(), DiskError> {
+        let new = format!("{name}.{}", std::process::id());
         // An earlier server with this process id may have died between the two calls below.
         self.dir.remove(&new)?;
-        let text = serde_json::to_string(known).unwrap_or_default();
         // Beside the old file, so that a server that starts meanwhile reads the old one or the new one.
         self.dir.create(&new, text.as_bytes(), PRIVATE)?;
-        self.dir.rename(&new, &self.name, Rename::Replace)
+        self.dir.rename(&new, name, Rename::Replace)
     }
 }

@@ -7,11 +7,12 @@ use crate::runs::Context;
 use crate::web::{self, ServeReport, Serving};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
-    let ServeArgs { dirs, port, listen, allow_remote, allow_host: allow_hosts, new_token, allow_actions, poll } = args;
-    let serving = Serving { dirs, listen, port, allow_remote, allow_hosts, new_token, allow_actions, poll };
+    let ServeArgs { dirs, port, listen, allow_remote, allow_host: allow_hosts, new_token, allow_actions, open, poll } =
+        args;
+    let serving = Serving { dirs, listen, port, allow_remote, allow_hosts, new_token, allow_actions, poll, open };
     web::serve(cx, &serving, |report: &ServeReport| {
         out.answer(report, |page| page.line(&report.url));
-        if let Some(warning) = &report.warning {
+        for warning in report.warning.iter().chain(&report.not_opened) {
             out.aside(&format!("warning: {warning}\n"));
         }
         let projects = report.projects.join(", ");
