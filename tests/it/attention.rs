@@ -325,13 +325,13 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("60"), &["attention", "--all"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
-    #7 review-pr                                                 7         review-pr    active   preflight  1 s
-    #42 start-issue                                              issue-42  start-issue  active   preflight  2 s
-    The importer loses the last row of every file that it reads  importer  debug        blocked  preflight  3 s  Which of the two formats is meant, the old one or the new one?
+    #7 review-pr                                                 7         review-pr    active   preflight 1/4  1 s
+    #42 start-issue                                              issue-42  start-issue  active   preflight 1/5  2 s
+    The importer loses the last row of every file that it reads  importer  debug        blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
 
-    #7 review-pr         7         active   preflight  1 s
-    #42 start-issue      issue-42  active   preflight  2 s
-    The importer loses…  importer  blocked  preflight  3 s  Which of the tw…
+    #7 review-pr        7         active   preflight 1/4  1 s
+    #42 start-issue     issue-42  active   preflight 1/5  2 s
+    The importer lose…  importer  blocked  preflight 1/5  3 s  Which of the…
 
     #7 review-pr      7         active   1 s
     #42 start-issue   issue-42  active   2 s
@@ -373,4 +373,20 @@ fn a_list_shows_twenty_runs_says_how_to_see_all_and_sorts_by_change() {
     let first = |args: &[&str]| sandbox.flow(args).ok().json()["runs"][0]["run_id"].clone();
     assert_eq!(first(&["list", "--json"]), "r21");
     assert_eq!(first(&["list", "--sort", "changed", "--json"]), "r03");
+}
+
+#[test]
+fn a_list_says_what_open_runs_wait_for_in_the_words_that_were_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "failing"]).ok();
+    let failed = ["record-activity", "--run-id", "failing", "--id", "suite", "--exit-code", "101"];
+    sandbox.flow([&failed[..], &["--summary", "2 tests fail"]].concat()).ok();
+    let report = sandbox.flow(["attention", "--json"]).ok().json();
+    let cause = json!({ "text": "2 tests fail", "exit_code": 101, "number": "001", "activity": "suite" });
+    assert_eq!(report["runs"][0]["cause"], cause);
+    let list = sandbox.flow(["list"]).ok().stdout;
+    assert!(list.contains("preflight 1/5") && list.trim_end().ends_with("2 tests fail · exit 101"), "{list}");
+    let hud = sandbox.flow(["hud"]).ok().stdout;
+    assert!(hud.contains("preflight 1/5") && hud.contains("2 tests fail · exit 101"), "{hud}");
+    assert_eq!(sandbox.flow(["hud", "--format", "{waits}"]).ok().stdout, "2 tests fail · exit 101\n");
 }

@@ -7,7 +7,7 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
 use crate::model::Timestamp;
-use crate::runs::{self, Context, Error, ListFilter, ListReport, parse_since};
+use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, parse_since};
 
 /// How many runs are shown unless a limit is given; programs get all.
 const SHOWN: usize = 20;
@@ -43,7 +43,11 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);
     let shown = filter.limit.unwrap_or(SHOWN).min(report.runs.len());
-    let exit = out.answer(&report, |page| fill(&report, shown, cx.now(), page));
+    let now = cx.now();
+    // Programs get what the list has without reading any log.
+    let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.status.is_terminal());
+    let cards = runs::cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
+    let exit = out.answer(&report, |page| fill(&report, &cards, shown, now, page));
     if shown < report.runs.len() {
         let more = report.runs.len() - shown;
         out.aside(&format!("{more} more; `flow list --limit {}` shows all\n", report.runs.len()));
@@ -51,8 +55,8 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     Ok(exit)
 }
 
-fn fill(report: &ListReport, shown: usize, now: Timestamp, page: &mut TextPage) {
+fn fill(report: &ListReport, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    rows(&report.runs[..shown], now, 0, page);
+    rows(&report.runs[..shown], cards, now, 0, page);
     worktrees::show(&report.worktrees, now, page);
 }

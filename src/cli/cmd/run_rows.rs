@@ -1,9 +1,9 @@
 //! Runs as lines of a list: what each is first, in columns that fit the terminal.
 
-use crate::cli::page::{CARE, TextPage, brief};
-use crate::model::{StateName, Timestamp};
-use crate::picture::{age, columns as width_of, cut};
-use crate::runs::{ListedRun, ShortNames, Unreadable, columns};
+use crate::cli::page::{CARE, TextPage, brief, or_empty};
+use crate::model::Timestamp;
+use crate::picture::{age, columns as width_of, cut, waits_for};
+use crate::runs::{Card, ListedRun, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -19,8 +19,8 @@ pub(super) enum Shrink {
     Whole,
 }
 
-/// One line for each run of a list.
-pub(super) fn rows(runs: &[ListedRun], now: Timestamp, indent: usize, page: &mut TextPage) {
+/// One line for each run of a list. What it waits for is that of its card, if that was read.
+pub(super) fn rows(runs: &[ListedRun], cards: &[Card], now: Timestamp, indent: usize, page: &mut TextPage) {
     const TITLE: usize = 0;
     const NAME: usize = 1;
     const WORKFLOW: usize = 2;
@@ -29,15 +29,19 @@ pub(super) fn rows(runs: &[ListedRun], now: Timestamp, indent: usize, page: &mut
     let names = ShortNames::of(runs.iter().map(|run| &run.head.run_id));
     let mut table = Vec::new();
     for run in runs {
-        let reason = run.head.blocked_reason.as_deref().or(run.feature.as_deref()).unwrap_or_default();
+        let card = cards.iter().find(|card| card.run.head.run_id == run.head.run_id);
+        let reason = match card {
+            Some(card) if card.need.is_some() => waits_for(card, now),
+            _ => or_empty(run.head.blocked_reason.as_ref().or(run.feature.as_ref())),
+        };
         table.push([
             brief(&run.title()).into_owned(),
             names.of_run(&run.head.run_id).to_owned(),
             run.head.workflow.to_string(),
             run.head.word().to_owned(),
-            run.head.phase.as_ref().map_or("", StateName::as_str).to_owned(),
+            place_of(run, card),
             age(run.head.updated_at, now),
-            brief(reason).into_owned(),
+            brief(&reason).into_owned(),
         ]);
     }
     let steps = [
@@ -45,12 +49,22 @@ pub(super) fn rows(runs: &[ListedRun], now: Timestamp, indent: usize, page: &mut
         (TITLE, Shrink::End(24)),
         (WORKFLOW, Shrink::Whole),
         (TITLE, Shrink::End(18)),
-        (REASON, Shrink::Whole),
+        (REASON, Shrink::End(12)),
         (PHASE, Shrink::Whole),
+        (REASON, Shrink::Whole),
         (TITLE, Shrink::End(10)),
         (NAME, Shrink::Front(8)),
     ];
     fitted(table, &steps, indent, page);
+}
+
+/// The phase of a run and its place in the workflow: `code 4/5`.
+pub(super) fn place_of(run: &ListedRun, card: Option<&Card>) -> String {
+    let phase = or_empty(run.head.phase.as_ref());
+    match card.and_then(|card| card.place) {
+        Some(place) => format!("{phase} {}/{}", place.number, place.of),
+        None => phase,
+    }
 }
 
 /// Adds a table whose columns are narrowed in these steps, as far as that is needed for the width of the output.

@@ -8,6 +8,7 @@ use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, holder_life};
+use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::resume::{ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::shared::Sharing;
@@ -44,6 +45,9 @@ pub struct RunPosition {
     pub verdict: Verdict,
     /// How many things the run left behind without settling them.
     pub undone: usize,
+    /// What it waits for, or what went wrong, as it was recorded; absent if nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// When it last changed.
     pub updated_at: Option<Timestamp>,
     /// Where it is shared, and as of when; nothing if it is of this checkout alone.
@@ -159,6 +163,7 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
         other_branch: report.other_branch,
         verdict: report.verdict,
         undone: report.left_undone.len(),
+        cause: view.and_then(|view| cause_of(view, Need::of_action(report.next.action))),
         updated_at,
         sharing: report.sharing,
     };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::Attempt;
+use crate::engine::{Action, Attempt};
 use crate::model::{ActivityStatus, Number, RunStatus, StateName, StepStatus, named};
 use crate::runs::open::view::View;
 
@@ -39,6 +39,18 @@ named! {
         Dead = "dead",
         /// The session that held it has ended.
         Ended = "ended",
+    }
+}
+
+impl Need {
+    /// The need for which `resume` proposes this.
+    pub(in crate::runs) fn of_action(action: Action) -> Option<Self> {
+        match action {
+            Action::Answer => Some(Self::Question),
+            Action::ResolveBlocker | Action::ResolveActivity => Some(Self::Blocked),
+            Action::RetryPhase => Some(Self::Failing),
+            _ => None,
+        }
     }
 }
 

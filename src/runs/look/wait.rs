@@ -1,5 +1,6 @@
-//! `wait`: the state of one run, which `wait` asks for again and again.
+//! What runs need now that are named: one, which `wait` asks for again and again, or those of a list.
 
+use crate::model::RunId;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{Card, read_card};
@@ -19,4 +20,23 @@ pub fn card_of(cx: &Context, id: &str) -> Result<Card> {
         return Err(elsewhere(&project, &*run));
     }
     Ok(read_card(&project, &*run, &Definitions::default())?.0)
+}
+
+/// What these runs need now; those that are gone or cannot be read are left out.
+///
+/// # Errors
+/// Those of reading the project.
+pub fn cards_of<'r>(cx: &Context, ids: impl Iterator<Item = &'r RunId>) -> Result<Vec<Card>> {
+    let Some(project) = cx.project_if_any()? else { return Ok(Vec::new()) };
+    let definitions = Definitions::default();
+    let mut cards = Vec::new();
+    for id in ids {
+        if let Ok(run) = open_run_exactly(&project, id.as_str())
+            && run.presence() != Presence::Away
+            && let Ok((card, _)) = read_card(&project, &*run, &definitions)
+        {
+            cards.push(card);
+        }
+    }
+    Ok(cards)
 }

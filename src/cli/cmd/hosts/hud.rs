@@ -9,7 +9,7 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::{brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
-use crate::picture::age;
+use crate::picture::{age, cut};
 use crate::runs::{Context, Error, RunPosition, reader_left};
 
 /// How often `--watch` looks.
@@ -51,7 +51,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 13] = [
+const FIELDS: [(&str, Field); 14] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
     ("name", |report, _| or_empty(report.name.as_ref())),
     ("workflow", |report, _| of_run(report, |run| or_empty(run.workflow.as_ref()))),
@@ -60,6 +60,7 @@ const FIELDS: [(&str, Field); 13] = [
     ("place", |report, _| of_run(report, place)),
     ("branch", |report, _| of_run(report, branch)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
+    ("waits", |report, _| of_run(report, waits)),
     ("undone", |report, _| of_run(report, undone)),
     ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
@@ -90,7 +91,9 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
     }
     let place = [field("phase", report, now), field("place", report, now)].join(" ");
     let mut fields = vec![field("name", report, now), place.trim().to_owned()];
-    fields.extend(["branch", "verdict", "undone", "modes", "age", "elsewhere"].map(|name| field(name, report, now)));
+    fields.extend(
+        ["branch", "verdict", "waits", "undone", "modes", "age", "elsewhere"].map(|name| field(name, report, now)),
+    );
     fields.retain(|field| !field.is_empty());
     fields.join("  ")
 }
@@ -132,6 +135,12 @@ fn elsewhere(report: &HudReport) -> String {
         [only] => format!("+ {only}"),
         [first, more @ ..] => format!("+ {first} and {} more", more.len()),
     }
+}
+
+/// What the run waits for, or what went wrong, as far as a status line has room for it.
+fn waits(run: &RunPosition) -> String {
+    const ROOM: usize = 60;
+    or_empty(run.cause.as_ref().map(|cause| cut(&cause.in_words(), ROOM)))
 }
 
 fn undone(run: &RunPosition) -> String {

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::{Shrink, fitted, unreadable};
+use crate::cli::cmd::run_rows::{Shrink, fitted, place_of, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, brief};
-use crate::model::{StateName, Timestamp};
+use crate::model::Timestamp;
 use crate::picture::{age, waits_for};
 use crate::runs::{
     self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, ShortNames, StoreAsker, reader_left,
@@ -85,16 +85,11 @@ const STEPS: [(usize, Shrink); 8] = [
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.
 fn row(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> [String; 6] {
-    let phase = card.run.head.phase.as_ref().map_or("", StateName::as_str);
-    let place = match card.place {
-        Some(place) => format!("{phase} {}/{}", place.number, place.of),
-        None => phase.to_owned(),
-    };
     [
         card.need.map_or("", Need::as_str).to_owned(),
         brief(&card.run.title()).into_owned(),
         names.of_run(&card.run.head.run_id).to_owned(),
-        place,
+        place_of(&card.run, Some(card)),
         age(card.run.head.updated_at, now),
         brief(&waits_for(card, now)).into_owned(),
     ]
