@@ -47,6 +47,8 @@ pub struct WorkflowReport {
     pub notation: Notation,
     /// `shipped`, or the file.
     pub origin: String,
+    /// Its purpose.
+    pub description: Option<String>,
     /// Its states in order.
     pub states: Vec<State>,
     /// The states in which runs begin.
@@ -272,6 +274,7 @@ impl Definition {
             id: machine.map(Machine::id).cloned(),
             notation: self.notation,
             origin: self.origin.clone(),
+            description: description(&self.text),
             states: machine.map(Machine::states).unwrap_or_default().to_vec(),
             initial: machine.map(Machine::initial).unwrap_or_default().to_vec(),
             terminal: machine.map(Machine::terminal).unwrap_or_default().to_vec(),

@@ -172,6 +172,22 @@ export async function demo(project, now = Math.floor(Date.now() / 1000)) {
     "--goal",
     "Say which file is damaged",
   );
+  // Work that failed, and waits for a person.
+  const failing = "issue-142";
+  await at(31 * 3600, "start", "start-issue", "--id", failing, "--issue", "142", "--goal", "Importer loses the last row");
+  await record(30.9 * 3600, failing, "clean-tree", "passed", "The branch is made", "--advance");
+  await record(30.7 * 3600, failing, "read-importer", "passed", "Only the last chunk is concerned", "--advance");
+  await record(30.5 * 3600, failing, "make-plan", "passed", "Four steps, a check for each", "--advance");
+  await record(30.4 * 3600, failing, "tests", "running", "The whole suite");
+  await record(30 * 3600, failing, "tests", "failed", "2 tests fail: importer::last_row, importer::empty",
+    "--exit-code", "101", "--type", "bash", "--file", "src/import.rs", "--confidence", "high", "--evidence", "evidence/tests.log", "--evidence", "evidence/call-graph.txt");
+  // Work that was done.
+  await at(6 * DAY, "start", "debug", "--id", "slow-list", "--goal", "The list takes a second");
+  for (const [hour, phase] of ["preflight", "reproduce", "diagnose", "fix", "verify"].entries()) {
+    const more = phase === "verify" ? [] : ["--advance"];
+    await record(6 * DAY - (hour + 1) * 3600, "slow-list", `do-${phase}`, "passed", "As planned", ...more);
+  }
+  await at(6 * DAY - 6 * 3600, "complete", "slow-list");
   await at(8 * 3600, "start", "release", "--id", "release-0.9", "--goal", "Version 0.9");
   for (const [run, end, reason] of [
     ["issue-40", "cancel", "The issue was closed"],
@@ -199,6 +215,8 @@ export async function more(project) {
   writeFileSync(join(evidence, "bench.txt"), "reads   before 812 ms   after 398 ms\nwrites  before 1.9 ms   after 1.9 ms\n");
   writeFileSync(join(evidence, "screen.png"), PICTURE);
   writeFileSync(join(evidence, "report.md"), REPORT);
+  const log = join(project.root, ".flow/runs/issue-142/evidence/tests.log");
+  writeFileSync(log, "test importer::last_row ... FAILED\ntest importer::empty ... FAILED\n");
   await project.flow(["mode", "request", "blueprint", "--session", "monday"]);
   await project.flow(["interview", "start", "docs/release.md", "--run-id", "release-0.9"]);
 }

@@ -53,6 +53,30 @@ story("the first page shows the open runs in the groups and words of flow attent
   assert.equal(await page.locator("h1").textContent(), `${needy} runs need you`);
 });
 
+story("runs that are over have their status and how long they took, and can be narrowed and ordered", async (scene, project) => {
+  const at = (time, ...args) => project.flow(args, { __FLOW_NOW: `2026-05-20T${time}:00Z` });
+  await at("10:00", "start", "debug", "--id", "long");
+  await at("12:00", "start", "debug", "--id", "short");
+  await at("12:20", "fail", "long", "--reason", "no way");
+  await at("12:30", "cancel", "short", "--reason", "enough");
+  const server = await project.serve();
+  const page = await scene.open(server, "/?group=over");
+  const shown = async () => (await shownGroups(page)).over.rows.map((row) => [row.run, row.tag, row.reason]);
+  assert.equal(await page.locator("h1").textContent(), "Runs that are over");
+  assert.deepEqual(await shown(), [
+    ["short", "– cancelled", "30 min"],
+    ["long", "✕ failed", "2 h 20 min"],
+  ]);
+  await page.getByLabel("Order").selectOption("longest");
+  await becomes(async () => (await shown()).map(([run]) => run), ["long", "short"]);
+  await page.getByLabel("Status").selectOption("cancelled");
+  await becomes(async () => (await shown()).map(([run]) => run), ["short"]);
+  assert.equal(page.url(), `${server.origin}/?status=cancelled&sort=longest&group=over`);
+  await page.reload();
+  await settled(page);
+  assert.deepEqual((await shown()).map(([run]) => run), ["short"]);
+});
+
 story("the address loses its token, and a second tab needs none", async (scene, project) => {
   await project.flow(["start", "debug", "--id", "r1"]);
   const server = await project.serve();

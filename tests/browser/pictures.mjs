@@ -20,6 +20,7 @@ try {
     units: "/widgets/runs/reports",
     acting: "/widgets/runs/reports",
     over: "/?group=over",
+    failing: "/widgets/runs/issue-142",
     sessions: "/sessions",
     workflows: "/workflows",
     workflow: "/widgets/workflows/start-issue",
@@ -38,6 +39,8 @@ try {
         await page.goto(url.replace("/#", `${path}#`));
         await settled(page);
         const file = join(dir, `${name}-${colorScheme}-${width}.png`);
+        // What opens is seen open.
+        if (name === "failing") await page.locator(".activity > summary").first().click();
         await page.screenshot({ path: file, fullPage: true });
         console.log(file);
         // What a screen shows of it, for the README.
@@ -45,6 +48,17 @@ try {
       }
       await context.close();
     }
+  }
+  // On paper: A4 without its margins.
+  const paper = await browser.newContext({ viewport: { width: 718, height: 1000 } });
+  for (const name of ["list", "run", "failing", "workflow", "over"]) {
+    const page = await paper.newPage();
+    await page.goto(server.url.replace("/#", `${pages[name]}#`));
+    await settled(page);
+    await page.emulateMedia({ media: "print" });
+    const file = join(dir, `${name}-print.png`);
+    await page.screenshot({ path: file, fullPage: true });
+    console.log(file);
   }
 } finally {
   await browser.close();

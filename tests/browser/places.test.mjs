@@ -31,6 +31,29 @@ story("two keys open each page, and Esc leads back to the runs", async (scene, p
   await becomes(() => new URL(page.url()).pathname, "/");
 });
 
+story("the page of a workflow says what it is for, how to begin, and how its runs went", async (scene, project) => {
+  const at = (time, ...args) => project.flow(args, { __FLOW_NOW: `2026-05-20T${time}:00Z` });
+  const record = (time, run, id, ...more) => at(time, "record-activity", "--run-id", run, "--id", id, ...more);
+  await at("10:00", "start", "debug", "--id", "r1");
+  await record("10:10", "r1", "look", "--advance");
+  await record("10:10", "r1", "try", "--status", "running");
+  await record("10:40", "r1", "try", "--status", "failed");
+  await record("11:10", "r1", "try", "--advance");
+  await at("12:00", "complete", "r1", "--skip-reason", "It is known");
+  await at("12:00", "start", "debug", "--id", "r2");
+  await at("12:30", "cancel", "r2", "--reason", "enough");
+  const server = await project.serve();
+  const page = await scene.open(server, "/demo/workflows/debug");
+  const { description } = (await project.json("workflow", "list")).workflows.find((one) => one.id === "debug");
+  await page.getByText(description).waitFor();
+  assert.equal(await page.title(), "debug · demo · flow");
+  assert.equal(await page.locator("[data-copy]").first().getAttribute("data-copy"), "flow start debug");
+  assert.equal(await page.locator(".facts").textContent(), "0 open, 2 over: 1 completed, 0 failed, 1 cancelled · usually takes 2 h");
+  const cells = (state) => page.locator(`tr[data-key=q${state}] td`).allTextContents();
+  assert.deepEqual((await cells("preflight")).slice(0, 4), ["preflight begins", "", "10 min", "0 of 1"]);
+  assert.deepEqual((await cells("reproduce")).slice(0, 4), ["reproduce", "", "1 hworked 30 min", "1 of 2"]);
+});
+
 story("the pages of sessions and workflows follow what happens", async (scene, project) => {
   await project.flow(["init"]);
   const server = await project.serve();

@@ -405,6 +405,7 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
         checked,
         json!({
             "id": "scan", "notation": "mermaid", "origin": ".claude/skills/scan/SKILL.md",
+            "description": "Look for things.",
             "states": [
                 {"name": "scan", "label": null, "type": null, "description": null},
                 {"name": "analyze", "label": null, "type": null, "description": null},

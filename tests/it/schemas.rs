@@ -548,7 +548,8 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "feature": "f", "session": "s1" }));
     holds::<LogRequest>(&json!({ "run_id": "r1", "after": 3, "limit": 5, "session": "s1" }));
     holds::<RunRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
-    holds::<CardFilter>(&json!({ "group": "in_doubt", "search": "#42", "workflow": "debug", "skip": 1, "limit": 5 }));
+    let narrowed = json!({ "group": "over", "search": "#42", "workflow": "debug", "status": "failed", "sort": "longest", "skip": 1, "limit": 5 });
+    holds::<CardFilter>(&narrowed);
     holds::<BriefRequest>(&json!({ "session": "s1" }));
     holds::<ShowRequest>(&json!({ "run_id": "r1", "at": 3, "session": "s1" }));
     holds::<NextStatesRequest>(&json!({ "run_id": "r1", "session": "s1" }));

@@ -159,7 +159,10 @@ fn sessions_workflows_and_interviews_are_what_the_commands_say() {
     let listed = sandbox.flow(["workflow", "list", "--json"]).ok().json();
     assert_eq!(workflows.len(), listed["workflows"].as_array().unwrap().len());
     let debug = workflows.iter().find(|one| one["id"] == "debug").unwrap();
-    assert_eq!(debug["runs"], json!({ "open": 1, "over": 1, "phases": { "preflight": 1 } }));
+    assert_eq!(
+        debug["runs"],
+        json!({ "open": 1, "over": 1, "phases": { "preflight": 1 }, "completed": 0, "failed": 0, "took_ms": null })
+    );
     let debug = server.get("/api/v1/demo/workflows/debug").json();
     assert_eq!(debug["workflow"], sandbox.flow(["workflow", "show", "debug", "--json"]).ok().json());
     assert!(debug["diagram"]["nodes"].as_array().unwrap().len() > 3, "{debug:#}");
@@ -639,4 +642,62 @@ fn several_projects_are_shown_together_under_their_names() {
     assert!(!server.get("/demo/runs/r1").body.contains("another"));
     let list = server.get("/").body;
     assert!(list.contains("/demo/runs/r1") && list.contains("/demo-2/runs/r1"));
+}
+
+#[test]
+fn runs_of_several_projects_are_merged_by_what_a_person_has_to_do() {
+    let (one, two) = (Sandbox::new(), Sandbox::new());
+    for (sandbox, run) in [(&one, "a"), (&two, "b")] {
+        sandbox.flow(["start", "debug", "--id", run]).ok();
+        sandbox.flow(["start", "debug", "--id", "free"]).ok();
+        sandbox.flow(["block", run, "--reason", "no access"]).ok();
+    }
+    let dirs = [one.root(), two.root()].map(|root| root.to_str().unwrap().to_owned());
+    let server = Server::with(&one, &["--port", "0", &dirs[0], &dirs[1]]);
+    let names: Vec<_> =
+        server.report["projects"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let list = server.get("/").body;
+    let places =
+        [format!("/{}/runs/a\"", names[0]), format!("/{}/runs/b\"", names[1])].map(|run| list.find(&run).unwrap());
+    let rest = list.find("data-key=\"all/can_go_on\"").unwrap();
+    assert!(places.iter().all(|place| *place < rest), "{list}");
+    assert!(
+        list.contains(&format!("<b>{}</b>", names[1])) && list.contains("<a class=\"need\" href=\"#waits\">"),
+        "{list}"
+    );
+}
+
+#[test]
+fn the_pages_are_opened_in_the_users_browser_by_a_file_that_they_alone_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let (browser, given) = (sandbox.path("browser"), sandbox.path("given"));
+    std::fs::write(&browser, format!("#!/bin/sh\necho \"$1\" >'{}.new'\nmv '{0}.new' '{0}'\n", given.display()))
+        .unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = sandbox.flow_command();
+    command.env("BROWSER", &browser);
+    let server = Server::of_command(command, &["--port", "0", "--open"]);
+    assert_eq!(server.report.get("not_opened"), None);
+    let file = soon(|| std::fs::read_to_string(&given).ok());
+    let page = std::fs::read_to_string(file.trim_end()).unwrap();
+    assert!(page.contains(server.report["url"].as_str().unwrap()), "{page}");
+    assert_eq!(std::fs::metadata(file.trim_end()).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut command = sandbox.flow_command();
+    command.env("BROWSER", sandbox.path("none"));
+    let server = Server::of_command(command, &["--port", "0", "--open"]);
+    assert!(server.report["not_opened"].as_str().unwrap().starts_with("the pages were not opened in a browser: "));
+}
+
+/// What `read` finds, which may take a moment.
+fn soon<T>(read: impl Fn() -> Option<T>) -> T {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    loop {
+        if let Some(found) = read() {
+            return found;
+        }
+        assert!(std::time::Instant::now() < end, "it did not come");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }

@@ -1,5 +1,7 @@
 //! The page of all runs, grouped by what a person has to do.
 
+use std::cmp::Reverse;
+
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -7,8 +9,8 @@ use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::encoded;
 use crate::picture::tone::Tone;
-use crate::picture::words::{age, clean, count, shortened, waits_for, why_no_command};
-use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, Need};
+use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
+use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need};
 
 /// The cards of a project, and how its pages are addressed.
 #[derive(Debug, Clone, Serialize)]
@@ -19,27 +21,48 @@ pub struct ProjectCards {
     pub cards: CardsReport,
 }
 
+/// A group with its runs, of all projects: what needs a person comes first, whichever project it is of.
+struct MergedGroup<'a> {
+    group: CardGroup,
+    total: usize,
+    rows: Vec<(&'a str, &'a Card)>,
+}
+
+fn merged<'a>(projects: &'a [ProjectCards], group: CardGroup, filter: &CardFilter) -> MergedGroup<'a> {
+    let mut merged = MergedGroup { group, total: 0, rows: Vec::new() };
+    for project in projects {
+        for found in project.cards.groups.iter().filter(|found| found.group == group) {
+            merged.total += found.total;
+            merged.rows.extend(found.cards.iter().map(|card| (project.project.as_str(), card)));
+        }
+    }
+    if projects.len() > 1 {
+        merged.rows.sort_by_key(|(_, card)| Reverse((filter.sort.key(&card.run), &card.run.head.run_id)));
+    }
+    merged
+}
+
 /// All runs of these projects that `filter` takes.
 #[must_use]
 pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp) -> Page {
     let needs: usize = projects.iter().map(|project| project.cards.needs_a_person()).sum();
-    let title = title(needs);
+    let groups = CardGroup::ALL.map(|group| merged(projects, group, filter));
+    let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+    let is_empty = groups.iter().all(|group| group.total == 0)
+        && projects.iter().all(|project| project.cards.unreadable.is_empty());
     let main = html! {
-        h1 data-key="title" { (title) }
+        h1 data-key="title" { (heading(needs, filter)) }
+        (jump(&groups, filter))
         (search(projects, filter))
-        @for project in projects {
-            @if projects.len() > 1 { h2.project { (clean(&project.project)) } }
-            @for group in &project.cards.groups {
-                @let is_asked = filter.group.is_none_or(|only| only == group.group);
-                @if is_asked && (group.total > 0 || group.group == CardGroup::Waits && projects.len() == 1) {
-                    (group_section(project, group, filter, now))
-                }
+        @for group in &groups {
+            @let is_asked = filter.group.is_none_or(|only| only == group.group);
+            @if is_asked && (group.total > 0 || group.group == CardGroup::Waits) {
+                (group_section(projects, group, filter, now))
             }
-            @if !project.cards.unreadable.is_empty() { (unreadable(project)) }
-            @if project.cards.groups.iter().all(|group| group.total == 0) && project.cards.unreadable.is_empty() {
-                @let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
-                p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { "flow start WORKFLOW" } " begins one." }
-            }
+        }
+        (unreadable(projects))
+        @if is_empty {
+            p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { "flow start WORKFLOW" } " begins one." }
         }
     };
     let name = match projects {
@@ -53,6 +76,40 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
     };
     Page { title, main, part: Part::Runs, project }
 }
+
+/// What the list is about.
+fn heading(needs: usize, filter: &CardFilter) -> String {
+    let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+    match (filter.group, needs) {
+        (Some(CardGroup::Over), _) => "Runs that are over".to_owned(),
+        (_, 0) if is_narrowed => "No run that matches needs you".to_owned(),
+        (_, 1) if is_narrowed => "1 run that matches needs you".to_owned(),
+        _ if is_narrowed => format!("{} runs that match need you", count(needs)),
+        _ => title(needs),
+    }
+}
+
+/// Links to the groups, where there are several.
+fn jump(groups: &[MergedGroup<'_>], filter: &CardFilter) -> Markup {
+    let shown: Vec<_> = groups.iter().filter(|group| group.total > 0).collect();
+    html! {
+        @if filter.group.is_none() && shown.len() > 1 {
+            p.jump data-key="jump" {
+                @for group in shown {
+                    @let (symbol, class) = look_of_group(group.group);
+                    @let to = if group.group.is_open() { format!("#{}", group.group) } else { address(filter, Some(group.group), 0) };
+                    a.(class) href=(to) { (symbol) " " (group.group.title()) " " b { (count(group.total)) } } " "
+                }
+            }
+        }
+    }
+}
+
+/// How runs end.
+const ENDS: [RunStatus; 3] = [RunStatus::Completed, RunStatus::Failed, RunStatus::Cancelled];
+/// The orders of a list.
+const SORTS: [(CardSort, &str); 3] =
+    [(CardSort::Changed, "Changed last"), (CardSort::Started, "Started last"), (CardSort::Longest, "Took longest")];
 
 fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
     let mut workflows: Vec<&String> = projects.iter().flat_map(|project| &project.cards.workflows).collect();
@@ -78,6 +135,19 @@ fn search(projects: &[ProjectCards], filter: &CardFilter) -> Markup {
                     option value=(workflow) selected[filter.workflow.as_ref() == Some(workflow)] { (clean(workflow)) }
                 }
             }
+            @if is_over {
+                select name="status" aria-label="Status" {
+                    option value="" { "Every end" }
+                    @for status in ENDS {
+                        option value=(status) selected[filter.status == Some(status)] { (status) }
+                    }
+                }
+            }
+            select name="sort" aria-label="Order" {
+                @for (sort, words) in SORTS {
+                    option value=(if sort == CardSort::Changed { "" } else { sort.as_str() }) selected[filter.sort == sort] { (words) }
+                }
+            }
             a.pill href=(address(filter, None, 0)) aria-current=[(filter.group.is_none()).then_some("true")] {
                 "Open " (count(open))
             }
@@ -94,6 +164,13 @@ fn address(filter: &CardFilter, group: Option<CardGroup>, skip: usize) -> String
     query.extend(filter.search.clone().map(|text| ("search", text)));
     query.extend(filter.workflow.clone().map(|text| ("workflow", text)));
     query.extend(group.map(|group| ("group", group.as_str().to_owned())));
+    // How a run ended is asked of those that are over alone.
+    if group == Some(CardGroup::Over) {
+        query.extend(filter.status.map(|status| ("status", status.to_string())));
+    }
+    if filter.sort != CardSort::Changed {
+        query.push(("sort", filter.sort.to_string()));
+    }
     if skip > 0 {
         query.push(("skip", skip.to_string()));
     }
@@ -102,18 +179,27 @@ fn address(filter: &CardFilter, group: Option<CardGroup>, skip: usize) -> String
     if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
 }
 
-fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilter, now: Timestamp) -> Markup {
+fn group_section(projects: &[ProjectCards], group: &MergedGroup<'_>, filter: &CardFilter, now: Timestamp) -> Markup {
     let (symbol, class) = look_of_group(group.group);
-    let shown = filter.skip + group.cards.len();
+    let whose = match projects {
+        [project] => project.project.as_str(),
+        _ => "all",
+    };
+    // Each project leaves out as many.
+    let skipped = filter.skip * projects.len();
+    let shown = skipped.min(group.total) + group.rows.len();
     html! {
-        section.group data-key={ (project.project) "/" (group.group.as_str()) } {
+        section.group #(group.group) data-key={ (whose) "/" (group.group.as_str()) } {
             h2 {
                 span class=(class) { (symbol) " " (group.group.title()) } " " (count(group.total))
                 @if let Some(hint) = hint(group.group) { span.dim { " " (hint) } }
             }
-            @if !group.cards.is_empty() {
+            @if !group.rows.is_empty() {
+                @if group.group == CardGroup::Over {
+                    div.heads.dim { span { "Status" } span { "Run" } span { "How long it took" } span { "Phase" } span { "Ended" } }
+                }
                 ul.rows {
-                    @for card in &group.cards { (row(&project.project, card, now)) }
+                    @for (project, card) in &group.rows { (row(project, card, now, projects.len() > 1)) }
                 }
             }
             @if filter.skip > 0 || shown < group.total {
@@ -122,11 +208,11 @@ fn group_section(project: &ProjectCards, group: &CardsOfGroup, filter: &CardFilt
                         a href=(address(filter, Some(group.group), filter.skip.saturating_sub(filter.limit))) { "Newer" } " "
                     }
                     @if shown < group.total {
-                        a href=(address(filter, Some(group.group), shown)) {
-                            @if group.cards.is_empty() { "Show them" } @else { "Older" }
+                        a href=(address(filter, Some(group.group), if group.rows.is_empty() { 0 } else { filter.skip + filter.limit })) {
+                            @if group.rows.is_empty() { "Show them" } @else { "Older" }
                         }
                     }
-                    @if !group.cards.is_empty() {
+                    @if !group.rows.is_empty() && projects.len() == 1 {
                         span.dim { " " (count(filter.skip + 1)) " to " (count(shown)) " of " (count(group.total)) }
                     }
                 }
@@ -195,10 +281,11 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
 }
 
 /// A run in a list.
-pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
+pub(super) fn row(project: &str, card: &Card, now: Timestamp, names_project: bool) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
-    let (title, about) = (run.title(), waits_for(card, now));
+    let title = run.title();
+    let about = if card.group == CardGroup::Over { duration(run.took_ms()) } else { waits_for(card, now) };
     html! {
         @let command = card.next.command.as_ref();
         @let why_none = command.is_none().then(|| why_no_command(&card.next));
@@ -207,6 +294,7 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
             div.what {
                 a href={ "/" (project) "/runs/" (run.head.run_id) } { (shortened(&title, 120)) }
                 p.dim {
+                    @if names_project { b { (clean(project)) } " · " }
                     @if !title.contains(run.head.workflow.as_str()) { (run.head.workflow) " · " }
                     @if let Some(issue) = run.issue.as_ref().filter(|_| run.goal.is_some()) { "issue " (issue) " · " }
                     (run.head.run_id)
@@ -222,16 +310,21 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp) -> Markup {
     }
 }
 
-fn unreadable(project: &ProjectCards) -> Markup {
+fn unreadable(projects: &[ProjectCards]) -> Markup {
+    let all: usize = projects.iter().map(|project| project.cards.unreadable.len()).sum();
     html! {
-        section.group data-key={ (project.project) "/unreadable" } {
-            h2 { span.bad { "✕ Cannot be read" } " " (count(project.cards.unreadable.len())) }
-            ul.rows {
-                @for run in &project.cards.unreadable {
-                    li.row data-key={ (project.project) "/" (run.run_id) } {
-                        span class="tag bad" { "✕ unreadable" }
-                        a href={ "/" (project.project) "/runs/" (run.run_id) } { (run.run_id) }
-                        span.reason { (shortened(&run.reason, 400)) }
+        @if all > 0 {
+            section.group data-key="all/unreadable" {
+                h2 { span.bad { "✕ Cannot be read" } " " (count(all)) }
+                ul.rows {
+                    @for project in projects {
+                        @for run in &project.cards.unreadable {
+                            li.row data-key={ (project.project) "/" (run.run_id) } {
+                                span class="tag bad" { "✕ unreadable" }
+                                a href={ "/" (project.project) "/runs/" (run.run_id) } { (run.run_id) }
+                                span.reason { (shortened(&run.reason, 400)) }
+                            }
+                        }
                     }
                 }
             }

@@ -11,8 +11,8 @@ use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encode
 use crate::picture::page::runs::row as run_row;
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
-use crate::picture::words::{clean, count, shortened};
-use crate::runs::{Card, WorkflowEntry, WorkflowReport, WorkflowUse};
+use crate::picture::words::{clean, count, duration, shortened};
+use crate::runs::{Card, PhaseUse, PhaseUses, WorkflowEntry, WorkflowReport, WorkflowUse};
 
 /// The workflows of a project, and how many runs each has.
 #[derive(Debug, Clone, Serialize)]
@@ -52,7 +52,7 @@ fn row(project: &str, used: &UsedWorkflow) -> Markup {
         tr data-key={ "w" (entry.id) } {
             (cell("Workflow", html! { a href={ "/" (project) "/workflows/" (encoded(&entry.id)) } { (clean(&entry.id)) } }))
             (cell("Notation", html! { (entry.notation) }))
-            (cell("Runs", html! { (count(runs.open)) " open, " (count(runs.over)) " over" }))
+            (cell("Runs", went(runs)))
             (cell("Origin", html! { (shortened(&entry.origin, 120)) }))
             (cell("Purpose", html! {
                 @match (&entry.error, &entry.description) {
@@ -77,6 +77,8 @@ pub struct WorkflowPage<'a> {
     pub machine: Option<&'a Machine>,
     /// Its runs.
     pub runs: &'a WorkflowUse,
+    /// What its latest runs tell of its phases.
+    pub phases: &'a PhaseUses,
     /// Its open runs.
     pub cards: &'a [Card],
     /// The time.
@@ -88,9 +90,11 @@ pub struct WorkflowPage<'a> {
 pub fn workflow_page(view: &WorkflowPage<'_>) -> Page {
     let WorkflowPage { workflow, runs, .. } = view;
     let main = html! {
-        p.dim.about { (workflow.notation) " · " (shortened(&workflow.origin, 200)) " · " (count(runs.open)) " open runs, "
-            (count(runs.over)) " over" }
         h1 { (clean(view.name)) }
+        @if let Some(purpose) = &workflow.description { p { (shortened(purpose, 1000)) } }
+        p.dim.about { (workflow.notation) " · " (shortened(&workflow.origin, 200)) }
+        p.facts data-key="facts" { (went(runs)) }
+        @if view.machine.is_some() { (command(&format!("flow start {}", crate::model::quoted(view.name)), Place::Served)) }
         (problems(&workflow.diagnostics))
         div.two {
             div { (states(view)) (open_runs(view)) }
@@ -100,6 +104,18 @@ pub fn workflow_page(view: &WorkflowPage<'_>) -> Page {
     };
     let (title, project) = (page_title(view.name, Some(view.project)), Some(view.project.to_owned()));
     Page { title, main, part: Part::Workflows, project }
+}
+
+/// How its runs went.
+fn went(runs: &WorkflowUse) -> Markup {
+    html! {
+        (count(runs.open)) " open, " (count(runs.over)) " over"
+        @if runs.over > 0 {
+            ": " (count(runs.completed)) " completed, " (count(runs.failed)) " failed, "
+            (count(runs.over - runs.completed - runs.failed)) " cancelled"
+        }
+        @if let Some(took) = runs.took_ms { " · usually takes " b { (duration(took)) } }
+    }
 }
 
 fn problems(diagnostics: &[Diagnostic]) -> Markup {
@@ -128,7 +144,7 @@ fn states(view: &WorkflowPage<'_>) -> Markup {
         section data-key="states" {
             h2 { "States " span.dim { (count(workflow.states.len())) } }
             table.cards {
-                thead { tr { th { "State" } th { "Open runs" } th { "Leads to" } th { "About" } } }
+                thead { tr { th { "State" } th { "Open runs" } th { "Usually" } th { "Failed" } th { "Leads to" } th { "About" } } }
                 tbody { @for state in &workflow.states {
                     tr data-key={ "q" (state.name) } {
                         (cell("State", html! {
@@ -138,6 +154,13 @@ fn states(view: &WorkflowPage<'_>) -> Markup {
                             @if workflow.gates.contains(&state.name) { span.dim { " a person lets it go on" } }
                         }))
                         (cell("Open runs", html! { @if let Some(here) = runs.phases.get(&state.name) { (count(*here)) } }))
+                        @let tells = view.phases.phases.get(&state.name);
+                        (cell("Usually", html! { @if let Some(of) = tells { (usually(of)) } }))
+                        (cell("Failed", html! {
+                            @if let Some(of) = tells.filter(|of| of.attempts > 0) {
+                                (count(of.failed)) span.dim { " of " (count(of.attempts)) }
+                            }
+                        }))
                         (cell("Leads to", html! {
                             @let next: Vec<_> = workflow.transitions.iter().filter(|way| way.from == state.name).collect();
                             @for (nth, way) in next.into_iter().enumerate() { @if nth > 0 { ", " } (way.to) }
@@ -148,6 +171,10 @@ fn states(view: &WorkflowPage<'_>) -> Markup {
                     }
                 } }
             }
+            @if view.phases.runs > 0 {
+                p.dim { "How long runs usually are in a state, and how many attempts at its work failed, is that of the latest "
+                    (count(view.phases.runs)) @if view.phases.runs == 1 { " run" } @else { " runs" } " here." }
+            }
             @let gone: Vec<_> = runs.phases.iter().filter(|(phase, _)| workflow.states.iter().all(|state| state.name != **phase)).collect();
             @if !gone.is_empty() {
                 p.need { "▲ Runs of an earlier version are in states that are gone: "
@@ -157,12 +184,19 @@ fn states(view: &WorkflowPage<'_>) -> Markup {
     }
 }
 
+fn usually(of: &PhaseUse) -> Markup {
+    html! {
+        @if let Some(took) = of.took_ms { (duration(took)) }
+        @if let Some(worked) = of.worked_ms { div.dim { "worked " (duration(worked)) } }
+    }
+}
+
 fn open_runs(view: &WorkflowPage<'_>) -> Markup {
     html! {
         @if !view.cards.is_empty() {
             section.group data-key="runs" {
                 h2 { "Open runs " (count(view.runs.open)) }
-                ul.rows { @for card in view.cards { (run_row(view.project, card, view.now)) } }
+                ul.rows { @for card in view.cards { (run_row(view.project, card, view.now, false)) } }
                 @if view.cards.len() < view.runs.open {
                     p.more { a href={ "/?workflow=" (encoded(view.name)) } { "All of them" } }
                 }

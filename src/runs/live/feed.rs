@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Links;
 use crate::engine::Hold;
-use crate::model::{Explain as _, RunId, RunSummary, Seq, StateName, WorkflowId};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Seq, WorkflowId, named};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::live::feed_run::FeedRun;
 use crate::runs::live::observe::Observed;
+use crate::runs::live::stats::WorkflowUse;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::{ListedRun, mentions};
@@ -118,15 +119,45 @@ pub struct CardFilter {
     pub search: Option<String>,
     /// Only runs of this workflow.
     pub workflow: Option<String>,
+    /// Only runs that ended with this status, of those that are over.
+    pub status: Option<RunStatus>,
+    /// In which order the runs of a group come.
+    pub sort: CardSort,
     /// How many runs of each group to leave out.
     pub skip: usize,
     /// The highest number of runs of each group.
     pub limit: usize,
 }
 
+named! {
+    /// The order of runs in their groups.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+    pub enum CardSort {
+        /// The one that changed last comes first.
+        #[default]
+        Changed = "changed",
+        /// The one that was started last comes first.
+        Started = "started",
+        /// The one that took longest comes first.
+        Longest = "longest",
+    }
+}
+
+impl CardSort {
+    /// What runs are ordered by: the highest comes first.
+    #[must_use]
+    pub fn key(self, run: &ListedRun) -> i64 {
+        match self {
+            Self::Changed => run.head.updated_at.as_datetime().timestamp_millis(),
+            Self::Started => run.head.created_at.as_datetime().timestamp_millis(),
+            Self::Longest => i64::try_from(run.took_ms()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
 impl Default for CardFilter {
     fn default() -> Self {
-        Self { group: None, search: None, workflow: None, skip: 0, limit: 30 }
+        Self { group: None, search: None, workflow: None, status: None, sort: CardSort::Changed, skip: 0, limit: 30 }
     }
 }
 
@@ -135,6 +166,7 @@ impl CardFilter {
     pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
             && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
+            && (self.status.is_none() || !run.head.status.is_terminal() || self.status == Some(run.head.status))
     }
 }
 
@@ -166,17 +198,6 @@ fn is_turn(id: &RunId, turn: usize, turns: usize) -> bool {
     id.hash(&mut hasher);
     // By the hash of its id, so that a run's turn does not depend on which other runs there are.
     hasher.finish() % turns as u64 == (turn % turns) as u64
-}
-
-/// The runs of a workflow.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct WorkflowUse {
-    /// How many are open.
-    pub open: usize,
-    /// How many are over.
-    pub over: usize,
-    /// How many of the open ones are in each phase.
-    pub phases: BTreeMap<StateName, usize>,
 }
 
 impl CardsReport {
@@ -487,7 +508,7 @@ impl Feed {
             let limit = if is_shown { filter.limit } else { 0 };
             // Of runs that are not shown only the number counts, and there may be ten thousand.
             if limit > 0 {
-                rows.sort_by_key(|row| Reverse((row.run().head.updated_at, &row.run().head.run_id)));
+                rows.sort_by_key(|row| Reverse((filter.sort.key(row.run()), &row.run().head.run_id)));
             }
             let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
             groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
@@ -503,21 +524,13 @@ impl Feed {
         self.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect()
     }
 
-    /// How many runs each workflow has.
+    /// How the runs of each workflow went.
     #[must_use]
     pub fn uses(&self) -> BTreeMap<WorkflowId, WorkflowUse> {
         let mut uses: BTreeMap<WorkflowId, WorkflowUse> = BTreeMap::new();
         for row in self.rows.values() {
             let run = row.run();
-            let of = uses.entry(run.head.workflow.clone()).or_default();
-            if !row.group().is_open() {
-                of.over += 1;
-                continue;
-            }
-            of.open += 1;
-            if let Some(phase) = &run.head.phase {
-                *of.phases.entry(phase.clone()).or_default() += 1;
-            }
+            uses.entry(run.head.workflow.clone()).or_default().add(run);
         }
         uses
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::engine::{Attempt, Timekeeper};
+use crate::engine::{Attempt, Timekeeper, Timeline};
 use crate::machine::Machine;
-use crate::model::{Event, EventId, RunId, Seq, WorkflowId};
+use crate::model::{Event, EventId, RunId, Seq, StateName, WorkflowId};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
@@ -89,6 +89,15 @@ impl FeedRun<'_> {
         };
         let evidence = self.evidence(&run)?;
         Ok(WholeRun { run, activities, evidence, log, machine, now: self.project.cx.clock.now() })
+    }
+
+    /// When work happened in it, as if no worker were known to be alive.
+    pub(in crate::runs) fn timeline(&self) -> Timeline {
+        let order: Vec<StateName> = match self.machine() {
+            Some(machine) => machine.states().iter().map(|state| state.name.clone()).collect(),
+            None => Vec::new(),
+        };
+        self.observed.timekeeper.timeline(&order, self.project.cx.clock.now(), &|_| false)
     }
 
     /// The id of the run.

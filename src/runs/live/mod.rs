@@ -6,3 +6,5 @@ pub(crate) mod feed;
 pub(crate) mod feed_run;
 pub(crate) mod keeper;
 pub(crate) mod observe;
+pub(crate) mod phases;
+pub(crate) mod stats;

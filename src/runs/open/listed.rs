@@ -61,6 +61,12 @@ impl ListedRun {
         }
     }
 
+    /// How long it took from its start to its last change, in milliseconds.
+    #[must_use]
+    pub fn took_ms(&self) -> u64 {
+        self.head.created_at.milliseconds_until(self.head.updated_at)
+    }
+
     /// As a list of the runs of `store` shows it.
     pub(in crate::runs) fn in_store(run: RunSummary, store: &dyn RunStore) -> Self {
         let sharing = Sharing::of_listed(store, &run);

@@ -87,19 +87,26 @@ struct Search {
     group: Option<CardGroup>,
     search: Option<String>,
     workflow: Option<String>,
+    status: Option<String>,
+    sort: Option<String>,
     skip: usize,
     limit: usize,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { group: None, search: None, workflow: None, skip: 0, limit: CardFilter::default().limit }
+        let limit = CardFilter::default().limit;
+        Self { group: None, search: None, workflow: None, status: None, sort: None, skip: 0, limit }
     }
 }
 
 impl From<Search> for CardFilter {
-    fn from(Search { group, search, workflow, skip, limit }: Search) -> Self {
-        Self { group, search: given(search), workflow: given(workflow), skip, limit: limit.min(EVENTS) }
+    fn from(asked: Search) -> Self {
+        let status = given(asked.status).and_then(|name| name.parse().ok());
+        let sort = given(asked.sort).and_then(|name| name.parse().ok()).unwrap_or_default();
+        let (search, workflow) = (given(asked.search), given(asked.workflow));
+        let (group, skip, limit) = (asked.group, asked.skip, asked.limit.min(EVENTS));
+        Self { group, search, workflow, status, sort, skip, limit }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::picture::page::{
     ProjectInterviews, ProjectSessions, ProjectWorkflows, UsedWorkflow, WorkflowPage, interview_page, interviews_page,
     sessions_page, workflow_page, workflows_page,
 };
-use crate::runs::{self, Card, CardFilter, WorkflowUse};
+use crate::runs::{self, Card, CardFilter, PhaseUses, WorkflowUse, phase_uses};
 use crate::web::server::answer::{Found, failed, json as as_json, missing};
 use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
@@ -23,6 +23,8 @@ use crate::web::server::respond::{BelowProject, Shared, page_of, project_of, rea
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
+/// How many of its latest runs tell how long its phases take.
+const LATEST: usize = 20;
 
 /// What `read` finds in each project, or a sentence that says why not.
 fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Found<T>)> {
@@ -80,25 +82,26 @@ pub(super) async fn workflows_shown(State(live): Shared, Extension(visitor): Ext
     page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
-/// The runs of a workflow, and the open ones among them.
-fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, Vec<Card>) {
-    let keeper = project.keeper();
+/// The runs of a workflow, what they tell of its phases, and the open ones among them.
+fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>) {
+    let mut keeper = project.keeper();
     let uses = keeper.feed.uses();
     let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow);
     let filter = CardFilter { workflow: Some(workflow.to_owned()), limit: RUNS, ..CardFilter::default() };
     let mut open: Vec<_> = keeper.feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect();
     open.truncate(RUNS);
-    (used.map(|(_, runs)| runs).unwrap_or_default(), open)
+    let phases = phase_uses(&mut keeper.feed, workflow, LATEST);
+    (used.map(|(_, runs)| runs).unwrap_or_default(), phases, open)
 }
 
 pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject) -> Response {
     report_apart(live, move |live| {
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
-        let (used, _) = runs_of(project, &workflow);
+        let (used, phases, _) = runs_of(project, &workflow);
         let here: Vec<_> = used.phases.keys().cloned().collect();
         let drawn = machine.map(|machine| diagram(&machine, &here));
-        Ok(json!({ "workflow": report, "runs": used, "diagram": drawn }))
+        Ok(json!({ "workflow": report, "runs": used, "phases": phases, "diagram": drawn }))
     })
     .await
 }
@@ -111,13 +114,14 @@ pub(super) async fn workflow_shown(
     page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
-        let (used, cards) = runs_of(served, &workflow);
+        let (used, phases, cards) = runs_of(served, &workflow);
         let view = WorkflowPage {
             project: &project,
             workflow: &report,
             name: &workflow,
             machine: machine.as_ref(),
             runs: &used,
+            phases: &phases,
             cards: &cards,
             now: live.clock.now(),
         };

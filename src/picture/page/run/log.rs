@@ -97,6 +97,9 @@ fn part(view: &RunPage<'_>, address: &str, end: u64) -> String {
 }
 
 fn event_row(event: &Event, place: Place) -> Markup {
+    let words = event_in_words(event);
+    // What opens needs a name.
+    let words = if words.is_empty() { event_title(event).to_owned() } else { words };
     html! {
         tr data-key={ "e" (event.seq) "/" (event.id) } {
             td.mono { (event.seq) }
@@ -104,8 +107,8 @@ fn event_row(event: &Event, place: Place) -> Markup {
             td { span class={ "tag " (event_class(event)) } { (clean(event_title(event))) } }
             td {
                 @match place {
-                    Place::Served => details { summary { (shortened(&event_in_words(event), 400)) } pre { (whole(event)) } },
-                    Place::Alone => (shortened(&event_in_words(event), 400)),
+                    Place::Served => details { summary { (shortened(&words, 400)) } pre { (whole(event)) } },
+                    Place::Alone => (shortened(&words, 400)),
                 }
             }
         }
