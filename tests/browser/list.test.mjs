@@ -158,13 +158,13 @@ story("search and filters are in the address and survive a reload", async (scene
   assert.equal(await page.locator("input[type=search]").inputValue(), "staging");
   await page.locator("input[type=search]").fill("");
   await becomes(() => page.url(), `${server.origin}/`);
-  await page.locator("select").selectOption("build");
+  await page.getByLabel("Workflow").selectOption("build");
   await becomes(() => shownRuns(page), ["asked"]);
   assert.equal(page.url(), `${server.origin}/?workflow=build`);
   await page.reload();
   await becomes(() => shownRuns(page), ["asked"]);
-  assert.equal(await page.locator("select").inputValue(), "build");
-  await page.locator("select").selectOption("");
+  assert.equal(await page.getByLabel("Workflow").inputValue(), "build");
+  await page.getByLabel("Workflow").selectOption("");
   await becomes(() => page.url(), `${server.origin}/`);
   await page.getByRole("link", { name: /^Over/ }).first().click();
   await becomes(() => shownRuns(page), ["over"]);

@@ -78,7 +78,7 @@ story("focus, scrolling and what was opened survive a change", async (scene, pro
   const server = await project.serve();
   const [list, run] = [await scene.open(server), await scene.open(server, "/demo/runs/r1")];
   const focused = (page) => page.evaluate(() => document.activeElement.outerHTML.slice(0, 30));
-  for (const [at, selector] of ["input[type=search]", "select", ".pill >> nth=1"].entries()) {
+  for (const [at, selector] of ["input[type=search]", "select >> nth=0", ".pill >> nth=1"].entries()) {
     await list.locator(selector).focus();
     const before = await focused(list);
     await record(project, `list-${at}`, "--status", "running");

@@ -97,6 +97,15 @@ fn the_runs_are_printed_once_as_plain_text() {
 }
 
 #[test]
+fn signs_are_those_of_ascii_in_a_locale_without_utf_8() {
+    let sandbox = demo();
+    let mut plain = sandbox.flow_command();
+    plain.args(["watch", "--once"]).env("LC_ALL", "C");
+    let page = crate::support::run(plain, "").ok().stdout;
+    assert!(page.contains("! Waits for you 1\n  ! blocked  find it"), "{page}");
+}
+
+#[test]
 fn a_reader_is_told_of_every_change_and_its_end_ends_the_program() {
     for poll in [&[][..], &["--poll"]] {
         let sandbox = demo();
@@ -184,6 +193,28 @@ fn keys_open_a_run_copy_its_command_and_leave_the_terminal_as_it_was() {
     assert!(seen[shown..].contains("\u{1b}[?25h"), "the cursor is shown: {:?}", &seen[shown..]);
     assert!(!seen.contains("\u{1b}[?1000h") && !seen.contains("\u{1b}[31maccess"), "{seen:?}");
     assert!(person.has_usual_modes());
+}
+
+#[test]
+fn a_person_unblocks_a_run_with_a_key_and_a_confirmation() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    let mut person = Person::before(&watch(&sandbox, &[]));
+    person.resizes(100, 60).shows(ENTER).shows("Waits for you").shows("r1");
+    person.types("u").shows("what was resolved");
+    person.types("here it is\r").shows("Unblock r1");
+    // Any other key than the one that is named.
+    person.types("n").shows("nothing was done");
+    assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["status"], "blocked");
+    person.types("u").shows("resolved");
+    person.types("here it is\ry").shows("done: unblock");
+    let log = sandbox.flow(["log", "r1", "--json"]).ok().json();
+    let last = log["events"].as_array().unwrap().last().unwrap();
+    assert_eq!([&last["type"], &last["reason"]], ["run_unblocked", "here it is"]);
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
 }
 
 #[test]

@@ -89,17 +89,20 @@ fn heading(needs: usize, filter: &CardFilter) -> String {
     }
 }
 
-/// Links to the groups, where there are several.
+/// Links to the groups, where there are several. The place is there in any case: what stands behind it must not move while
+/// the reader types in it.
 fn jump(groups: &[MergedGroup<'_>], filter: &CardFilter) -> Markup {
-    let shown: Vec<_> = groups.iter().filter(|group| group.total > 0).collect();
+    let mut shown: Vec<_> = groups.iter().filter(|group| group.total > 0).collect();
+    if filter.group.is_some() || shown.len() == 1 {
+        shown.clear();
+    }
     html! {
-        @if filter.group.is_none() && shown.len() > 1 {
-            p.jump data-key="jump" {
-                @for group in shown {
-                    @let (symbol, class) = look_of_group(group.group);
-                    @let to = if group.group.is_open() { format!("#{}", group.group) } else { address(filter, Some(group.group), 0) };
-                    a.(class) href=(to) { (symbol) " " (group.group.title()) " " b { (count(group.total)) } } " "
-                }
+        p.jump data-key="jump" {
+            @for group in shown {
+                @let (symbol, class) = look_of_group(group.group);
+                @let is_here = group.group.is_open();
+                @let to = if is_here { format!("#{}", group.group) } else { address(filter, Some(group.group), 0) };
+                a.(class) href=(to) { (symbol) " " (group.group.title()) " " b { (count(group.total)) } }
             }
         }
     }

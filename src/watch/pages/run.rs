@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_command_is_broken_between_its_words_so_that_a_shell_takes_it_as_one() {
         let (_, facts) = cards(&CardFilter::default());
-        let lines = command(&facts.report.card.next.alternatives[0].command, 34);
+        let lines = command(&facts.report.card.next.alternatives[0].command, 36);
         assert_eq!(text(&lines), "  $ flow unblock waiting \\\n      --reason 'what was resolved'\n");
         assert_eq!(shell_words(r"a 'b c' 'd'\''e f'"), ["a", "'b c'", r"'d'\''e f'"]);
     }
