@@ -76,7 +76,8 @@ fn every_face_shows_the_exit_code_of_work_that_passed_all_the_same() {
     ] {
         let shown = sandbox.flow(args).ok().stdout;
         assert!(shown.contains(wanted), "{args:?}: {shown}");
-        assert!(!shown.contains("exit 0"), "{args:?}: {shown}");
+        // What opens on a page has everything that was recorded.
+        assert!(args[0] == "export" || !shown.contains("exit 0"), "{args:?}: {shown}");
     }
     let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
     let codes: Vec<_> = shown["activities"].as_array().unwrap().iter().map(|one| one["exit_code"].clone()).collect();

@@ -5,16 +5,14 @@ use crate::runs::live::feed::{CardFilter, Feed};
 use crate::runs::live::stats::PhaseUses;
 use crate::runs::look::card::CardGroup;
 
-/// What the latest runs of a workflow tell of its phases: at most `limit` that are over, and as many open ones.
+/// The most events of all runs that are looked at: a feed keeps as many in memory, so that they are read once.
+const EVENTS: u64 = 6_000;
+
+/// What the latest runs of a workflow tell of its phases: at most `limit` that are over, and as many open ones. Of long runs
+/// there are fewer.
 pub fn phase_uses(feed: &mut Feed, workflow: &str, limit: usize) -> PhaseUses {
-    let mut ids: Vec<RunId> = Vec::new();
-    for group in [None, Some(CardGroup::Over)] {
-        let filter = CardFilter { group, workflow: Some(workflow.to_owned()), limit, ..CardFilter::default() };
-        let cards = feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards);
-        ids.extend(cards.map(|card| card.run.head.run_id).take(limit));
-    }
     let mut uses = PhaseUses::default();
-    for id in ids {
+    for id in latest_runs(feed, workflow, limit) {
         // One that cannot be read is told in the list of runs.
         let Ok(run) = feed.run(&id) else { continue };
         uses.runs += 1;
@@ -31,4 +29,21 @@ pub fn phase_uses(feed: &mut Feed, workflow: &str, limit: usize) -> PhaseUses {
         }
     }
     uses
+}
+
+fn latest_runs(feed: &Feed, workflow: &str, limit: usize) -> Vec<RunId> {
+    let mut ids: Vec<RunId> = Vec::new();
+    let mut events = 0;
+    // Those that are over first: of them it is known how long they took.
+    for group in [Some(CardGroup::Over), None] {
+        let filter = CardFilter { group, workflow: Some(workflow.to_owned()), limit, ..CardFilter::default() };
+        let cards = feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards);
+        for card in cards.take(limit) {
+            events += card.last_seq.map_or(0, |seq| seq.0);
+            if events <= EVENTS {
+                ids.push(card.run.head.run_id);
+            }
+        }
+    }
+    ids
 }
