@@ -7,12 +7,13 @@ use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_held, undone};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
+use crate::engine::proof::{phases_to_prove, unproved};
 use crate::engine::refusal::{instead_of, needed};
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
 use crate::model::{
     APPROVAL, Activity, ActivityId, ActivityRecorded, EventKind, Gate, GateStatus, Owned, RunClaimed, RunDocument,
-    RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, WorkflowAdopted,
+    RunStatus, SESSION_ENDED, SessionEnded, Skip, StateName, StatusChange, Unproved, WorkflowAdopted,
 };
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -260,7 +261,8 @@ impl<'a> Decider<'a> {
                 unfinished.extend(open_beside(history, machine, &phase, id.as_str(), &settles));
             }
         }
-        let skipped = skipped(unfinished, skip)?;
+        let unproved = self.unproved_by_record(&left, &phase, advanced_to.as_ref())?;
+        let skipped = skipped(unfinished, unproved, skip)?;
         let (advanced_to, beside) = if late {
             // The outcome of work that the run has left does not move it.
             (state.phase().cloned(), run.state.other_phases.clone())
@@ -289,6 +291,31 @@ impl<'a> Decider<'a> {
             exec,
             activity,
         }))))
+    }
+
+    /// What is required of the phases that a record in `phase` leaves, and is missing.
+    fn unproved_by_record(
+        &self,
+        left: &[StateName],
+        phase: &StateName,
+        advanced_to: Option<&StateName>,
+    ) -> Result<Vec<Unproved>> {
+        let mut missing = Vec::new();
+        for from in left {
+            missing.extend(self.unproved(from, Some(phase))?);
+        }
+        if let Some(to) = advanced_to.filter(|to| *to != phase) {
+            missing.extend(self.unproved(phase, Some(to))?);
+        }
+        Ok(missing)
+    }
+
+    fn unproved(&self, phase: &StateName, to: Option<&StateName>) -> Result<Vec<Unproved>> {
+        // The log may be long.
+        if self.machine.is_none_or(|machine| machine.requires_of(phase).next().is_none()) {
+            return Ok(Vec::new());
+        }
+        unproved(self.machine, phase, to, self.trail.history(), self.trail)
     }
 
     /// The phase of a record: the one that it names, otherwise the one in which its work began, otherwise the current
@@ -384,6 +411,20 @@ impl<'a> Decider<'a> {
         }
     }
 
+    /// What is required of the phases in which a run is completed, and is missing. Phases `ahead` are passed over as a whole.
+    fn unproved_by_end(&self, ahead: &[StateName]) -> Result<Vec<Unproved>> {
+        let mut missing = Vec::new();
+        if let (Some(machine), Some(history)) = (self.machine, self.trail.history()) {
+            missing.extend(history.unproved_behind(machine));
+        }
+        for phase in phases_to_prove(self.owned(), self.machine) {
+            if !ahead.contains(&phase) {
+                missing.extend(self.unproved(&phase, None)?);
+            }
+        }
+        Ok(missing)
+    }
+
     fn complete(&self, reason: Option<String>, skip: Option<String>) -> Result {
         let Self { state, machine, trail, .. } = *self;
         let run = self.owned();
@@ -425,11 +466,11 @@ impl<'a> Decider<'a> {
             let last = machine.map_or_else(|| vec![first.clone()], |machine| machine.terminal().to_vec());
             return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
         }
-        let mut skipped = skipped(undone, skip.clone())?;
+        let mut skipped = skipped(undone, self.unproved_by_end(&ahead)?, skip.clone())?;
         if let Some(reason) = skip
             && !ahead.is_empty()
         {
-            let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason });
+            let skip = skipped.get_or_insert_with(|| Skip { phases: Vec::new(), reason, unproved: Vec::new() });
             for phase in ahead {
                 if !skip.phases.contains(&phase) {
                     skip.phases.push(phase);
@@ -456,15 +497,17 @@ fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
     Ok(())
 }
 
-/// The phases that are left although their work is not done; an error if there are any and the caller gives no reason.
-fn skipped(undone: Vec<Undone>, reason: Option<String>) -> Result<Option<Skip>> {
-    if undone.is_empty() {
+/// The phases that are left although their work is not done, or not proved; an error if there are any and the caller gives
+/// no reason.
+fn skipped(undone: Vec<Undone>, unproved: Vec<Unproved>, reason: Option<String>) -> Result<Option<Skip>> {
+    if undone.is_empty() && unproved.is_empty() {
         return Ok(None);
     }
     match reason {
         Some(reason) if !reason.trim().is_empty() => {
-            Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason }))
+            Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved }))
         }
+        _ if undone.is_empty() => Err(Refusal::NotProved { missing: unproved, looked: true }),
         _ => Err(Refusal::NotDone(undone)),
     }
 }

@@ -10,6 +10,7 @@ use crate::engine::gate_rules::refuse_leaving;
 use crate::engine::gates::{gate_of, void_by_reports};
 use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
 use crate::engine::past::work::has_phase;
+use crate::engine::proof::unproved;
 use crate::engine::refusal::phases_of;
 use crate::engine::step_id::recorded_step_id;
 use crate::engine::{
@@ -301,18 +302,34 @@ impl EmitDraft<'_> {
     /// as phases that their work is done.
     fn check_leaving(&self, left: &[StateName], step: &StateName) -> Result<(), Refusal> {
         // Only these rules need the history, and for it the whole log may have to be read.
-        if !is_strict(self.machine) && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
+        let requires = left.iter().any(|from| self.requires(from));
+        if !is_strict(self.machine) && !requires && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
             return Ok(());
         }
         let Some(history) = self.history_now() else { return Ok(()) };
         for from in left {
             refuse_leaving(&self.gates, self.machine, from, Some(step), Some(&history))?;
         }
+        self.refuse_unproved(left, Some(step), &history)?;
         if !is_strict(self.machine) {
             return Ok(());
         }
         let undone: Vec<_> = left.iter().filter_map(|from| undone(self.machine, from, step, &*history)).collect();
         if undone.is_empty() { Ok(()) } else { Err(Refusal::NotDone(undone)) }
+    }
+
+    /// Whether a run may have to show something before it leaves `step`.
+    fn requires(&self, step: &StateName) -> bool {
+        self.machine.is_some_and(|machine| machine.requires_of(step).next().is_some())
+    }
+
+    /// Refuses to leave these states for `to`, or to end the run in them, before what they require was seen to pass.
+    fn refuse_unproved(&self, left: &[StateName], to: Option<&StateName>, history: &History) -> Result<(), Refusal> {
+        let mut missing = Vec::new();
+        for from in left {
+            missing.extend(unproved(self.machine, from, to, Some(history), self.trail)?);
+        }
+        if missing.is_empty() { Ok(()) } else { Err(Refusal::NotProved { missing, looked: true }) }
     }
 
     /// The history as if the reports taken so far had been committed.
@@ -426,6 +443,11 @@ impl EmitDraft<'_> {
             self.record(step, status, summary.map(str::to_owned));
         }
         self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
+        if self.ends && self.here.iter().any(|here| self.requires(here)) {
+            let history = self.history_now();
+            let history = history.as_deref().ok_or(Refusal::NothingRecorded)?;
+            self.refuse_unproved(&self.here, None, history)?;
+        }
         Ok(from)
     }
 

@@ -4,7 +4,9 @@ use thiserror::Error;
 
 use crate::engine::PhaseWork;
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, WorkflowId};
+use crate::model::{
+    ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
+};
 
 /// The rule that forbids a command. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -85,6 +87,14 @@ pub enum Refusal {
     /// The work of phases that the run would leave or complete is not done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotDone(Vec<Undone>),
+    /// Phases that the run would leave or complete require commands that were not seen to pass.
+    #[error("{}", .missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    NotProved {
+        /// What is missing.
+        missing: Vec<Unproved>,
+        /// Whether it was looked at the files.
+        looked: bool,
+    },
     /// A phase has an open question, so its work is not done.
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
     Unanswered(Box<Unanswered>),

@@ -9,7 +9,7 @@ use crate::engine::past::units::UnitsAlone;
 use crate::engine::{Attempt, History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
 use crate::model::{
-    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, named,
+    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, Unproved, named,
 };
 
 named! {
@@ -54,6 +54,8 @@ pub enum Action {
     WorkPhase,
     /// Retry the failed work of the current phase.
     RetryPhase,
+    /// Run a command that the current phase requires: its work is done otherwise.
+    RunCommand,
     /// Complete the run: its last phase is done.
     Complete,
     /// Find out how work that began ended, and record it.
@@ -181,6 +183,8 @@ pub struct Outlook<'a> {
     pub now: Timestamp,
     /// Which of the processes live that began work without a session.
     pub lives: Lives,
+    /// What is missing of what the current phases require, if it was looked at the files; otherwise the log says what it can.
+    pub unproved: Option<Vec<Unproved>>,
 }
 
 /// Damage of the log that prevents continuing, with a description.
@@ -213,6 +217,8 @@ pub struct Plan {
     pub begun_at: Option<Timestamp>,
     /// The limit that is reached, if any.
     pub limit: Option<Limit>,
+    /// What is missing of what the current phase requires, if that is all that keeps the run there.
+    pub unproved: Vec<Unproved>,
     /// Notes that do not affect the verdict.
     pub notes: Vec<String>,
 }
@@ -250,8 +256,9 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
         _ => None,
     };
+    let unproved = if next.action == Action::RunCommand { unproved(history, outlook) } else { Vec::new() };
     let notes = notes(history, outlook);
-    Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, notes }
+    Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, unproved, notes }
 }
 
 /// The begun work to look at first: in steps that the run has not left, and of which nothing shows that it goes on.
@@ -335,7 +342,28 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
     }
-    plan_to_go_on(history, outlook.machine, doubtful)
+    let plan = plan_to_go_on(history, outlook.machine, doubtful);
+    to_prove(history, outlook, &plan.2).unwrap_or(plan)
+}
+
+/// The plan to run a command that a phase requires, if all that is left is to leave the phase, and that would be refused.
+fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Judged> {
+    if !matches!(next.action, Action::StartPhase | Action::ChoosePhase | Action::Complete) {
+        return None;
+    }
+    let first = unproved(history, outlook).into_iter().next()?;
+    let reason = first.to_string();
+    let choices = choices(outlook.machine, Some(&first.phase));
+    Some((Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices }))
+}
+
+/// What is missing of what the current phases require, as far as it is known.
+fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<Unproved> {
+    match (&outlook.unproved, outlook.machine) {
+        (Some(known), _) => known.clone(),
+        (None, Some(machine)) => history.unproved_here(machine),
+        (None, None) => Vec::new(),
+    }
 }
 
 /// The plan if no person and no earlier work is needed. Does not propose what `complete` would refuse.
@@ -512,7 +540,11 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         notes.push("the session that worked on it ended".to_owned());
     }
     for skip in history.skips() {
-        notes.push(format!("`{}` was left undone (event {}): {}", skip.phase, skip.seq, skip.reason));
+        let left = match &skip.exec {
+            Some(exec) => format!("left although `{exec}` was not seen to pass"),
+            None => "left undone".to_owned(),
+        };
+        notes.push(format!("`{}` was {left} (event {}): {}", skip.phase, skip.seq, skip.reason));
     }
     if state.status == RunStatus::Completed
         && let (Some(machine), Some(here)) = (outlook.machine, &state.current_phase)

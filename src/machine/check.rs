@@ -4,8 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::codec;
 use crate::machine::machine::Parts;
-use crate::machine::{Diagnostic, Machine, MachineSource, Name, Notation, SourceTransition, State, Transition};
-use crate::model::{StateName, WorkflowId, limits};
+use crate::machine::requires::invalid;
+use crate::machine::{
+    Diagnostic, Machine, MachineSource, Name, Notation, Requirement, SourceRequirement, SourceTransition, State,
+    Transition,
+};
+use crate::model::{ActivityId, StateName, WorkflowId, limits};
 
 /// How many diagnostics may get a "did you mean", and how many states are searched for it. The search takes longer than
 /// all other checks, and a hostile definition can have thousands of both.
@@ -37,6 +41,7 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
     let initial = check.marked(&source.initial, "initial", "initial_unknown");
     let terminal = check.marked(&source.terminal, "terminal", "terminal_unknown");
     let gates = check.marked(&source.gates, "gated", "gate_unknown");
+    let requires = check.requires(&states);
     check.beginning(&initial);
     check.reachability(&initial, &terminal, &transitions);
     let Some(id) = id.filter(|_| check.errors.is_empty()) else {
@@ -55,6 +60,7 @@ pub fn compile(source: &MachineSource) -> Result<Compiled, Vec<Diagnostic>> {
         initial: names_of(&states, &initial),
         terminal: names_of(&states, &terminal),
         gates: names_of(&states, &gates),
+        requires,
         transitions: between,
         states,
     });
@@ -183,6 +189,25 @@ impl<'a> Check<'a> {
         marked
     }
 
+    /// What must have been seen to pass before a run leaves a state.
+    fn requires(&mut self, states: &[State]) -> Vec<Requirement> {
+        let mut requires: Vec<Requirement> = Vec::new();
+        for SourceRequirement { state, exec, fresh, if_named } in &self.source.requires {
+            let Some(at) = self.refer(state, "requirement_unknown") else { continue };
+            // The name of a command is the id of its records.
+            if let Err(error) = ActivityId::new(exec.text.as_str()) {
+                self.report(invalid(exec, &format!("`{}` is not the name of a command: {error}", shown(&exec.text))));
+                continue;
+            }
+            let (state, exec) = (states[at].name.clone(), exec.text.to_string());
+            let one = Requirement { state, exec, fresh: *fresh, if_named: *if_named };
+            if !requires.contains(&one) {
+                requires.push(one);
+            }
+        }
+        requires
+    }
+
     fn beginning(&mut self, initial: &[usize]) {
         // If the source names a state that does not exist, that was reported and is enough.
         if initial.is_empty() && self.source.initial.is_empty() {
@@ -305,6 +330,7 @@ mod tests {
             initial: names(initial),
             terminal: names(terminal),
             gates: Vec::new(),
+            requires: Vec::new(),
             transitions: (50..)
                 .zip(transitions)
                 .map(|(line, (from, to))| SourceTransition { from: name(from, line), to: name(to, line), label: None })

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::machine::{Machine, State};
+use crate::machine::{Machine, Requirement, State};
 use crate::model::StateName;
 
 /// A difference between a definition and a newer one. `Display` is a short line for people.
@@ -58,6 +58,15 @@ pub enum Difference {
         /// Whether it waits for a person now.
         is: bool,
     },
+    /// A state requires a command to be seen to pass now, or does not any more.
+    Requirement {
+        /// The state.
+        state: StateName,
+        /// The command.
+        exec: String,
+        /// Whether it is required now.
+        is: bool,
+    },
     /// Transitions of a state have another order; the first one is proposed.
     Order,
     /// A state has another type.
@@ -104,6 +113,10 @@ impl fmt::Display for Difference {
             Self::Terminal { state, is: false } => write!(f, "state `{state}` is no longer terminal"),
             Self::Gate { state, is: true } => write!(f, "state `{state}` now waits for a person"),
             Self::Gate { state, is: false } => write!(f, "state `{state}` no longer waits for a person"),
+            Self::Requirement { state, exec, is: true } => write!(f, "state `{state}` now requires `{exec}` to pass"),
+            Self::Requirement { state, exec, is: false } => {
+                write!(f, "state `{state}` no longer requires `{exec}` to pass")
+            }
             Self::Order => f.write_str("the order of transitions changed"),
             Self::Type { state, was, is } => {
                 write!(f, "the type of `{state}` was {} and is {}", quoted(was), quoted(is))
@@ -170,6 +183,13 @@ impl Machine {
                 found.push(Difference::Gate { state: name.clone(), is });
             }
         }
+        for (old, new, is) in [(self, newer, true), (newer, self, false)] {
+            for one in new.requires() {
+                if self.contains(&one.state) && newer.contains(&one.state) && !asks(old, one) {
+                    found.push(Difference::Requirement { state: one.state.clone(), exec: one.exec.clone(), is });
+                }
+            }
+        }
         // The digest sees the order of transitions, which nothing above compares: the first one is proposed.
         if found.is_empty() && self.digest() != newer.digest() {
             found.push(Difference::Order);
@@ -203,6 +223,12 @@ impl Machine {
         }
         found
     }
+}
+
+/// Whether `machine` asks for this as well. Whether it does where the project names the command depends on the project.
+fn asks(machine: &Machine, asked: &Requirement) -> bool {
+    let mut same = machine.requires().iter().filter(|one| one.state == asked.state && one.exec == asked.exec);
+    asked.if_named || same.any(|one| one.if_named || one.fresh == asked.fresh)
 }
 
 type Edge<'a> = (&'a StateName, &'a StateName);

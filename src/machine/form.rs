@@ -102,10 +102,11 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
     };
     if form.notation() == Notation::Mermaid {
         // Also without a source, so that the problems of the gates and of the diagram come at once.
-        let (gates, problems) = gates::find(text);
-        diagnostics.extend(problems);
+        let matter = gates::find(text);
+        diagnostics.extend(matter.diagnostics);
         if let Some(source) = &mut source {
-            source.gates = gates;
+            source.gates = matter.gates;
+            source.requires = matter.requires;
         }
     }
     let is_read = !diagnostics.iter().any(Diagnostic::is_error);

@@ -1,32 +1,50 @@
-//! The gates of a state diagram: `flow: {gates: [confirm]}` in the front matter of its file.
+//! The gates of a state diagram, and what its states require: `flow: {gates: [confirm], requires: {verify: [{exec: test}]}}`
+//! in the front matter of its file.
 
 use crate::codec::{self, Node, Place, Tree};
 use crate::machine::lines::SourceLine;
+use crate::machine::requires::{self, REQUIRES};
+use crate::machine::source::SourceRequirement;
 use crate::machine::{Diagnostic, Name};
 
-/// The key in front matter, and the only one below it.
+/// The key in front matter, and one of those below it.
 const FLOW: &str = "flow";
 const GATES: &str = "gates";
 
-/// The states that only a person lets a run leave, as the front matter of a document or of a bare diagram names them.
-/// Other front matter is not flow's and may be anything, but where it names gates it has to be read: a gate that is
-/// overlooked would be open.
-pub(super) fn find(text: &str) -> (Vec<Name>, Vec<Diagnostic>) {
+/// What the front matter says of the states of a diagram.
+#[derive(Debug, Default)]
+pub(super) struct FrontMatter {
+    /// Those that only a person lets a run leave.
+    pub(super) gates: Vec<Name>,
+    /// What must have been seen to pass before a run leaves one.
+    pub(super) requires: Vec<SourceRequirement>,
+    /// What is wrong with it.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// What the front matter of a document or of a bare diagram says of its states. Other front matter is not flow's and may be
+/// anything, but where it has the key `flow` it has to be read: a gate that is overlooked would be open.
+pub(super) fn find(text: &str) -> FrontMatter {
     let lines = SourceLine::all(text);
-    let Some(matter) = front_matter(&lines) else { return (Vec::new(), Vec::new()) };
-    let Some(key) = matter.iter().find(|line| is_key(line.text)) else { return (Vec::new(), Vec::new()) };
-    let (Some(first), Some(last)) = (matter.first(), matter.last()) else { return (Vec::new(), Vec::new()) };
+    let mut found = FrontMatter::default();
+    let Some(matter) = front_matter(&lines) else { return found };
+    let Some(key) = matter.iter().find(|line| is_key(line.text)) else { return found };
+    let (Some(first), Some(last)) = (matter.first(), matter.last()) else { return found };
     let root = match codec::parse(&text[first.offset..last.offset + last.text.len()]) {
         Ok(root) => root,
         Err(error) => {
-            let message = format!("the front matter names gates and is not valid YAML: {error}");
-            return (Vec::new(), vec![Diagnostic::error("yaml_syntax", &key.whole(), message)]);
+            let message = format!("the front matter names gates or requirements and is not valid YAML: {error}");
+            found.diagnostics.push(Diagnostic::error("yaml_syntax", &key.whole(), message));
+            return found;
         }
     };
     // A line inside another value may look like the key.
-    let Some(flow) = root.get(FLOW) else { return (Vec::new(), Vec::new()) };
+    let Some(flow) = root.get(FLOW) else { return found };
     let mut reader = Reader { first: *first, diagnostics: Vec::new() };
-    (reader.gates(flow), reader.diagnostics)
+    found.gates = reader.gates(flow);
+    found.requires = reader.requires(flow);
+    found.diagnostics = reader.diagnostics;
+    found
 }
 
 fn is_key(line: &str) -> bool {
@@ -60,8 +78,8 @@ impl Reader<'_> {
         }
         for (key, _) in flow.entries() {
             // A gate behind a misspelt key would be open.
-            if key.text() != Some(GATES) {
-                self.error(key, "`flow` has one key, `gates`");
+            if !matches!(key.text(), Some(GATES | REQUIRES)) {
+                self.error(key, "`flow` has the keys `gates` and `requires`");
             }
         }
         let Some(gates) = flow.get(GATES) else { return Vec::new() };
@@ -81,9 +99,34 @@ impl Reader<'_> {
         found
     }
 
+    fn requires(&mut self, flow: &Node) -> Vec<SourceRequirement> {
+        let Some(requires) = flow.get(REQUIRES) else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut problems = Vec::new();
+        if !matches!(requires.tree, Tree::Null | Tree::Mapping(_)) {
+            problems.push(requires::invalid(&Name::of_node(requires), "`requires` maps states to what they require"));
+        }
+        for (state, list) in requires.entries() {
+            problems.extend(requires::read(list, &Name::of_node(state), &mut found));
+        }
+        for problem in problems {
+            let at = self.placed(Name { text: "".into(), span: problem.span.clone(), place: problem.place });
+            self.diagnostics.push(Diagnostic { span: at.span, place: at.place, ..problem });
+        }
+        for one in &mut found {
+            one.state = self.placed(one.state.clone());
+            one.exec = self.placed(one.exec.clone());
+        }
+        found
+    }
+
     /// The name in a node, with its place in the whole file.
     fn named(&self, node: &Node) -> Name {
-        let name = Name::of_node(node);
+        self.placed(Name::of_node(node))
+    }
+
+    /// A name in the front matter, with its place in the whole file.
+    fn placed(&self, name: Name) -> Name {
         Name {
             span: self.first.offset + name.span.start..self.first.offset + name.span.end,
             place: Place { line: self.first.place.line + name.place.line - 1, column: name.place.column },

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::push_within_limit;
 use crate::machine::foreign;
+use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 
@@ -41,7 +42,7 @@ impl Default for StateTypes {
 /// Keys at the top of the document.
 const ROOT_KEYS: [&str; 4] = ["initial", "states", "description", "types"];
 /// Keys of a state.
-const STATE_KEYS: [&str; 4] = ["type", "description", "transition", "gate"];
+const STATE_KEYS: [&str; 5] = ["type", "description", "transition", "gate", REQUIRES];
 /// Values of `gate`. All but the first describe the state, as in phases.
 const GATES: [&str; 6] = [PERSON, "none", "blocking", "completion", "spec_validation", "stranger_test"];
 /// Keys with which other notations say that a run ends in a state.
@@ -216,6 +217,11 @@ impl Graph<'_> {
             let is_read = self.diagnostics.len() == told;
             if self.has_gate(body) {
                 source.gates.push(name.clone());
+            }
+            if let Some(list) = body.get(REQUIRES) {
+                for problem in requires::read(list, name, &mut source.requires) {
+                    self.report(problem);
+                }
             }
             state.config = self.settings(body, state.kind.as_deref());
             let is_terminal = state.kind.as_deref() == Some("terminal");

@@ -56,6 +56,21 @@ pub struct Transition {
     pub label: Option<String>,
 }
 
+/// A command that must have been seen to pass before a run leaves a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Requirement {
+    /// The state.
+    pub state: StateName,
+    /// The command, as the project names it.
+    pub exec: String,
+    /// Whether it must have passed on the files as they are then.
+    pub fresh: bool,
+    /// Whether it is asked for only where the project names such a command when a run begins.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub if_named: bool,
+}
+
 /// The checked parts of a definition; see [`compile`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parts {
@@ -66,6 +81,7 @@ pub(super) struct Parts {
     pub(super) initial: Vec<StateName>,
     pub(super) terminal: Vec<StateName>,
     pub(super) gates: Vec<StateName>,
+    pub(super) requires: Vec<Requirement>,
     pub(super) transitions: Vec<Transition>,
 }
 
@@ -147,6 +163,16 @@ impl Machine {
     #[must_use]
     pub fn gates(&self) -> &[StateName] {
         &self.parts.gates
+    }
+
+    /// What must have been seen to pass before a run leaves a state.
+    #[must_use]
+    pub fn requires(&self) -> &[Requirement] {
+        &self.parts.requires
+    }
+
+    pub(super) fn change_requires(&mut self, change: impl FnOnce(&mut Vec<Requirement>)) {
+        change(&mut self.parts.requires);
     }
 
     /// The transitions in the order of the definition.
@@ -313,6 +339,7 @@ impl Machine {
         for transition in &mut self.parts.transitions {
             names.extend([&mut transition.from, &mut transition.to]);
         }
+        names.extend(self.parts.requires.iter_mut().map(|one| &mut one.state));
         names.extend(self.parts.initial.iter_mut().chain(&mut self.parts.terminal).chain(&mut self.parts.gates));
         for name in names {
             if name == old {

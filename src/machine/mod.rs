@@ -24,6 +24,7 @@ mod notation;
 mod phases;
 mod pinned;
 mod prose;
+mod requires;
 mod source;
 mod unsaid;
 mod write;
@@ -34,11 +35,11 @@ pub use difference::{Difference, in_words};
 pub use form::{Checked, Form, compile_text};
 #[doc(hidden)]
 pub use graph::StateTypes;
-pub use machine::{Machine, MachineError, State, Transition};
+pub use machine::{Machine, MachineError, Requirement, State, Transition};
 pub use notation::Notation;
 #[doc(hidden)]
 pub use prose::prose;
-pub use source::{MachineSource, Name, SourceState, SourceTransition};
+pub use source::{MachineSource, Name, SourceRequirement, SourceState, SourceTransition};
 #[doc(hidden)]
 pub use unsaid::{description, unsaid};
 pub use write::{Written, mermaid_with_classes, picture, write};

@@ -4,6 +4,7 @@ use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::foreign;
+use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
 
@@ -47,7 +48,8 @@ fn text_of<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
 }
 
 /// The keys of a phase in the schema.
-const KEYS: [&str; 9] = ["id", "label", "description", "type", "gate", "loop_over", "next", "terminal", "activities"];
+const KEYS: [&str; 10] =
+    ["id", "label", "description", "type", "gate", REQUIRES, "loop_over", "next", "terminal", "activities"];
 
 /// Warns about keys that are similar to a known one. A phase may have other keys, but these are probably misspelt.
 fn warn_of_misspelt_keys(phase: &Node, diagnostics: &mut Vec<Diagnostic>) {
@@ -86,6 +88,10 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
         });
         if text_of(phase, "gate") == Some(PERSON) {
             source.gates.push(id.clone());
+        }
+        if let Some(list) = phase.get(REQUIRES) {
+            // The schema told what is wrong with it.
+            let _ = requires::read(list, id, &mut source.requires);
         }
         let next = next(phase, ids.get(at + 1));
         // A phase may be both terminal and followed by others, if it says so.

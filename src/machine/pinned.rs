@@ -24,6 +24,9 @@ impl Machine {
         if !self.gates().is_empty() {
             value["gates"] = json!(self.gates());
         }
+        if !self.requires().is_empty() {
+            value["requires"] = json!(self.requires());
+        }
         value
     }
 

@@ -34,6 +34,9 @@ pub struct MachineSource {
     /// The states that only a person lets a run leave. Repeats are ignored.
     #[serde(default)]
     pub gates: Vec<Name>,
+    /// What must have been seen to pass before a run leaves a state. Repeats are ignored.
+    #[serde(default)]
+    pub requires: Vec<SourceRequirement>,
     /// The transitions in the order of the text.
     #[serde(default)]
     pub transitions: Vec<SourceTransition>,
@@ -50,6 +53,7 @@ impl MachineSource {
             initial: Vec::new(),
             terminal: Vec::new(),
             gates: Vec::new(),
+            requires: Vec::new(),
             transitions: Vec::new(),
         }
     }
@@ -79,6 +83,27 @@ impl SourceState {
     pub(super) fn named(name: Name) -> Self {
         Self { name, label: None, kind: None, description: None, config: Map::new() }
     }
+}
+
+/// A command that must have been seen to pass before a run leaves a state.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+// As above.
+#[serde(expecting = "struct PinnedRequirement")]
+pub struct SourceRequirement {
+    /// The state.
+    pub state: Name,
+    /// The name of the command.
+    pub exec: Name,
+    /// Whether it must have passed on the files as they are then.
+    #[serde(default = "by_default")]
+    pub fresh: bool,
+    /// Whether it is asked for only where the project names the command.
+    #[serde(default)]
+    pub if_named: bool,
+}
+
+fn by_default() -> bool {
+    true
 }
 
 /// A declared transition.

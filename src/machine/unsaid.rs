@@ -3,6 +3,7 @@
 
 use crate::codec::{self, Node};
 use crate::machine::lines::SourceLine;
+use crate::machine::requires::REQUIRES;
 use crate::machine::source::PERSON;
 use crate::machine::{Notation, markdown, mermaid};
 use crate::model::counted;
@@ -78,7 +79,7 @@ fn shared<'n>(mappings: impl Iterator<Item = &'n Node>, known: &[&str], what: &s
     for (key, value) in mappings.flat_map(Node::entries) {
         let Some(key) = key.text() else { continue };
         // A gate for a person is kept; other values describe the state.
-        if key == "gate" && value.text() == Some(PERSON) {
+        if key == "gate" && value.text() == Some(PERSON) || key == REQUIRES {
             continue;
         }
         match counts.iter().position(|(name, _)| *name == key) {

@@ -57,7 +57,7 @@ pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
-pub use record::{ActivityRecorded, KeptEvidence, Skip};
+pub use record::{ActivityRecorded, KeptEvidence, Skip, Unproved};
 pub use remote::Remote;
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};

@@ -1,5 +1,7 @@
 //! A recorded piece of work, as the events that record one have it.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,4 +112,24 @@ pub struct Skip {
     pub phases: Vec<StateName>,
     /// The reason that the caller gave.
     pub reason: String,
+    /// What phases that were left require and the run could not show.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unproved: Vec<Unproved>,
+}
+
+/// A command that a phase requires, and that was not seen to pass on the present files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unproved {
+    /// The phase.
+    pub phase: StateName,
+    /// The command, as the project names it.
+    pub exec: String,
+    /// What is missing.
+    pub why: String,
+}
+
+impl fmt::Display for Unproved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` requires that `{}` was seen to pass: {}", self.phase, self.exec, self.why)
+    }
 }

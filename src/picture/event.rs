@@ -215,7 +215,8 @@ fn data_of<'r>(report: &'r StepReport, key: &str) -> &'r str {
 
 /// The phases that an event skipped, and why.
 fn skipped(skip: Option<&Skip>) -> String {
-    let Some(Skip { phases, reason }) = skip else { return String::new() };
-    let phases: Vec<_> = phases.iter().map(|phase| phase.as_str()).collect();
-    format!("; left undone: {} ({reason})", phases.join(", "))
+    let Some(Skip { phases, reason, unproved }) = skip else { return String::new() };
+    let mut left: Vec<_> = phases.iter().map(ToString::to_string).collect();
+    left.extend(unproved.iter().map(|one| format!("{} without {}", one.phase, one.exec)));
+    format!("; left undone: {} ({reason})", left.join(", "))
 }

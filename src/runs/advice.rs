@@ -9,7 +9,7 @@ use crate::engine::{Action, History, InDoubt, Plan};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Execution, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
-    WorkflowId, slug,
+    Unproved, WorkflowId, slug,
 };
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
@@ -98,6 +98,7 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
             words.work(next.action, phase, machine)
         }
+        (Action::RunCommand, Some(phase)) => words.prove(phase, &plan.unproved, machine),
         (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
         (Action::Complete, here) => {
             let advice = advice.or("everything that the run was for is done", words.status("complete", None));
@@ -197,6 +198,11 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
         .option("data", data)
 }
 
+/// The command that runs what the project calls `name`.
+pub(super) fn run_named(run: &RunId, name: &str) -> Suggestion {
+    Suggestion::flow("exec").option("run-id", run).value(name)
+}
+
 /// The command that reopens a run, `another` if an open run is about the same work.
 pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
     let command = Suggestion::flow("reopen").value(run);
@@ -229,6 +235,14 @@ impl Words<'_> {
             Advice::default().or(when, self.begin(phase))
         };
         let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
+        if action == Action::WorkPhase
+            && let Some(machine) = machine
+        {
+            for one in self.history.unproved_here(machine) {
+                let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
+                advice = advice.or(when, run_named(self.run, &one.exec));
+            }
+        }
         if action != Action::StartPhase {
             let fresh = self.fresh_id(phase);
             let skipped = self.outcome_because(Some(phase), fresh.as_deref(), ActivityStatus::Skipped, "why");
@@ -242,6 +256,25 @@ impl Words<'_> {
             }
             _ => advice,
         }
+    }
+
+    /// Run what `phase` requires, or leave it without that for a reason.
+    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
+        let command = missing.first().map(|one| run_named(self.run, &one.exec));
+        let mut advice = Advice { command, alternatives: Vec::new() };
+        let Some(machine) = machine else { return advice };
+        for to in machine.ahead_of(phase) {
+            let id = slug(to.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
+            let record = Suggestion::flow("record-activity").option("run-id", self.run).option("phase", &to);
+            let record = record.option("id", id).option("status", ActivityStatus::Running);
+            let when = format!("`{to}` is begun without it, for a reason that is noted");
+            advice = advice.or(when, record.example("skip-reason", "why"));
+        }
+        if machine.is_terminal(phase) {
+            let complete = self.status("complete", None).example("skip-reason", "why");
+            advice = advice.or("the run is completed without it, for a reason that is noted", complete);
+        }
+        advice.or_each(self.rounds(machine, phase))
     }
 
     /// A choice among several phases, or the end.

@@ -13,6 +13,9 @@ mod host_note;
 pub(crate) mod init;
 mod live;
 mod look;
+mod mask;
+#[cfg(test)]
+mod mask_tests;
 mod new_project;
 mod new_workflow;
 pub(crate) mod open;

@@ -1,7 +1,7 @@
 //! Messages and help for refusals.
 
 use crate::engine::{Refusal, ReportRefusal, StepFault, Unanswered, Undone};
-use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, did_you_mean};
+use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, did_you_mean};
 use crate::runs::advice::{self, answer};
 
 /// The names of states, for a sentence.
@@ -81,6 +81,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::UnitsOpen { .. } => new(Kind::Refused, "units_not_done")
             .help("report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed"),
         Refusal::NotDone(undone) => new(Kind::Refused, "phase_not_done").help(not_done(run, undone)),
+        Refusal::NotProved { missing, .. } => new(Kind::Refused, "not_proved").help(not_proved(run, missing)),
         Refusal::Unanswered(open) => new(Kind::Refused, "phase_not_done").help(unanswered(run, open)),
         Refusal::NeedsApproval { .. } => new(Kind::NeedsHuman, "needs_approval").help(needs_approval(run)),
         Refusal::NothingToApprove { .. } => {
@@ -224,6 +225,21 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     };
     let skip = "--skip-reason TEXT goes on without it";
     Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
+}
+
+/// The help for commands that phases require.
+fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
+    let mut help = Help::default();
+    let mut named: Vec<&str> = Vec::new();
+    for one in missing {
+        if named.contains(&one.exec.as_str()) {
+            continue;
+        }
+        let and = if named.is_empty() { "" } else { ", " };
+        help = help + and + advice::run_named(run, &one.exec);
+        named.push(&one.exec);
+    }
+    help + " runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"
 }
 
 /// The help for an open question that keeps the run in its phase.

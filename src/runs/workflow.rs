@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text};
 use crate::disk::read_named;
 use crate::machine::{
-    Diagnostic, Form, Machine, Notation, State, Transition, Written, compile_text, description, unsaid, write,
+    Diagnostic, Form, Machine, Notation, Requirement, State, Transition, Written, compile_text, description, unsaid,
+    write,
 };
 use crate::model::{StateName, WorkflowId, limits};
 use crate::runs::context::Context;
@@ -57,6 +58,8 @@ pub struct WorkflowReport {
     pub terminal: Vec<StateName>,
     /// The states that only a person lets a run leave.
     pub gates: Vec<StateName>,
+    /// What must have been seen to pass before a run leaves a state.
+    pub requires: Vec<Requirement>,
     /// The transitions in order.
     pub transitions: Vec<Transition>,
     /// Errors and warnings.
@@ -279,6 +282,7 @@ impl Definition {
             initial: machine.map(Machine::initial).unwrap_or_default().to_vec(),
             terminal: machine.map(Machine::terminal).unwrap_or_default().to_vec(),
             gates: machine.map(Machine::gates).unwrap_or_default().to_vec(),
+            requires: machine.map(Machine::requires).unwrap_or_default().to_vec(),
             transitions: machine.map(Machine::transitions).unwrap_or_default().to_vec(),
             diagnostics: self.diagnostics.clone(),
         }

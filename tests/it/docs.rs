@@ -438,6 +438,7 @@ fn workflows_are_those_that_are_shipped() {
         "machine/mermaid/grammar.rs",
         "machine/mermaid/statements.rs",
         "machine/phases.rs",
+        "machine/requires.rs",
         "catalog/find.rs",
         "catalog/folder.rs",
     ];
@@ -455,6 +456,7 @@ fn workflows_are_those_that_are_shipped() {
             "source.initial, \"initial\",",
             "source.terminal, \"terminal\",",
             "source.gates, \"gated\",",
+            "refer(state,",
             "told(",
             "YamlFault::Apostrophe =>",
             "YamlFault::Documents =>",

@@ -118,10 +118,10 @@ fn the_run_is_free_while_a_command_runs_and_its_late_end_is_told() {
     assert_eq!(recorded(&sandbox).last().unwrap()[2], "running", "never passed without an end in the log");
 }
 
-/// A command that goes on until it is told to end, and its process once it runs.
-fn waiting(sandbox: &Sandbox, script: &str) -> (Child, Pid) {
+/// A command that goes on until it is told to end, and its process once it runs and did `before`.
+fn waiting(sandbox: &Sandbox, before: &str, script: &str) -> (Child, Pid) {
     let mut command = sandbox.flow_command();
-    let script = format!("echo $$ > .flow/pid.new; mv .flow/pid.new .flow/pid; {script}");
+    let script = format!("{before}; echo $$ > .flow/pid.new; mv .flow/pid.new .flow/pid; {script}");
     command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", &script]).process_group(0);
     let child = spawned(command);
     let until = Instant::now() + Duration::from_secs(60);
@@ -141,7 +141,7 @@ fn pid(child: &Child) -> Pid {
 #[test]
 fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
     let sandbox = sandbox();
-    let (flow, command) = waiting(&sandbox, "sleep 60");
+    let (flow, command) = waiting(&sandbox, ":", "sleep 60");
     let waits = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!((&waits["verdict"], &waits["in_doubt"][0]["alive"]), (&json!("reconcile"), &json!(true)));
     let error = exec(&sandbox, &["--id", "t", "--again", "--json"], &["true"]).exits(5).error();
@@ -174,13 +174,13 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
 #[test]
 fn a_killed_command_is_seen_and_a_signal_is_passed_on_to_it() {
     let sandbox = sandbox();
-    let (flow, command) = waiting(&sandbox, "sleep 60");
+    let (flow, command) = waiting(&sandbox, ":", "sleep 60");
     kill_process_group(command, Signal::KILL).unwrap();
     assert_eq!(answered(flow).code, Some(137));
     assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "failed", 137]));
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 0)] {
         let sandbox = crate::exec::sandbox();
-        let (flow, _) = waiting(&sandbox, "trap 'echo told; exit 0' INT; sleep 60 & wait $!");
+        let (flow, _) = waiting(&sandbox, "trap 'echo told; exit 0' INT", "sleep 60 & wait $!");
         kill_process(pid(&flow), signal).unwrap();
         assert_eq!(answered(flow).code, Some(code));
         let status = if code == 0 { "passed" } else { "failed" };

@@ -69,6 +69,7 @@ mod owners;
 mod packages;
 mod plugin;
 mod power;
+mod proof;
 mod properties;
 mod questions;
 mod recaps;

@@ -116,8 +116,12 @@ fn shown(report: &WorkflowReport, page: &mut TextPage) {
     let rows = report.states.iter().map(|state| {
         let next = or_empty(ways.get(&state.name).map(|to| to.join(", ")));
         let gate = if report.gates.contains(&state.name) { " (a person)" } else { "" };
+        let mut required = String::new();
+        for one in report.requires.iter().filter(|one| one.state == state.name) {
+            required.push_str(&format!(" (requires {})", one.exec));
+        }
         let about = or_empty(state.description.as_ref().or(state.label.as_ref()));
-        [state.name.to_string(), format!("→ {next}{gate}"), about]
+        [state.name.to_string(), format!("→ {next}{gate}{required}"), about]
     });
     page.table(2, rows);
 }

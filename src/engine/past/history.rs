@@ -8,6 +8,7 @@ use crate::engine::join::replayed;
 use crate::engine::past::phases::Phases;
 use crate::engine::past::workers::{Beginning, Workers};
 use crate::engine::{Attempt, RunState};
+use crate::machine::Requirement;
 use crate::model::{
     ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned, Question, ReportType,
     RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
@@ -489,6 +490,23 @@ impl History {
 pub trait Trail {
     /// The history so far; `None` for a run that is about to begin.
     fn history(&self) -> Option<&History>;
+
+    /// Whether `attempt`, in which the command of `requirement` was seen to pass, proves it: whether it is the command that
+    /// the project names so, and still holds for the files.
+    fn judge(&self, _requirement: &Requirement, _attempt: &Attempt) -> Judgement {
+        Judgement::NotLooked
+    }
+}
+
+/// Whether a record proves what a phase requires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// It does.
+    Holds,
+    /// It does not; why.
+    DoesNot(String),
+    /// That was not looked at: it takes long, and is not done while a run is locked.
+    NotLooked,
 }
 
 impl Trail for History {

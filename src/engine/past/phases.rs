@@ -16,6 +16,9 @@ pub struct SkippedPhase {
     pub reason: String,
     /// The position of the event that skipped it.
     pub seq: Seq,
+    /// The command that the phase requires and that was not seen to pass, if the reason is only about that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exec: Option<String>,
     /// The number of the latest record at that time.
     pub(in crate::engine) after: Number,
 }
@@ -81,10 +84,12 @@ impl Phases {
         // The activity that a report records for its step belongs to this stay.
         let entered = if matches!(event.kind, EventKind::Emitted(_)) { before } else { after };
         self.arrive(state, again.as_ref(), after, Stay { entered, left: None, older, overtaken: false });
-        if let Some(Skip { phases, reason }) = skip_of(&event.kind) {
-            for phase in phases {
+        if let Some(Skip { phases, reason, unproved }) = skip_of(&event.kind) {
+            let left = phases.iter().map(|phase| (phase, None));
+            let unproved = unproved.iter().map(|one| (&one.phase, Some(one.exec.clone())));
+            for (phase, exec) in left.chain(unproved) {
                 let (phase, reason) = (phase.clone(), reason.clone());
-                self.skips.push(SkippedPhase { phase, reason, seq: event.seq, after });
+                self.skips.push(SkippedPhase { phase, reason, seq: event.seq, exec, after });
             }
         }
     }

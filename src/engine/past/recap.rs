@@ -20,7 +20,7 @@ use crate::model::{APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, R
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
 /// version made is neither read nor compared. Version 1 stood in no digest.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 /// How many of the last entries of `completed_activities` a recap keeps.
 pub const RECENT: usize = 20;
 
@@ -172,12 +172,17 @@ impl History {
         let attempts = &self.attempts;
         let (mut latest, mut of_phase, mut landmarks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut good, mut settlers, mut tried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut runs = BTreeMap::new();
         let mut needed = BTreeSet::new();
         for (at, attempt) in attempts.iter().enumerate() {
             let (id, phase) = (attempt.id.as_str(), attempt.phase.as_ref());
             latest.insert(id, at);
             of_phase.insert((phase, id), at);
             landmarks.insert((phase, "newest"), at);
+            // What the phase may require, whatever came after it.
+            if let Some(name) = attempt.names() {
+                runs.insert((phase, name), at);
+            }
             if id == APPROVAL {
                 landmarks.insert((phase, "decision"), at);
             } else if attempt.status.is_completed() {
@@ -200,6 +205,7 @@ impl History {
             }
         }
         needed.extend(landmarks.into_values());
+        needed.extend(runs.into_values());
         // The last record tells the number before the next one, whatever it is.
         needed.extend(attempts.len().checked_sub(1));
         for at in of_phase.into_values() {

@@ -64,7 +64,7 @@ pub struct LeftUndone {
     pub phase: StateName,
     /// The number of the record that is not settled; none if nothing is recorded.
     pub number: Option<Number>,
-    /// Its id.
+    /// Its id; without a number, the command that the phase requires and that was not seen to pass.
     pub id: Option<String>,
     /// How the work stands.
     pub status: StepStatus,
@@ -74,6 +74,7 @@ impl std::fmt::Display for LeftUndone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: ", self.phase)?;
         match (self.number, &self.id, self.status) {
+            (None, Some(exec), _) => write!(f, "{exec} was not seen to pass"),
             (Some(number), Some(id), status) => write!(f, "{number} {id} {status}"),
             (.., StepStatus::NotStarted) => f.write_str("nothing was done"),
             (.., status) => write!(f, "{status}"),
@@ -82,6 +83,12 @@ impl std::fmt::Display for LeftUndone {
 }
 
 impl LeftUndone {
+    /// Whether it is a command that the phase requires, and was left without for a reason.
+    #[must_use]
+    pub fn is_requirement(&self) -> bool {
+        self.number.is_none() && self.id.is_some()
+    }
+
     fn nothing(phase: &StateName, status: StepStatus) -> Self {
         Self { phase: phase.clone(), number: None, id: None, status }
     }
@@ -148,7 +155,7 @@ impl History {
 
     /// Why `phase` was left although its work was not done, unless the run came back or something was recorded since.
     fn skipped(&self, phase: &StateName, since: Number, latest: Option<&Attempt>) -> Option<&str> {
-        let skip = self.phases.skips.iter().rfind(|skip| skip.phase == *phase)?;
+        let skip = self.phases.skips.iter().rfind(|skip| skip.phase == *phase && skip.exec.is_none())?;
         let is_newer = latest.is_some_and(|latest| latest.number > skip.after);
         if skip.after < since || is_newer { None } else { Some(&skip.reason) }
     }
@@ -275,6 +282,13 @@ impl History {
             }
         }
         for skip in self.skips() {
+            if let Some(exec) = &skip.exec {
+                if self.reason_to_skip(&skip.phase, exec) == Some(&skip.reason) {
+                    let (phase, id) = (skip.phase.clone(), Some(exec.clone()));
+                    found.push(LeftUndone { phase, number: None, id, status: StepStatus::Skipped });
+                }
+                continue;
+            }
             // A phase that the run did not come to in this round was skipped when it was completed.
             let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.latest_number();
             if is_left && found.iter().all(|one| one.phase != skip.phase) {

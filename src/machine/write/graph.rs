@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::codec;
-use crate::machine::write::written::{Written, labels, several_initial};
+use crate::machine::write::written::{Written, labels, requires_of, several_initial};
 use crate::machine::{Machine, State, StateTypes};
 use crate::model::counted;
 
@@ -95,6 +95,9 @@ fn body(machine: &Machine, state: &State, end: Option<&str>, losses: &mut Vec<St
     }
     if machine.gates().contains(&state.name) {
         body.insert("gate".into(), "person".into());
+    }
+    if let Some(requires) = requires_of(machine, &state.name) {
+        body.insert("requires".into(), requires);
     }
     if kind != "terminal" {
         body.insert("transition".into(), json!({ "next": next }));

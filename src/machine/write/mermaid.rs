@@ -6,16 +6,29 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::machine::mermaid::{is_id, is_keyword, written};
-use crate::machine::write::written::Written;
+use crate::machine::write::written::{Written, requires_of};
 use crate::machine::{Machine, State};
 use crate::model::{StateName, counted};
 
 pub(super) fn write(machine: &Machine) -> Written {
     let mut written = write_with(machine, &HashMap::new());
+    // JSON in one line is YAML, whatever the names are. A diagram itself has no gates.
+    let mut keys = Vec::new();
     if !machine.gates().is_empty() {
-        // JSON in one line is YAML, whatever the names are. A diagram itself has no gates.
         let gates: Vec<_> = machine.gates().iter().map(|gate| json!(gate).to_string()).collect();
-        written.text.insert_str(0, &format!("---\nflow: {{gates: [{}]}}\n---\n", gates.join(", ")));
+        keys.push(format!("gates: [{}]", gates.join(", ")));
+    }
+    let mut required = Vec::new();
+    for state in machine.states() {
+        if let Some(requires) = requires_of(machine, &state.name) {
+            required.push(format!("{}: {requires}", json!(state.name)));
+        }
+    }
+    if !required.is_empty() {
+        keys.push(format!("requires: {{{}}}", required.join(", ")));
+    }
+    if !keys.is_empty() {
+        written.text.insert_str(0, &format!("---\nflow: {{{}}}\n---\n", keys.join(", ")));
     }
     written
 }

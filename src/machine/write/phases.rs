@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{self, DocumentKind};
-use crate::machine::write::written::{Written, labels, several_initial};
+use crate::machine::write::written::{Written, labels, requires_of, several_initial};
 use crate::machine::{Machine, State};
 
 pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
@@ -50,6 +50,9 @@ fn phase(machine: &Machine, state: &State, below: Option<&State>, losses: &mut V
     }
     if machine.gates().contains(&state.name) {
         phase.insert("gate".into(), "person".into());
+    }
+    if let Some(requires) = requires_of(machine, &state.name) {
+        phase.insert("requires".into(), requires);
     }
     let next = machine.next_of(&state.name);
     let is_usual = next.iter().eq(below.map(|below| &below.name));

@@ -22,7 +22,12 @@ pub fn picture(machine: &Machine) -> String {
         let label = state.and_then(|state| state.label.as_deref().or(state.description.as_deref()));
         let label = label.map(|label| format!("   {}", in_one_line(label))).unwrap_or_default();
         let gate = if machine.gates().contains(name) { "   (a person lets it go on)" } else { "" };
-        let _ = writeln!(text, "  {name}{gate}{label}");
+        let required: Vec<_> = machine.requires_of(name).map(|one| one.exec.as_str()).collect();
+        let required = match required.as_slice() {
+            [] => String::new(),
+            required => format!("   (not left before {} was seen to pass)", required.join(", ")),
+        };
+        let _ = writeln!(text, "  {name}{gate}{required}{label}");
         let (down, beside): (Vec<&Transition>, Vec<_>) =
             machine.successors(name).partition(|one| Some(&one.to) == below);
         for one in beside {

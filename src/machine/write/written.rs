@@ -1,7 +1,9 @@
 //! What the writers of all notations share: their answer, and what a notation cannot say.
 
+use serde_json::Value;
+
 use crate::machine::Machine;
-use crate::model::counted;
+use crate::model::{StateName, counted};
 
 /// A definition made from a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,4 +31,11 @@ pub(super) fn labels(machine: &Machine, losses: &mut Vec<String>) {
     if targets < machine.transitions().len() {
         losses.push("transitions that differ by their label only are one".to_owned());
     }
+}
+
+/// What a state requires, as all notations write it; `None` if it is nothing.
+pub(super) fn requires_of(machine: &Machine, state: &StateName) -> Option<Value> {
+    let of_state = machine.requires().iter().filter(|one| one.state == *state);
+    let required: Vec<Value> = of_state.map(|one| one.written()).collect();
+    if required.is_empty() { None } else { Some(Value::Array(required)) }
 }

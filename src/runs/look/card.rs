@@ -263,7 +263,7 @@ pub(in crate::runs) fn assess_past(opened: OpenedRun<'_>, now: Timestamp) -> Ass
     // Only the log tells of that time: which definitions and files there were is not known.
     let (drift, damage) = (Drift::None, None);
     let (machine, lives) = (view.machine.as_ref(), lives_then(&view.history));
-    conclude(opened, Outlook { machine, drift, damage, presence, now, lives }, holder)
+    conclude(opened, Outlook { machine, drift, damage, presence, now, lives, unproved: None }, holder)
 }
 
 /// The group that a run belongs to, and why; without a reason, the one of its verdict.
@@ -352,6 +352,10 @@ fn place_of_free(view: &View, run: &RunSummary, plan: &Plan, holder: Option<Hold
 /// What the run passed over without anyone's reason, in words.
 fn passed_over(view: &View, plan: &Plan) -> Option<String> {
     for left in &plan.left_undone {
+        // That was left for a reason.
+        if left.is_requirement() {
+            continue;
+        }
         let work = view.history.work(&left.phase);
         if work.skipped.is_none() {
             return Some(Undone::new(None, &left.phase, &work).to_string());

@@ -61,7 +61,15 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
     let shown = state.document().state.last_seq;
     let is_away = view.log.last_seq() == Seq(0) && !places_of_log(project, run, shown).is_empty();
     let damage = worst_damage(view, is_away);
-    Outlook { machine, drift, damage, presence, now: project.cx.clock.now(), lives: lives(&view.history) }
+    Outlook {
+        machine,
+        drift,
+        damage,
+        presence,
+        now: project.cx.clock.now(),
+        lives: lives(&view.history),
+        unproved: None,
+    }
 }
 
 /// What to do next in a run, and notes for people.

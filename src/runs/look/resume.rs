@@ -15,7 +15,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
-use crate::runs::look::seen::{SeenEvidence, seen_evidence};
+use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_here};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
@@ -233,7 +233,15 @@ fn report_of(
     runs: &Runs,
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
-    let outlook = outlook(opened, presence, &Definitions::default());
+    let evidence = match &asked {
+        // A file that cannot be read must not hide how the run stands.
+        Some(_) => seen_evidence(project, run, view.history.attempts()).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let mut outlook = outlook(opened, presence, &Definitions::default());
+    if asked.is_some() {
+        outlook.unproved = Some(unproved_here(project, view, &evidence));
+    }
     let plan = engine::resume(&view.history, &outlook);
     let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
     let document = view.history.state().document();
@@ -246,11 +254,6 @@ fn report_of(
         other_branch = Some(branch);
     }
     // Last, because git takes longest.
-    let evidence = match &asked {
-        // A file that cannot be read must not hide how the run stands.
-        Some(_) => seen_evidence(project, run, view.history.attempts()).unwrap_or_default(),
-        None => Vec::new(),
-    };
     let tree = asked.map_or(WorkingTree::Unknown(String::new()), AskedForChanges::answer);
     let working_tree = without_journals(project, tree, document, runs);
     ResumeReport {

@@ -1,22 +1,17 @@
 //! What was seen of commands that flow ran, and whether it still holds.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Attempt, Freshness, Holding, Now, holding};
-use crate::model::{
-    ActivityStatus, KeptEvidence, NotCovered, Number, RunId, SessionId, StateName, TreeSnapshot, quoted,
-};
+use crate::engine::{Attempt, Freshness, Holding, Judgement};
+use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::open::reference::DIRECTORY;
+use crate::runs::open::proof::{Proofs, holdings};
 use crate::runs::open::select::select_run;
-use crate::runs::open::tree::{PresentTree, below_top, present_tree};
-use crate::runs::open::view::for_reading;
-use crate::runs::user_state::git_state;
+use crate::runs::open::view::{View, for_reading};
 use crate::store::StoredRun;
 
 /// A command of which flow saw the end, and whether that still holds.
@@ -61,12 +56,32 @@ pub struct VerifyEvidenceRequest {
 pub struct VerifyEvidenceReport {
     /// The run.
     pub run_id: RunId,
-    /// Whether all work that was seen to pass last is fresh.
+    /// Whether all that phases require is proved; where none requires anything, whether all work that was seen to pass last
+    /// is fresh.
     pub ok: bool,
+    /// What the phases require that the run has been in.
+    pub required: Vec<RequiredEvidence>,
     /// Every command of which the end was seen.
     pub evidence: Vec<SeenEvidence>,
     /// Work that is recorded as passed and was not seen.
     pub claimed: Vec<ClaimedWork>,
+}
+
+/// A command that a phase requires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RequiredEvidence {
+    /// The phase.
+    pub phase: StateName,
+    /// The command, as the project names it.
+    pub exec: String,
+    /// Whether it was seen to pass, and still holds for the files if the phase requires that.
+    pub proved: bool,
+    /// The number of the record of its end.
+    pub number: Option<Number>,
+    /// What is missing.
+    pub why: Option<String>,
+    /// Why the run left the phase although it was missing.
+    pub skip_reason: Option<String>,
 }
 
 /// Work that is recorded as passed and was not seen.
@@ -96,8 +111,47 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
         }
     }
     let mut counts = evidence.iter().filter(|seen| seen.latest && seen.status == ActivityStatus::Passed);
-    let ok = counts.all(|seen| seen.holding.freshness == Freshness::Fresh);
-    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, evidence, claimed })
+    let are_fresh = counts.all(|seen| seen.holding.freshness == Freshness::Fresh);
+    let required = required_evidence(&project, &view, &evidence);
+    let ok = if required.is_empty() { are_fresh } else { required.iter().all(|one| one.proved) };
+    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed })
+}
+
+/// What the phases require that the run has been in, given what was seen of its commands.
+fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<RequiredEvidence> {
+    let mut required = Vec::new();
+    let Some(machine) = &view.machine else { return required };
+    let proofs = Proofs::of(project, holdings_of(seen));
+    for (requirement, found) in view.history.requirements(machine) {
+        let number = found.as_ref().ok().map(|attempt| attempt.number);
+        let why = match found.map(|attempt| proofs.judge(requirement, attempt)) {
+            Ok(Judgement::Holds) => None,
+            Ok(Judgement::DoesNot(why)) | Err(why) => Some(why),
+            Ok(Judgement::NotLooked) => Some("it cannot be told whether it still holds".to_owned()),
+        };
+        let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
+        let skip_reason = view.history.reason_to_skip(&phase, &exec).map(str::to_owned);
+        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason });
+    }
+    required
+}
+
+/// What the phases require in which the run is and what is missing, given what was seen of its commands.
+pub(in crate::runs) fn unproved_here(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<Unproved> {
+    let run = &view.history.state().document().state;
+    let mut unproved = Vec::new();
+    for one in required_evidence(project, view, seen) {
+        if let Some(why) = one.why
+            && run.is_in(&one.phase)
+        {
+            unproved.push(Unproved { phase: one.phase, exec: one.exec, why });
+        }
+    }
+    unproved
+}
+
+fn holdings_of(seen: &[SeenEvidence]) -> BTreeMap<Number, Holding> {
+    seen.iter().map(|one| (one.number, one.holding.clone())).collect()
 }
 
 /// The commands among these records of which the end was seen. The files are looked at only if there is one.
@@ -106,24 +160,15 @@ pub(in crate::runs) fn seen_evidence(
     run: &dyn StoredRun,
     attempts: &[Attempt],
 ) -> Result<Vec<SeenEvidence>> {
-    let ended = attempts.iter().filter(|attempt| attempt.is_seen());
-    let ended: Vec<&Attempt> = ended.collect();
-    if ended.is_empty() {
-        return Ok(Vec::new());
-    }
-    let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
+    let ended: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.is_seen()).collect();
+    let mut holdings = holdings(project, run, &ended)?;
     let mut last = BTreeMap::new();
     for attempt in attempts {
         last.insert(attempt.id.as_str(), attempt.number);
     }
-    let now = CheckoutNow::of(project);
     let mut found = Vec::new();
     for attempt in ended {
-        let Some(exec) = &attempt.exec else { continue };
-        let holding = match missing(run, attempt, &kept)? {
-            Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
-            None => holding(exec, &now),
-        };
+        let (Some(exec), Some(holding)) = (&attempt.exec, holdings.remove(&attempt.number)) else { continue };
         let words: Vec<_> = exec.argv.iter().map(|word| quoted(word)).collect();
         found.push(SeenEvidence {
             number: attempt.number,
@@ -139,61 +184,4 @@ pub(in crate::runs) fn seen_evidence(
         });
     }
     Ok(found)
-}
-
-/// The file of the record that is not there or is another one. In a run that machines share, files come when they are read.
-fn missing(run: &dyn StoredRun, attempt: &Attempt, here: &BTreeMap<String, u64>) -> Result<Option<String>> {
-    for KeptEvidence { name, sha256, bytes } in &attempt.kept {
-        let same = match here.get(name) {
-            Some(len) if len == bytes => match run.read_evidence(name, 0, run.evidence_limit())? {
-                Some(part) => KeptEvidence::of(name, &part.bytes).sha256 == *sha256,
-                None => false,
-            },
-            Some(_) => false,
-            None => run.as_of().is_some(),
-        };
-        if !same {
-            return Ok(Some(name.clone()));
-        }
-    }
-    Ok(None)
-}
-
-/// In which paths two commits differ, if that is known.
-type Differences = BTreeMap<(String, String), Option<Vec<String>>>;
-
-/// The project's checkout as it is now.
-struct CheckoutNow<'p> {
-    project: &'p OpenedProject,
-    tree: std::result::Result<PresentTree, String>,
-    /// What was asked of commits already.
-    between: RefCell<Differences>,
-}
-
-impl<'p> CheckoutNow<'p> {
-    fn of(project: &'p OpenedProject) -> Self {
-        Self { project, tree: present_tree(project), between: RefCell::default() }
-    }
-}
-
-impl Now for CheckoutNow<'_> {
-    fn snapshot(&self) -> std::result::Result<&TreeSnapshot, String> {
-        self.tree.as_ref().map(|tree| &tree.snapshot).map_err(Clone::clone)
-    }
-
-    fn mark(&self, path: &str) -> String {
-        self.tree.as_ref().map(|tree| tree.files.mark(path)).unwrap_or_default()
-    }
-
-    fn between(&self, one: &str, other: &str) -> Option<Vec<String>> {
-        let key = (one.to_owned(), other.to_owned());
-        if let Some(known) = self.between.borrow().get(&key) {
-            return known.clone();
-        }
-        let (cx, root) = (&self.project.cx, self.project.root());
-        let own = below_top(cx, root).join(".flow/").to_string_lossy().into_owned();
-        let paths = cx.git.changed_between(root, [one, other], &[own], || git_state(cx, root)).ok();
-        self.between.borrow_mut().insert(key, paths.clone());
-        paths
-    }
 }

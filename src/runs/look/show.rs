@@ -133,6 +133,9 @@ pub enum ArtifactKind {
 pub struct ShownSkip {
     /// The phase.
     pub phase: StateName,
+    /// The command that the phase requires and that was not seen to pass, if the reason is only about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec: Option<String>,
     /// Why, in the words of the caller.
     pub reason: String,
     /// The position of the event.
@@ -206,7 +209,13 @@ fn report(view: View) -> ShowReport {
 
 pub(in crate::runs) fn skipped(history: &History) -> Vec<ShownSkip> {
     let skips = history.skips().iter();
-    skips.map(|skip| ShownSkip { phase: skip.phase.clone(), reason: skip.reason.clone(), seq: skip.seq }).collect()
+    let shown = skips.map(|skip| ShownSkip {
+        phase: skip.phase.clone(),
+        exec: skip.exec.clone(),
+        reason: skip.reason.clone(),
+        seq: skip.seq,
+    });
+    shown.collect()
 }
 
 /// The decisions of people at gates, oldest first.

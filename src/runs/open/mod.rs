@@ -7,6 +7,7 @@ pub(in crate::runs) mod listed;
 pub(in crate::runs) mod listing;
 pub(crate) mod name;
 pub(crate) mod pinned;
+pub(in crate::runs) mod proof;
 pub(crate) mod reading;
 pub(crate) mod recap;
 pub(in crate::runs) mod reference;

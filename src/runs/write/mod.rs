@@ -10,6 +10,7 @@ pub(crate) mod exec;
 pub(in crate::runs) mod journal;
 mod kept;
 mod missing;
+mod named;
 pub(crate) mod next;
 pub(crate) mod payload;
 mod questions;

@@ -20,6 +20,7 @@ use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
+use crate::runs::write::named::as_project_asks;
 use crate::runs::write::token::token_of_new_run;
 use crate::store::{Document, NewRun, Presence, Project, StoredRun};
 
@@ -114,7 +115,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     {
         return Err(elsewhere(project, &*run));
     }
-    let machine = catalog.find(&request.workflow)?.machine;
+    let machine = as_project_asks(cx, existing.as_ref(), catalog.find(&request.workflow)?.machine)?;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
     let root = cx.root_of(existing.as_ref())?;

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
-    Caller, Command, Decision, Fault, History, Recap, Reconciled, Refusal, Repair, RunState, Trail, asks_workflow,
-    decide, is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
+    Attempt, Caller, Command, Decision, Fault, History, Judgement, Recap, Reconciled, Refusal, Repair, RunState, Trail,
+    asks_workflow, decide, is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
 };
-use crate::machine::Machine;
+use crate::machine::{Machine, Requirement};
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
     limits,
@@ -27,6 +27,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
@@ -35,6 +36,9 @@ use crate::runs::write::journal;
 use crate::store::{
     ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after,
 };
+
+/// How often to look at the files for one command: at each look another command may have ended.
+const LOOKS: u32 = 3;
 
 /// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
@@ -50,6 +54,8 @@ pub(crate) struct Transaction<'a> {
     /// Whether the run may be about the same as another open run, because the caller said so.
     pub(crate) may_share_work: bool,
     pub(in crate::runs) run: &'a dyn StoredRun,
+    /// What is known of the commands that phases require, once that was looked at.
+    proofs: Option<Rc<Proofs>>,
     /// The workflow of the run, once it was read; none if the run has no usable one.
     workflow: OnceCell<Option<Rc<Machine>>>,
     /// What others are about to publish.
@@ -94,6 +100,7 @@ pub(crate) fn transact_as<T>(
 ) -> Result<T> {
     let (mut lost, started) = (0, Instant::now());
     let mut told = Vec::new();
+    let (mut proofs, mut looks) = (None, 0);
     loop {
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
@@ -101,6 +108,7 @@ pub(crate) fn transact_as<T>(
         let done = match Transaction::begin(project, run, &caller, request, !left.is_zero()) {
             Ok(Some(mut tx)) => {
                 tx.warnings.extend(told.iter().cloned());
+                tx.proofs.clone_from(&proofs);
                 tx.run_to_its_end(&mut act)
             }
             Ok(None) => {
@@ -116,6 +124,11 @@ pub(crate) fn transact_as<T>(
                     return Err(StoreError::Conflict { run, races: lost }.into());
                 }
                 thread::sleep(pause_after(lost).min(left));
+            }
+            // Only now, while the run is not locked: to look at all files takes long. Another command may have ended since.
+            Err(Error::Refused { refusal: Refusal::NotProved { looked: false, .. }, .. }) if looks < LOOKS => {
+                looks += 1;
+                proofs = Some(Rc::new(Proofs::look(project, run)?));
             }
             // A copy that is behind must not be the reason of a refusal.
             Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
@@ -192,6 +205,7 @@ impl<'a> Transaction<'a> {
             warnings,
             may_share_work: false,
             run,
+            proofs: None,
             workflow,
             behind: None,
             pending: Vec::new(),
@@ -545,5 +559,12 @@ impl Trail for LogTrail<'_, '_> {
             }
         });
         history.as_ref()
+    }
+
+    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+        match &self.tx.proofs {
+            Some(proofs) => proofs.judge(requirement, attempt),
+            None => Judgement::NotLooked,
+        }
     }
 }

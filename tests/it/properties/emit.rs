@@ -152,6 +152,7 @@ impl<'a> Rehearsal<'a> {
             presence: Presence::Free,
             now: now(),
             lives: Lives::default(),
+            unproved: None,
         };
         assert!(!resume(&history, &outlook).reason.is_empty());
     }

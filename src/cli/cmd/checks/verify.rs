@@ -30,6 +30,14 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "not fresh") };
     page.head(style, word, report.run_id.as_str());
     page.table(2, report.evidence.iter().map(|seen| seen_row(seen).to_vec()));
+    for one in &report.required {
+        let why = match (&one.why, &one.skip_reason) {
+            (None, _) => continue,
+            (Some(why), None) => why.clone(),
+            (Some(why), Some(reason)) => format!("{why}; left without it: {reason}"),
+        };
+        page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
+    }
     for seen in &report.evidence {
         if seen.latest && seen.holding.freshness != Freshness::Fresh {
             changes(seen, page);

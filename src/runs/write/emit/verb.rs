@@ -22,6 +22,7 @@ use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
 use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
 use crate::runs::write::journal;
+use crate::runs::write::named::as_project_asks;
 use crate::runs::write::payload::{ReportRequest, in_batch};
 use crate::runs::write::questions::{append_and_warn, unanswered};
 use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case, text_of_new_run};
@@ -261,6 +262,7 @@ fn begin_with(
             Err(error) => return Err(error.into()),
         },
     };
+    let machine = machine.map(|machine| as_project_asks(cx, project, machine)).transpose()?;
     let workflow = match &machine {
         Some(machine) => machine.id().clone(),
         None => WorkflowId::new(asked.request.workflow.as_str())?,

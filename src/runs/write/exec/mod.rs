@@ -2,9 +2,6 @@
 
 mod begin;
 mod finish;
-mod mask;
-#[cfg(test)]
-mod mask_tests;
 mod request;
 mod trust;
 mod verb;

@@ -1,0 +1,186 @@
+//! Whether what was seen of commands still holds, and proves what phases require.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::catalog::{NamedCommand, named_commands};
+use crate::engine::{Attempt, Freshness, Holding, Judgement, Now, holding};
+use crate::host::secrets;
+use crate::machine::Requirement;
+use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
+use crate::runs::context::OpenedProject;
+use crate::runs::error::Result;
+use crate::runs::mask::Mask;
+use crate::runs::open::recap::for_deciding;
+use crate::runs::open::reference::DIRECTORY;
+use crate::runs::open::tree::{PresentTree, below_top, present_tree};
+use crate::runs::user_state::git_state;
+use crate::store::StoredRun;
+
+/// How many paths that changed a refusal names.
+const NAMED: usize = 3;
+
+/// Whether each of these commands still holds. The files are looked at only if there is one, which takes long.
+///
+/// # Errors
+/// Those of reading evidence.
+pub(in crate::runs) fn holdings(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    ended: &[&Attempt],
+) -> Result<BTreeMap<Number, Holding>> {
+    let mut holdings = BTreeMap::new();
+    if ended.is_empty() {
+        return Ok(holdings);
+    }
+    let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
+    let now = CheckoutNow::of(project);
+    for attempt in ended {
+        let Some(exec) = &attempt.exec else { continue };
+        let holding = match missing(run, attempt, &kept)? {
+            Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
+            None => holding(exec, &now),
+        };
+        holdings.insert(attempt.number, holding);
+    }
+    Ok(holdings)
+}
+
+/// What is known of the commands that a run's phases require, as of one look at the files.
+#[derive(Debug)]
+pub(in crate::runs) struct Proofs {
+    /// Whether each command that was seen to pass holds.
+    holdings: BTreeMap<Number, Holding>,
+    /// The commands that the project names; otherwise why they are not known.
+    commands: std::result::Result<Vec<NamedCommand>, String>,
+    mask: Mask,
+}
+
+impl Proofs {
+    /// Looks at the commands that the project names and that `run` ran last, and at the files. That takes long, so it is done
+    /// while no run is locked.
+    ///
+    /// # Errors
+    /// Those of reading a run.
+    pub(in crate::runs) fn look(project: &OpenedProject, run: &dyn StoredRun) -> Result<Self> {
+        let view = for_deciding(project, run)?;
+        let mut latest = BTreeMap::new();
+        for attempt in view.history.attempts() {
+            if let Some(name) = attempt.names()
+                && attempt.is_seen()
+                && attempt.status == ActivityStatus::Passed
+            {
+                latest.insert((attempt.phase.as_ref(), name), attempt);
+            }
+        }
+        let latest: Vec<&Attempt> = latest.into_values().collect();
+        Ok(Self::of(project, holdings(project, run, &latest)?))
+    }
+
+    /// The proofs for commands that hold like this.
+    pub(in crate::runs) fn of(project: &OpenedProject, holdings: BTreeMap<Number, Holding>) -> Self {
+        let commands = named_commands(&project.cx.disk, project.path()).map_err(|error| error.to_string());
+        Self { holdings, commands, mask: Mask::of(secrets()) }
+    }
+
+    /// Whether `attempt` proves `requirement`.
+    pub(in crate::runs) fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+        if let Some(why) = self.is_another_command(&requirement.exec, attempt) {
+            return Judgement::DoesNot(why);
+        }
+        let Some(holding) = self.holdings.get(&attempt.number) else { return Judgement::NotLooked };
+        let holds = match holding.freshness {
+            Freshness::Fresh => true,
+            Freshness::Gone => false,
+            Freshness::Stale | Freshness::Unknown => !requirement.fresh,
+        };
+        if holds { Judgement::Holds } else { Judgement::DoesNot(in_words(attempt, holding)) }
+    }
+
+    /// Why what was run is not what the project names so today.
+    fn is_another_command(&self, name: &str, attempt: &Attempt) -> Option<String> {
+        let exec = attempt.exec.as_ref()?;
+        let commands = match &self.commands {
+            Ok(commands) => commands,
+            Err(why) => return Some(why.clone()),
+        };
+        let Some(named) = commands.iter().find(|one| one.name == name) else {
+            return Some("the project does not name such a command any more".to_owned());
+        };
+        // Secrets are not recorded.
+        let named: Vec<_> = named.argv.iter().map(|word| self.mask.text(word)).collect();
+        if named == exec.argv {
+            return None;
+        }
+        Some(format!("{} {} was another command than the project names so now", attempt.number, attempt.id))
+    }
+}
+
+fn in_words(attempt: &Attempt, holding: &Holding) -> String {
+    let why = holding.why.as_deref().unwrap_or("it cannot be told whether it still holds");
+    let mut words = format!("{} {} passed, and {why}", attempt.number, attempt.id);
+    let named: Vec<_> = holding.changed.iter().take(NAMED).map(String::as_str).collect();
+    if !named.is_empty() {
+        let more = holding.changed.len() - named.len();
+        let more = if more > 0 || holding.more_changed { ", …" } else { "" };
+        words.push_str(&format!(" ({}{more})", named.join(", ")));
+    }
+    words
+}
+
+/// The file of the record that is not there or is another one. In a run that machines share, files come when they are read.
+fn missing(run: &dyn StoredRun, attempt: &Attempt, here: &BTreeMap<String, u64>) -> Result<Option<String>> {
+    for KeptEvidence { name, sha256, bytes } in &attempt.kept {
+        let same = match here.get(name) {
+            Some(len) if len == bytes => match run.read_evidence(name, 0, run.evidence_limit())? {
+                Some(part) => KeptEvidence::of(name, &part.bytes).sha256 == *sha256,
+                None => false,
+            },
+            Some(_) => false,
+            None => run.as_of().is_some(),
+        };
+        if !same {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// In which paths two commits differ, if that is known.
+type Differences = BTreeMap<(String, String), Option<Vec<String>>>;
+
+/// The project's checkout as it is now.
+struct CheckoutNow<'p> {
+    project: &'p OpenedProject,
+    tree: std::result::Result<PresentTree, String>,
+    /// What was asked of commits already.
+    between: RefCell<Differences>,
+}
+
+impl<'p> CheckoutNow<'p> {
+    fn of(project: &'p OpenedProject) -> Self {
+        Self { project, tree: present_tree(project), between: RefCell::default() }
+    }
+}
+
+impl Now for CheckoutNow<'_> {
+    fn snapshot(&self) -> std::result::Result<&TreeSnapshot, String> {
+        self.tree.as_ref().map(|tree| &tree.snapshot).map_err(Clone::clone)
+    }
+
+    fn mark(&self, path: &str) -> String {
+        self.tree.as_ref().map(|tree| tree.files.mark(path)).unwrap_or_default()
+    }
+
+    fn between(&self, one: &str, other: &str) -> Option<Vec<String>> {
+        let key = (one.to_owned(), other.to_owned());
+        if let Some(known) = self.between.borrow().get(&key) {
+            return known.clone();
+        }
+        let (cx, root) = (&self.project.cx, self.project.root());
+        let own = below_top(cx, root).join(".flow/").to_string_lossy().into_owned();
+        let paths = cx.git.changed_between(root, [one, other], &[own], || git_state(cx, root)).ok();
+        self.between.borrow_mut().insert(key, paths.clone());
+        paths
+    }
+}

@@ -1,0 +1,28 @@
+//! What a workflow requires only in projects that name the command.
+
+use crate::catalog::named_commands;
+use crate::machine::Machine;
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::Result;
+
+/// The definition for a run that begins in `project`: what it requires only where the project names the command is required
+/// from now on, or not at all. So a later change of the configuration takes nothing away from the run.
+///
+/// # Errors
+/// `invalid_config` if it matters what the configuration names, and that cannot be read.
+pub(in crate::runs) fn as_project_asks(
+    cx: &Context,
+    project: Option<&OpenedProject>,
+    machine: Machine,
+) -> Result<Machine> {
+    if !machine.asks_where_named() {
+        return Ok(machine);
+    }
+    let mut named = Vec::new();
+    if let Some(project) = project {
+        for command in named_commands(&cx.disk, project.path())? {
+            named.push(command.name);
+        }
+    }
+    Ok(machine.asking_for(&named))
+}

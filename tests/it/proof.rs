@@ -1,0 +1,362 @@
+//! Phases that are left only after a command was seen to pass.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Sandbox, run};
+
+const PHASES: &str = "apiVersion: flow.synapti.ai/v1
+kind: FlowWorkflow
+metadata: {id: w}
+phases:
+  - id: build
+  - id: verify
+    requires: [{exec: test}]
+    next: [report, build]
+  - id: report
+";
+const CONFIG: &str = "commands: {test: sh check.sh, lint: 'true'}\n";
+
+/// A project whose command `test` passes unless `code` says `bad`, with the run `r1` in `verify`.
+fn sandbox() -> Sandbox {
+    let sandbox = project("w.workflow.yaml", PHASES);
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "build", "build");
+    sandbox.record("r1", "verify", "look");
+    sandbox
+}
+
+fn project(file: &str, definition: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    fs::write(sandbox.path(".flow/workflows").join(file), definition).unwrap();
+    fs::write(sandbox.path(".flow/config.yaml"), CONFIG).unwrap();
+    fs::write(sandbox.path("check.sh"), "! grep -q bad code\n").unwrap();
+    fs::write(sandbox.path("code"), "good\n").unwrap();
+    sandbox.git(&["add", "check.sh", "code"]);
+    sandbox.git(&["commit", "-q", "-m", "code"]);
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox
+}
+
+/// Runs lines of a shell in which `flow` is the program.
+fn shell(sandbox: &Sandbox, script: &str) -> Answer {
+    let mut command = sandbox.command("sh");
+    let name = env!("CARGO_BIN_EXE_flow");
+    command.args(["-c", &format!("flow() {{ '{name}' \"$@\"; }}\n{script}")]);
+    run(command, "")
+}
+
+fn shown(sandbox: &Sandbox, run: &str) -> Value {
+    sandbox.flow(["show", run, "--json"]).ok().json()["state"].clone()
+}
+
+/// Whether the run is still where it was.
+fn is_in_verify(sandbox: &Sandbox) -> bool {
+    let state = shown(sandbox, "r1");
+    state["current_phase"] == "verify" && ["active", "blocked"].contains(&state["status"].as_str().unwrap())
+}
+
+/// Every way to leave the phase, as someone would go who wants to be past it.
+const LEAVE: &str = "flow record-activity --run-id r1 --phase report --id report
+flow record-activity --run-id r1 --id done --advance
+flow record-activity --run-id r1 --id done2 --advance report
+flow emit --workflow w --run-id r1 --type status_change --step verify --data '{\"status\":\"completed\"}'
+flow emit --workflow w --run-id r1 --type status_change --step report --data '{\"status\":\"running\"}'
+flow advance r1 --to report
+flow advance r1 --summary done
+flow exec --run-id r1 --phase report lint
+flow complete r1
+";
+
+/// What each attempt does before it tries to leave.
+const ATTEMPTS: [(&str, &str); 32] = [
+    ("nothing", ""),
+    ("a record by hand with the id", "flow record-activity --run-id r1 --id test --status passed"),
+    (
+        "a record with the exit code",
+        "flow record-activity --run-id r1 --id test --type bash --name 'sh check.sh' --exit-code 0",
+    ),
+    ("the same words without the name", "flow exec --run-id r1 -- sh check.sh"),
+    ("the same words under the id", "flow exec --run-id r1 --id test -- sh check.sh"),
+    ("other words under the id", "flow exec --run-id r1 --id test -- true"),
+    ("an alias of the shell", "flow exec --run-id r1 -- sh -c 'test() { sh check.sh; }; test'"),
+    ("another named command", "flow exec --run-id r1 lint"),
+    ("another named command under the id", "flow exec --run-id r1 --id test lint"),
+    ("flow within a command", "flow exec --run-id r1 -- flow exec --run-id r1 --help"),
+    ("a failure", "echo bad > code; flow exec --run-id r1 test"),
+    (
+        "a failure that is called a pass",
+        "echo bad > code; flow exec --run-id r1 test; flow record-activity --run-id r1 --id test --status passed --summary ok",
+    ),
+    (
+        "a failure that is settled",
+        "echo bad > code; flow exec --run-id r1 test; flow record-activity --run-id r1 --id other --status passed --settles test",
+    ),
+    (
+        "a failure that is skipped",
+        "echo bad > code; flow exec --run-id r1 test; flow record-activity --run-id r1 --id test --status skipped --summary no",
+    ),
+    ("an older pass", "flow exec --run-id r1 test; echo more >> code"),
+    ("an older pass and an untracked file", "flow exec --run-id r1 test; echo x > new"),
+    ("an older pass and a mode", "flow exec --run-id r1 test; chmod +x code"),
+    (
+        "an older pass and a hidden edit",
+        "flow exec --run-id r1 test; git update-index --assume-unchanged code; echo more >> code",
+    ),
+    ("an older pass and a commit", "flow exec --run-id r1 test; echo more >> code; git commit -qam more"),
+    (
+        "a pass before a failure",
+        "flow exec --run-id r1 test; echo bad > code; flow exec --run-id r1 test; git checkout -q code",
+    ),
+    (
+        "a pass whose output is gone",
+        "flow exec --run-id r1 test; rm .flow/runs/r1/evidence/*-test.log; echo x > .flow/runs/r1/evidence/x",
+    ),
+    (
+        "a pass whose output is another",
+        "flow exec --run-id r1 test; for f in .flow/runs/r1/evidence/*-test.log; do echo x > $f; done",
+    ),
+    (
+        "a command that was renamed",
+        "flow exec --run-id r1 test; echo 'commands: {tests: sh check.sh}' > .flow/config.yaml",
+    ),
+    (
+        "a command that is another now",
+        "flow exec --run-id r1 test; echo 'commands: {test: sh other.sh}' > .flow/config.yaml",
+    ),
+    (
+        "a command that was another",
+        "echo 'commands: {test: \"true\"}' > .flow/config.yaml; flow trust --yes; flow exec --run-id r1 test; echo 'commands: {test: sh check.sh}' > .flow/config.yaml",
+    ),
+    ("no configuration", "flow exec --run-id r1 test; rm .flow/config.yaml"),
+    (
+        "a command that nobody accepted",
+        "echo 'commands: {test: \"true\"}' > .flow/config.yaml; flow exec --run-id r1 test",
+    ),
+    ("another run", "flow start w --id r2 --another; flow exec --run-id r2 test"),
+    (
+        "another phase",
+        "flow record-activity --run-id r1 --phase build --id again; flow exec --run-id r1 test; flow record-activity --run-id r1 --phase verify --id look2",
+    ),
+    (
+        "an earlier stay",
+        "flow exec --run-id r1 test; flow record-activity --run-id r1 --phase build --id again; flow record-activity --run-id r1 --phase verify --id look2",
+    ),
+    ("a workflow that asks for nothing", "sed -i '/requires/d' .flow/workflows/w.workflow.yaml"),
+    ("completed_activities", "sed -i 's/^\\( *\\)- look$/&\\n\\1- test/' .flow/runs/r1/run.yaml"),
+];
+
+#[test]
+fn a_phase_that_requires_a_command_is_left_by_no_way_that_is_not_in_the_log() {
+    for (name, script) in ATTEMPTS {
+        let sandbox = sandbox();
+        let _ = shell(&sandbox, script);
+        assert!(is_in_verify(&sandbox), "{name}");
+        let told = shell(&sandbox, LEAVE);
+        assert!(is_in_verify(&sandbox), "{name}\n{}\n{}", told.stdout, told.stderr);
+        let log = sandbox.flow(["log", "r1", "--json"]).ok().stdout;
+        assert!(!log.contains("\"unproved\""), "{name}");
+        assert!(told.stderr.contains("`verify` requires that `test` was seen to pass"), "{name}\n{}", told.stderr);
+    }
+}
+
+/// Ways that do leave, each with the text that the log has of it.
+const IN_THE_LOG: [(&str, &str, &str); 9] = [
+    ("a reason", "flow record-activity --run-id r1 --phase report --id report --skip-reason 'no time'", "\"unproved\""),
+    (
+        "a reason to advance",
+        "flow record-activity --run-id r1 --id x --advance --skip-reason 'no time'",
+        "\"unproved\"",
+    ),
+    ("a reason to complete", "flow complete r1 --skip-reason 'no time'", "\"unproved\""),
+    (
+        "an edit",
+        "sed -i 's/current_phase: verify/current_phase: report/' .flow/runs/r1/run.yaml; flow record-activity --run-id r1 --id report; flow complete r1; flow complete r1 --skip-reason 'no time'",
+        "\"unproved\"",
+    ),
+    (
+        "an edit that completes",
+        "sed -i 's/status: active/status: completed/' .flow/runs/r1/run.yaml; flow resume r1",
+        "\"run_edited\"",
+    ),
+    (
+        "another definition",
+        "sed -i '/requires/d' .flow/workflows/w.workflow.yaml; flow workflow adopt r1; flow record-activity --run-id r1 --phase report --id report",
+        "no longer requires `test` to pass",
+    ),
+    (
+        "another command that was accepted",
+        "echo 'commands: {test: \"true\"}' > .flow/config.yaml; flow trust --yes; flow exec --run-id r1 test; flow record-activity --run-id r1 --phase report --id report",
+        "\"argv\":[\"true\"]",
+    ),
+    ("the end of the run", "flow cancel r1", "\"run_cancelled\""),
+    ("a failure of the run", "flow fail r1 --reason no", "\"run_failed\""),
+];
+
+#[test]
+fn whoever_leaves_without_the_command_is_told_by_the_log() {
+    for (name, script, text) in IN_THE_LOG {
+        let sandbox = sandbox();
+        let told = shell(&sandbox, script);
+        assert!(!is_in_verify(&sandbox), "{name}\n{}", told.stderr);
+        let log = sandbox.flow(["log", "r1", "--json"]).ok().json().to_string();
+        assert!(log.contains(text) || sandbox.read("r1", "run.yaml").contains("status: completed"), "{name}\n{log}");
+        sandbox
+            .flow(["verify", "r1", "--evidence"])
+            .exits(i32::from(name != "another definition" && name != "another command that was accepted"));
+    }
+}
+
+#[test]
+fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
+    let sandbox = sandbox();
+    let error = sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report", "--json"]).exits(1).error();
+    insta::assert_snapshot!(format!("{error:#}"), @r#"
+    {
+      "code": "not_proved",
+      "message": "run r1: `verify` requires that `test` was seen to pass: it was not run since the run came there",
+      "help": "`flow exec --run-id r1 test` runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why",
+      "causes": []
+    }
+    "#);
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["next"]["action"], "run_command");
+    assert_eq!(resumed["next"]["command"], "flow exec --run-id r1 test");
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((&resumed["next"]["action"], &resumed["next"]["phase"]), (&json!("start_phase"), &json!("report")));
+    fs::write(sandbox.path("code"), "other").unwrap();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    let reason = "`verify` requires that `test` was seen to pass: 004 test passed, and the files changed since it was run (code)";
+    assert_eq!(resumed["reason"], reason);
+    sandbox.git(&["checkout", "-q", "code"]);
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report", "--id", "report"]).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+    sandbox.flow(["verify", "r1"]).ok();
+    let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();
+    assert_eq!(verified["required"][0]["proved"], true);
+    fs::write(sandbox.path("code"), "other").unwrap();
+    let stale = sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
+    insta::assert_snapshot!(stale, @r"
+    not fresh  r1
+      004  test  verify  passed, seen  stale: the files changed since it was run
+      verify requires test: 004 test passed, and the files changed since it was run (code)
+        004 code
+      claimed     001 build, 002 look, 005 report
+      fresh means: the tracked and untracked files are the same; ignored ones are not looked at
+    ");
+}
+
+#[test]
+fn a_reason_to_leave_without_the_command_stays_visible() {
+    let sandbox = sandbox();
+    let next = ["record-activity", "--run-id", "r1", "--phase", "report", "--id", "report"];
+    sandbox.flow(next.iter().chain(&["--skip-reason", "the runner is down"])).ok();
+    let skipped = json!([{ "phase": "verify", "exec": "test", "reason": "the runner is down", "seq": 4 }]);
+    assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["skipped"], skipped);
+    sandbox.flow(["complete", "r1"]).ok();
+    let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
+    insta::assert_snapshot!(resumed, @r"
+    done  r1  w
+      why         the run is completed
+      phase       report
+      if there is more to do:
+        flow reopen r1 --reason 'why'
+      left undone
+        -  test  verify  skipped
+      completed
+        001  build   build   passed
+        002  look    verify  passed
+        003  report  report  passed
+      note        `verify` was left although `test` was not seen to pass (event 4): the runner is down
+    ");
+    let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    assert_eq!(verified["required"][0]["skip_reason"], "the runner is down");
+    let log = sandbox.flow(["log", "r1"]).ok().stdout;
+    assert!(log.contains("left undone: verify without test (the runner is down)"), "{log}");
+}
+
+#[test]
+fn going_back_for_another_round_needs_no_proof_and_the_next_round_does() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "build", "again");
+    sandbox.record("r1", "verify", "look-again");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report"]).exits(1);
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "report", "report");
+}
+
+#[test]
+fn a_command_counts_however_much_is_recorded_after_it() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    for nth in 0..70 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("more-{nth}")]).ok();
+    }
+    sandbox.record("r1", "report", "report");
+}
+
+#[test]
+fn graphs_and_diagrams_require_commands_as_phases_do() {
+    let graph = "initial: build
+states:
+  build: {type: agent, transition: {next: [verify]}}
+  verify: {type: agent, requires: [{exec: test}], transition: {next: [report]}}
+  report: {type: agent, requires: [{exec: lint, fresh: false}], transition: {next: []}}
+";
+    let diagram = "---
+flow: {requires: {verify: [{exec: test}], report: [{exec: lint, fresh: false}]}}
+---
+stateDiagram-v2
+[*] --> build
+build --> verify
+verify --> report
+report --> [*]
+";
+    for (file, definition) in [("g.graph.yaml", graph), ("g.mmd", diagram)] {
+        let sandbox = project(file, definition);
+        let emit = |step: &str, status: &str| {
+            let data = format!("{{\"status\":\"{status}\"}}");
+            sandbox.flow([
+                "emit", "--workflow", "g", "--run-id", "r1", "--type", "status_change", "--step", step, "--data", &data,
+            ])
+        };
+        emit("build", "running").ok();
+        emit("verify", "running").ok();
+        assert!(emit("report", "running").exits(1).stderr.contains("requires that `test`"), "{file}");
+        sandbox.flow(["advance", "r1"]).exits(1);
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        emit("report", "running").ok();
+        fs::write(sandbox.path("code"), "other").unwrap();
+        assert!(emit("report", "completed").exits(1).stderr.contains("requires that `lint`"), "{file}");
+        sandbox.flow(["complete", "r1"]).exits(1);
+        sandbox.flow(["exec", "--run-id", "r1", "lint"]).ok();
+        fs::write(sandbox.path("code"), "something else").unwrap();
+        emit("report", "completed").ok();
+        assert_eq!(shown(&sandbox, "r1")["status"], "completed", "{file}");
+    }
+}
+
+#[test]
+fn shipped_workflows_require_a_command_only_where_the_project_names_it() {
+    let sandbox = project("w.workflow.yaml", PHASES);
+    let required = |run: &str| {
+        let first = sandbox.flow(["log", run, "--json"]).ok().json()["events"][0]["machine"]["requires"].clone();
+        first
+    };
+    sandbox.flow(["start", "debug", "--id", "named"]).ok();
+    assert_eq!(required("named"), json!([{ "state": "verify", "exec": "test", "fresh": true }]));
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {lint: 'true'}\n").unwrap();
+    sandbox.flow(["start", "debug", "--id", "unnamed"]).ok();
+    assert_eq!(required("unnamed"), Value::Null);
+    // What the configuration says later takes nothing away, and is not another definition.
+    assert_eq!(sandbox.flow(["resume", "named", "--json"]).ok().json()["verdict"], "continue");
+    assert_eq!(sandbox.flow(["workflow", "adopt", "unnamed", "--json"]).ok().json()["changed"], false);
+    fs::write(sandbox.path(".flow/config.yaml"), CONFIG).unwrap();
+    let adopted = sandbox.flow(["workflow", "adopt", "unnamed", "--json"]).ok().json();
+    assert_eq!(adopted["differences"], json!(["state `verify` now requires `test` to pass"]));
+}
