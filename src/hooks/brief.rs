@@ -4,8 +4,8 @@
 //! are quoted, on one line and shortened, since other agents may have written them.
 
 use crate::engine::Completed;
-use crate::model::{RunStatus, SessionId, is_terminal_control};
-use crate::runs::{BriefReport, OtherWorktree, Overview, RunPosition, WorkflowEntry, passed_over_in_words};
+use crate::model::{RunStatus, SessionId, Suggestion, Unproved, is_terminal_control};
+use crate::runs::{BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, WorkflowEntry, passed_over_in_words};
 
 /// What the brief of a run begins with.
 const OF_RUN: &str = "flow keeps the state of run ";
@@ -40,6 +40,16 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
             Some(clipped(&around.join("\n"), LONGEST))
         }
     }
+}
+
+/// The brief of a run, and what its phase requires that was not seen to pass.
+pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String {
+    let run = &going_on.report.position.run_id;
+    for Unproved { phase, exec, why } in &going_on.unproved {
+        let command = Suggestion::flow("exec").option("run-id", run).value(exec);
+        text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
+    }
+    text
 }
 
 /// How work is begun where none is open.

@@ -7,7 +7,9 @@ use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, HostInput, Payload, host};
 use crate::model::{Explain, SessionId};
 use crate::modes::{self, ModePromptRequest, ModeScope};
-use crate::runs::{self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest};
+use crate::runs::{
+    self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest, WantedGoingOn,
+};
 
 /// How long a hook or a status line reads runs, however many there are.
 pub(super) const READING: Duration = Duration::from_millis(500);
@@ -25,6 +27,8 @@ pub struct Call<'a> {
     pub event: &'a str,
     /// Whether the session may go on by itself after its turn.
     pub may_go_on: bool,
+    /// Whether it is sent on if its phase requires a command that was not seen to pass.
+    pub gates: bool,
 }
 
 /// Handles an event of a host, whose payload is `given`. Gives what the host reads on standard output; empty when there
@@ -74,7 +78,7 @@ fn answer(cx: &Context, call: Call<'_>, given: &HostInput) -> Result<String, Str
         Event::UserPromptSubmit => prompt(cx, patient, host, session, &payload),
         Event::PreCompact if host == AgentHost::ClaudeCode => compaction(cx, session),
         // A host that goes on already, or will be woken up, must not be sent on twice.
-        Event::Stop if call.may_go_on && !payload.must_stop => stop(cx, host, session),
+        Event::Stop if (call.may_go_on || call.gates) && !payload.must_stop => stop(cx, host, session, call),
         Event::SessionEnd => session_end(cx, host, session, payload.reason.clone()),
         Event::PreCompact | Event::Stop | Event::SubagentStart | Event::SubagentStop => Ok(String::new()),
     };
@@ -201,9 +205,11 @@ fn prompt_modes(cx: &Context, patient: &Context, session: &SessionId, text: &str
     Vec::new()
 }
 
-fn stop(cx: &Context, host: AgentHost, session: &SessionId) -> runs::Result<String> {
-    let Some(report) = runs::going_on(cx, host, session)? else { return Ok(String::new()) };
-    Ok(go_on(host, &brief::of_run(&report, Some(session))))
+fn stop(cx: &Context, host: AgentHost, session: &SessionId, call: Call<'_>) -> runs::Result<String> {
+    let wanted = WantedGoingOn { continues: call.may_go_on, gates: call.gates };
+    let Some(going_on) = runs::going_on(cx, host, session, wanted)? else { return Ok(String::new()) };
+    let text = brief::of_run(&going_on.report, Some(session));
+    Ok(go_on(host, &brief::with_requirements(text, &going_on)))
 }
 
 /// Claude Code adds this line to its request for a summary. The hook at the start after the compaction brings the rest.

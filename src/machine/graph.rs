@@ -390,7 +390,7 @@ impl Graph<'_> {
             if STATE_KEYS.contains(&text) || text == "next" {
                 continue;
             }
-            let is_misspelt = codec::similar(text, STATE_KEYS.into_iter()).is_some();
+            let is_misspelt = requires::meant(text, &STATE_KEYS).is_some();
             let says_terminal = TERMINAL_KEYS.contains(&text) && value.tree == Tree::Bool(true);
             if says_terminal && kind != Some("terminal") {
                 let message = format!("`{text}: true` is a setting of the state and does not make it terminal");
@@ -410,7 +410,7 @@ impl Graph<'_> {
     fn unknown_key(&mut self, key: &Node, known: &[&str]) {
         let text = key.text().unwrap_or_default();
         let message = format!("flow does not know the key `{text}`");
-        let warning = match codec::similar(text, known.iter().copied()) {
+        let warning = match requires::meant(text, known) {
             Some(meant) => Diagnostic::warning("misspelt_key", &Name::of_node(key), message)
                 .with_help(format!("did you mean `{meant}`?")),
             None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),

@@ -58,7 +58,7 @@ fn warn_of_misspelt_keys(phase: &Node, diagnostics: &mut Vec<Diagnostic>) {
         if KEYS.contains(&text) {
             continue;
         }
-        if let Some(meant) = codec::similar(text, KEYS.into_iter()) {
+        if let Some(meant) = requires::meant(text, &KEYS) {
             let message = format!("flow does not know the key `{text}`");
             let warning = Diagnostic::warning("misspelt_key", &Name::of_node(key), message);
             diagnostics.push(warning.with_help(format!("did you mean `{meant}`?")));

@@ -1,6 +1,6 @@
 //! Commands that must have been seen to pass before a run leaves a state: `requires: [{exec: test}]`.
 
-use crate::codec::{Node, Tree};
+use crate::codec::{self, Node, Tree};
 use crate::machine::source::SourceRequirement;
 use crate::machine::{Diagnostic, Machine, Name, Requirement};
 use crate::model::StateName;
@@ -27,6 +27,13 @@ impl Requirement {
         }
         written
     }
+}
+
+/// The key of a state that `text` is probably meant to be. `retries` and the like are settings that are only similar to
+/// `requires`.
+pub(super) fn meant<'k>(text: &str, keys: &[&'k str]) -> Option<&'k str> {
+    let meant = codec::similar(text, keys.iter().copied())?;
+    if meant == REQUIRES && !text.starts_with("requ") { None } else { Some(meant) }
 }
 
 /// Reads what `list`, the value of `requires`, asks of `state`. What cannot be read is an error: a requirement that is

@@ -360,3 +360,60 @@ fn shipped_workflows_require_a_command_only_where_the_project_names_it() {
     let adopted = sandbox.flow(["workflow", "adopt", "unnamed", "--json"]).ok().json();
     assert_eq!(adopted["differences"], json!(["state `verify` now requires `test` to pass"]));
 }
+
+/// What the host of the session reads when its turn ends.
+fn stop(sandbox: &Sandbox, options: &[&str]) -> Option<String> {
+    let payload = json!({ "session_id": "s1", "stop_hook_active": false }).to_string();
+    let told = sandbox.flow_with(["hook", "codex", "stop"].iter().chain(options), &payload).ok();
+    assert_eq!(told.stderr, "");
+    let answer: Value = told.stdout.parse().ok()?;
+    assert_eq!(answer["decision"], "block");
+    Some(answer["reason"].as_str().unwrap().to_owned())
+}
+
+fn prompt(sandbox: &Sandbox) {
+    let payload = json!({ "session_id": "s1", "prompt": "go on" }).to_string();
+    sandbox.flow_with(["hook", "codex", "user-prompt-submit"], &payload).ok();
+    // Otherwise nothing happened that the end of the turn could be about.
+    let id = format!("work-{}", sandbox.now());
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", &id, "--session", "s1"]).ok();
+}
+
+#[test]
+fn a_session_is_sent_once_after_a_prompt_to_run_what_its_phase_requires() {
+    let sandbox = sandbox();
+    sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "there was no prompt");
+    prompt(&sandbox);
+    assert_eq!(stop(&sandbox, &[]), None, "it was not asked to");
+    let told = stop(&sandbox, &["--gate"]).unwrap();
+    let last = told.lines().last().unwrap();
+    insta::assert_snapshot!(last, @"The phase verify requires test to be seen to pass: it was not run since the run came there. Run: `flow exec --run-id r1 test`");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "further", "--session", "s1"]).ok();
+    // The one continuation after a prompt is spent, whatever it was for.
+    assert_eq!(stop(&sandbox, &["--continue", "--gate"]), None);
+    prompt(&sandbox);
+    sandbox.flow(["exec", "--run-id", "r1", "--session", "s1", "test"]).ok();
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "it was seen to pass");
+    fs::write(sandbox.path("code"), "other").unwrap();
+    let told = stop(&sandbox, &["--gate"]).unwrap();
+    assert!(told.contains("test passed, and the files changed since it was run (code). Run: `flow exec"), "{told}");
+}
+
+#[test]
+fn no_session_is_kept_for_a_command_that_it_cannot_run() {
+    for config in ["commands: {lint: 'true'}\n", "commands: {test: sh other.sh}\n", "commands: [\n"] {
+        let sandbox = sandbox();
+        sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+        prompt(&sandbox);
+        fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
+        assert_eq!(stop(&sandbox, &["--gate"]), None, "{config}");
+    }
+    let sandbox = sandbox();
+    sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    prompt(&sandbox);
+    sandbox.flow(["block", "r1", "--reason", "ask", "--session", "s1"]).ok();
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "it waits for a person");
+    sandbox.flow(["cancel", "r1"]).ok();
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "there is no run");
+}

@@ -621,7 +621,7 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<DemoRequest>(&json!({ "dir": "there", "board": true }));
     holds::<SetupRequest>(&json!({ "hosts": ["codex"], "user": true, "undo": true }));
     holds::<HooksInstallRequest>(&json!({
-        "host": "codex", "scope": "project", "dry_run": true, "continue": true, "statusline": true,
+        "host": "codex", "scope": "project", "dry_run": true, "continue": true, "gate": true, "statusline": true,
     }));
     holds::<HooksUninstallRequest>(&json!({ "host": "claude-code", "scope": "local", "dry_run": true }));
     holds::<HooksStatusRequest>(&json!({ "host": "all", "scope": "user" }));

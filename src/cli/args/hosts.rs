@@ -22,6 +22,9 @@ pub(crate) enum HooksCommand {
         /// When a turn ends, let the agent go on if the next phase is known (once after a prompt, three times in a session)
         #[arg(long = "continue")]
         continues: bool,
+        /// When a turn ends, send the agent to run what its phase requires, if that was not seen to pass (once after a prompt)
+        #[arg(long = "gate")]
+        gates: bool,
         /// Show the run in Claude Code's status line, unless another program writes it
         #[arg(long = "statusline")]
         status_line: bool,
@@ -113,6 +116,9 @@ pub(crate) struct HookArgs {
     /// At stop: let the session go on once after each prompt, if its run can go on
     #[arg(long = "continue")]
     pub(crate) may_go_on: bool,
+    /// At stop: send the session to run what its phase requires, once after each prompt
+    #[arg(long = "gate")]
+    pub(crate) gates: bool,
 }
 
 // Arguments of `hud`.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::command::StopOptions;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, Edited, StatusLineOutcome, WantedHooks};
 use crate::hooks::settings::error::EditFault;
@@ -30,6 +31,9 @@ pub struct HooksInstallRequest {
     /// Whether the event `stop` continues a run.
     #[serde(rename = "continue")]
     pub continues: bool,
+    /// Whether the event `stop` keeps a session from stopping before it ran what its phase requires.
+    #[serde(rename = "gate")]
+    pub gates: bool,
     /// Whether flow writes Claude Code's status line, unless another program does.
     #[serde(rename = "statusline")]
     pub status_line: bool,
@@ -125,7 +129,8 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
         obstacle::refuse(cx, file)?;
     }
     let mut report = change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| {
-        let wanted = WantedHooks { host: file.host, continues: request.continues, status_line: request.status_line };
+        let stop = StopOptions { continues: request.continues, gates: request.gates };
+        let wanted = WantedHooks { host: file.host, stop, status_line: request.status_line };
         checked(file, text, edit::install(text, &wanted))
     })?;
     report.skipped = skipped;

@@ -13,20 +13,43 @@ const GUARD: &str = "command -v flow >/dev/null || exit 0;";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
     /// `flow hook`.
-    Hook {
-        /// Whether it continues a run at the event `stop`.
-        continues: bool,
-    },
+    Hook(StopOptions),
     /// `flow session-end`, which earlier instructions named.
     SessionEnd,
     /// `flow hud`.
     StatusLine,
 }
 
+/// What a handler does at the event `stop`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct StopOptions {
+    /// Whether it continues a run.
+    pub(super) continues: bool,
+    /// Whether it keeps a session from stopping before it ran what its phase requires.
+    pub(super) gates: bool,
+}
+
+impl StopOptions {
+    /// Whether there is anything to do at that event.
+    pub(super) fn does_something(self) -> bool {
+        self.continues || self.gates
+    }
+
+    /// What either of the two does.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { continues: self.continues || other.continues, gates: self.gates || other.gates }
+    }
+}
+
 /// The command line for `event`.
-pub(super) fn hook(host: AgentHost, event: Event, continues: bool) -> String {
-    let more = if continues && event.1 == STOP { " --continue" } else { "" };
-    format!("{GUARD} exec flow hook {} {}{more}", host.as_str(), event.1)
+pub(super) fn hook(host: AgentHost, event: Event, stop: StopOptions) -> String {
+    let mut line = format!("{GUARD} exec flow hook {} {}", host.as_str(), event.1);
+    for (wanted, option) in [(stop.continues, " --continue"), (stop.gates, " --gate")] {
+        if wanted && event.1 == STOP {
+            line.push_str(option);
+        }
+    }
+    line
 }
 
 /// The command line for the status line.
@@ -44,10 +67,19 @@ pub(super) fn call(command: &str) -> Option<Call> {
     }
     // An option more, a pipe or a redirection makes it a command line of its author's, which is never rewritten.
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["hook", host, event] if is_plain(host) && is_plain(event) => Some(Call::Hook { continues: false }),
-        ["hook", host, "stop", "--continue"] if is_plain(host) => Some(Call::Hook { continues: true }),
+        ["hook", host, event] if is_plain(host) && is_plain(event) => Some(Call::Hook(StopOptions::default())),
+        ["hook", host, "stop", ref options @ ..] if is_plain(host) => Some(Call::Hook(stop_options(options)?)),
         ["session-end"] => Some(Call::SessionEnd),
         ["hud"] => Some(Call::StatusLine),
+        _ => None,
+    }
+}
+
+fn stop_options(words: &[&str]) -> Option<StopOptions> {
+    match words {
+        ["--continue"] => Some(StopOptions { continues: true, gates: false }),
+        ["--gate"] => Some(StopOptions { continues: false, gates: true }),
+        ["--continue", "--gate"] => Some(StopOptions { continues: true, gates: true }),
         _ => None,
     }
 }
@@ -96,9 +128,10 @@ mod tests {
     fn what_flow_writes_is_recognised_and_what_others_write_is_not() {
         for host in AgentHost::ALL {
             for event in host.all_events() {
-                for continues in [false, true] {
-                    let line = hook(host, event, continues);
-                    let wanted = Some(Call::Hook { continues: continues && event.1 == STOP });
+                for (continues, gates) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let stop = StopOptions { continues, gates };
+                    let line = hook(host, event, stop);
+                    let wanted = Some(Call::Hook(if event.1 == STOP { stop } else { StopOptions::default() }));
                     assert_eq!(call(&line), wanted);
                     // As earlier versions wrote it for the user.
                     assert_eq!(call(line.split_once("exec ").unwrap().1), wanted);
@@ -106,7 +139,7 @@ mod tests {
             }
         }
         assert_eq!(call("flow session-end"), Some(Call::SessionEnd));
-        assert_eq!(call("'/opt/my tools/flow' hook auto stop"), Some(Call::Hook { continues: false }));
+        assert_eq!(call("'/opt/my tools/flow' hook auto stop"), Some(Call::Hook(StopOptions::default())));
         assert_eq!(call(&status_line()), Some(Call::StatusLine));
         for other in [
             "",
@@ -130,7 +163,7 @@ mod tests {
         ] {
             assert_eq!(in_place_of(old, "flow hook codex stop"), wanted);
         }
-        let guarded = hook(AgentHost::Codex, ("Stop", STOP), false);
+        let guarded = hook(AgentHost::Codex, ("Stop", STOP), StopOptions::default());
         assert_eq!(in_place_of("~/bin/flow session-end", &guarded), "~/bin/flow hook codex stop");
         assert_eq!(
             in_place_of(&guarded.replace("exec flow", "exec /f/flow"), &guarded),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::{self, Call};
+use crate::hooks::settings::command::{self, Call, StopOptions};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
 use crate::hooks::settings::host::{Event, HOOKS, STATUS_LINE, has_matcher};
 use crate::hooks::settings::{script, whole};
@@ -21,8 +21,8 @@ use crate::host::Handler;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WantedHooks {
     pub(super) host: AgentHost,
-    /// Whether the event `stop` continues a run.
-    pub(super) continues: bool,
+    /// What the event `stop` does.
+    pub(super) stop: StopOptions,
     /// Whether flow writes the status line.
     pub(super) status_line: bool,
 }
@@ -159,14 +159,14 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
 }
 
 impl WantedHooks {
-    fn command(&self, event: Event, continues: bool) -> String {
-        command::hook(self.host, event, continues)
+    fn command(&self, event: Event, stop: StopOptions) -> String {
+        command::hook(self.host, event, stop)
     }
 
     /// The events that get a handler.
-    fn events(&self, continues: bool) -> Vec<Event> {
+    fn events(&self, with_stop: bool) -> Vec<Event> {
         let mut events = self.host.hooks().events.to_vec();
-        if continues {
+        if with_stop {
             events.extend(self.host.hooks().stop);
         }
         events
@@ -174,7 +174,7 @@ impl WantedHooks {
 
     /// The names of the events that get a handler where there was none.
     fn event_names(&self) -> Vec<String> {
-        self.events(self.continues).iter().map(|event| event.0.to_owned()).collect()
+        self.events(self.stop.does_something()).iter().map(|event| event.0.to_owned()).collect()
     }
 
     /// What an event's list gets.
@@ -183,13 +183,13 @@ impl WantedHooks {
         if handler.is_typed {
             item.insert("type".to_owned(), json!("command"));
         }
-        item.insert(handler.command.to_owned(), json!(self.command(event, self.continues)));
+        item.insert(handler.command.to_owned(), json!(self.command(event, self.stop)));
         item.insert(handler.timeout.to_owned(), json!(handler.limit));
         if self.host.is_flat() { Value::Object(item) } else { json!({ HOOKS: [item] }) }
     }
 
     fn hooks(&self, handler: &Handler) -> Value {
-        let events = self.events(self.continues).into_iter();
+        let events = self.events(self.stop.does_something()).into_iter();
         Value::Object(events.map(|event| (event.0.to_owned(), json!([self.item(handler, event)]))).collect())
     }
 
@@ -227,7 +227,7 @@ impl WantedHooks {
         let stop = self.host.hooks().stop.and_then(|stop| hooks.get(stop.0));
         let keeps_stop = stop.is_some_and(|event| !ours(self.host, json, event).is_empty());
         let (mut new, mut changed) = (Vec::new(), Vec::new());
-        for event in self.events(self.continues || keeps_stop) {
+        for event in self.events(self.stop.does_something() || keeps_stop) {
             let is_changed = match hooks.get(event.0) {
                 None => {
                     new.push((event.0, json!([self.item(handler, event)])));
@@ -260,8 +260,8 @@ impl WantedHooks {
             let Some(call) = handler.call() else { continue };
             // A handler for some causes alone leaves the others without one.
             needs_one &= handler.matcher.is_some();
-            let continues = self.continues || call == Call::Hook { continues: true };
-            is_changed |= renew(json, written, &handler, &self.command(event, continues));
+            let before = if let Call::Hook(stop) = call { stop } else { StopOptions::default() };
+            is_changed |= renew(json, written, &handler, &self.command(event, self.stop.or(before)));
         }
         if needs_one {
             let layout = json.layout(node, outer);

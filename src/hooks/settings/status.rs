@@ -65,6 +65,9 @@ pub struct SettingsStatus {
     /// Whether the event `stop` continues a run.
     #[serde(rename = "continue")]
     pub continues: bool,
+    /// Whether the event `stop` keeps a session from stopping before it ran what its phase requires.
+    #[serde(rename = "gate")]
+    pub gates: bool,
     /// Whether flow writes the status line.
     #[serde(rename = "statusline")]
     pub status_line: bool,
@@ -181,13 +184,20 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
     if installed != Installed::Partly {
         missing.clear();
     }
+    let mut stops = Vec::new();
+    for handler in &found.handlers {
+        if let Some(Call::Hook(stop)) = handler.call {
+            stops.push(stop);
+        }
+    }
     SettingsStatus {
         host,
         scope,
         path: settings.file.path.clone(),
         installed,
         problem,
-        continues: found.handlers.iter().any(|handler| handler.call == Some(Call::Hook { continues: true })),
+        continues: stops.iter().any(|stop| stop.continues),
+        gates: stops.iter().any(|stop| stop.gates),
         missing: missing.into_iter().map(str::to_owned).collect(),
         status_line: found.status_line,
         handlers: found.handlers.iter().map(|handler| shown(settings, handler, config)).collect(),

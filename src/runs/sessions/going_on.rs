@@ -3,28 +3,64 @@
 //! A host that always goes on never ends, so there is a budget. It is spent before the host is told, and neither progress
 //! nor a compaction of the conversation renews it.
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::catalog::named_commands;
 use crate::engine::Verdict;
 use crate::host::AgentHost;
-use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId};
+use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId, Unproved};
+use crate::runs::accepted::{Thing, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
+use crate::runs::look::seen::{seen_evidence, unproved_here};
 use crate::runs::open::listing::for_listing;
+use crate::runs::open::recap::for_deciding;
+use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
 use crate::store::Project;
 
 /// How often a session goes on by itself; once after each prompt.
 const TIMES: u32 = 3;
 
+/// How long a hook looks at the files of a checkout.
+const LOOKING: Duration = Duration::from_millis(1500);
+
+/// For what a session may go on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WantedGoingOn {
+    /// For its next phase.
+    pub(crate) continues: bool,
+    /// For what its phase requires.
+    pub(crate) gates: bool,
+}
+
+/// With what a session goes on.
+#[derive(Debug)]
+pub(crate) struct GoingOn {
+    /// Where its run stands.
+    pub(crate) report: BriefReport,
+    /// What its phase requires and was not seen to pass; only if that was asked for.
+    pub(crate) unproved: Vec<Unproved>,
+}
+
 /// Where the run stands with which the session goes on; `None` if it stops.
 ///
 /// It goes on if it holds exactly one active run, whose next phase is known and which has changed since the user's last
-/// prompt, and if since then no run of the session was blocked or cancelled.
+/// prompt, and if since then no run of the session was blocked or cancelled. For what the phase of the run requires, it goes
+/// on only if it can run that.
 ///
 /// # Errors
 /// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
-pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Result<Option<BriefReport>> {
+pub(crate) fn going_on(
+    cx: &Context,
+    host: AgentHost,
+    session: &SessionId,
+    wanted: WantedGoingOn,
+) -> Result<Option<GoingOn>> {
     if let Some(setting) = &cx.env.hook_continue
         && !setting.yes()?
     {
@@ -52,8 +88,51 @@ pub(crate) fn going_on(cx: &Context, host: AgentHost, session: &SessionId) -> Re
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
         && !asks_for_a_person(&project, &run.head.run_id, since)?;
+    if !goes_on {
+        return Ok(None);
+    }
+    let mut unproved = if wanted.gates { unproved_within(cx, &view, LOOKING) } else { Vec::new() };
+    unproved.retain(|one| can_run(&project, &one.exec));
+    if unproved.is_empty() && !wanted.continues {
+        return Ok(None);
+    }
     // Spent before the host is told: a hook that is killed in between must not go on more often.
-    Ok((goes_on && note.spend(&project)?).then_some(report))
+    Ok(if note.spend(&project)? { Some(GoingOn { report, unproved }) } else { None })
+}
+
+/// Whether the project names such a command, and it was accepted here.
+fn can_run(project: &OpenedProject, name: &str) -> bool {
+    let Ok(named) = named_commands(&project.cx.disk, project.path()) else { return false };
+    let found = named.iter().find(|one| one.name == name);
+    found.is_some_and(|one| is_accepted(project, &[Thing::named_command(&one.name, &one.argv)]))
+}
+
+/// What is missing of what the current phases require, as far as it can be known in this time: without an answer of the files,
+/// what the log says.
+fn unproved_within(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
+    let Some(machine) = &view.machine else { return Vec::new() };
+    let known = view.history.unproved_here(machine);
+    let mut here = view.history.state().document().state.positions();
+    let asks_files = here.any(|phase| machine.requires_of(phase).any(|one| one.fresh));
+    if !known.is_empty() || !asks_files {
+        return known;
+    }
+    let (answer, answered) = mpsc::channel();
+    let (cx, run) = (cx.clone(), view.history.state().id().clone());
+    // Not waited for: a host that waits longer ends the hook, and a checkout may have any number of files.
+    thread::spawn(move || answer.send(look(&cx, &run)));
+    answered.recv_timeout(time).unwrap_or_default()
+}
+
+/// What is missing of what the current phases of `run` require on the files as they are.
+fn look(cx: &Context, run: &RunId) -> Vec<Unproved> {
+    let Ok(project) = cx.project() else { return Vec::new() };
+    let Ok(run) = project.runs().open(run) else { return Vec::new() };
+    let Ok(view) = for_deciding(&project, &*run) else { return Vec::new() };
+    match seen_evidence(&project, &*run, view.history.attempts()) {
+        Ok(seen) => unproved_here(&project, &view, &seen),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Whether the run is blocked or cancelled, or cannot be read.

@@ -73,7 +73,7 @@ impl Sandbox {
             ..Options::default()
         };
         let cx = self.context(&self.root(), disk, env, options).observed_by(Arc::new(ModesObserver));
-        let call = Call { host, event, may_go_on: true };
+        let call = Call { host, event, may_go_on: true, gates: true };
         let given = HostInput::Text(payload.to_string());
         match catch_unwind(AssertUnwindSafe(|| hook(&cx, call, &given))) {
             Ok(answer) => Some(answer),

@@ -10,7 +10,7 @@ use crate::hooks::{self, Call};
 use crate::runs::Context;
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
-    let call = Call { host: &args.host, event: &args.event, may_go_on: args.may_go_on };
+    let call = Call { host: &args.host, event: &args.event, may_go_on: args.may_go_on, gates: args.gates };
     let begun = Instant::now();
     let given = given(if args.event == "session-end" { SHORT_WAIT } else { WAIT });
     let cx = &cx.having_waited(begun.elapsed());

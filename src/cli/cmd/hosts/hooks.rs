@@ -14,9 +14,10 @@ use crate::runs::{Context, Result};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Out) -> Ended {
     match command {
-        HooksCommand::Install { place, dry_run, continues, status_line } => {
+        HooksCommand::Install { place, dry_run, continues, gates, status_line } => {
             let (host, scope) = (place.host, place.scope.into());
-            changed(settings::install(cx, &HooksInstallRequest { host, scope, dry_run, continues, status_line }), out)
+            let request = HooksInstallRequest { host, scope, dry_run, continues, gates, status_line };
+            changed(settings::install(cx, &request), out)
         }
         HooksCommand::Uninstall { place, dry_run } => {
             let (host, scope) = (place.host, place.scope.into());

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::codec::{TomlText, digest};
 use crate::hooks::settings::AgentHost;
+use crate::hooks::settings::command::StopOptions;
 use crate::hooks::settings::edit::{self, Edited, WantedHooks};
 use crate::hooks::settings::error::{EditFault, STRICT};
 use crate::hooks::settings::setup::entries::Entries;
@@ -53,7 +54,7 @@ impl Piece {
     pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
         match &self.content {
             PieceContent::Handlers(host) => {
-                let wanted = WantedHooks { host: *host, continues: false, status_line: false };
+                let wanted = WantedHooks { host: *host, stop: StopOptions::default(), status_line: false };
                 edit::install(text, &wanted)
             }
             PieceContent::Entries(entries) => entries.put(text),
