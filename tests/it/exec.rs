@@ -312,6 +312,20 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
 }
 
 #[test]
+fn what_flow_notes_in_a_journal_makes_nothing_stale_and_a_rename_names_both_paths() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.path(".decisions")).unwrap();
+    fs::write(sandbox.path("old"), "a file of some length\n").unwrap();
+    sandbox.git(&["add", "old"]);
+    sandbox.git(&["commit", "-q", "-m", "old"]);
+    exec(&sandbox, &["--id", "t"], &["true"]).ok();
+    fs::write(sandbox.path(".decisions/issue-1.md"), "noted\n").unwrap();
+    assert_eq!(fresh(&sandbox), json!([["t", "fresh", []]]));
+    sandbox.git(&["mv", "old", "new"]);
+    assert_eq!(fresh(&sandbox), json!([["t", "stale", ["new", "old"]]]));
+}
+
+#[test]
 fn a_command_that_changes_files_is_seen_to_have_run_on_those_before() {
     let sandbox = sandbox();
     let told = exec(&sandbox, &["--id", "t"], &["sh", "-c", "echo x > made"]).ok().stderr;

@@ -122,6 +122,10 @@ impl Git {
     ) -> Result<Listing<'_>, String> {
         let apart = self.apart(dir, state, Instant::now() + self.limit)?;
         let mut question = [settings, &CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
+        if !settings.is_empty() {
+            // Evidence names both paths of a file that was renamed.
+            question.insert(question.len() - 3, "--no-renames");
+        }
         // Leave out `own` in the command: listing thousands of runs would take too long.
         let left_out = left_out(&own);
         question.extend(left_out.iter().map(String::as_str));

@@ -23,7 +23,7 @@ use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, Selected, named_run};
 use crate::runs::open::shared::{Sharing, ask_store};
-use crate::runs::open::tree::below_top;
+use crate::runs::open::tree::{below_top, own_directories};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -330,9 +330,7 @@ fn other_branch_of(project: &OpenedProject, run: &RunDocument) -> Option<(String
 
 /// Asks git for uncommitted changes, without the files in flow's own directories.
 fn ask_for_changes<'a>(cx: &'a Context, root: &Path) -> AskedForChanges<'a> {
-    let below = below_top(cx, root);
-    let own = [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned());
-    cx.git.ask_for_changes(root, own.into(), || git_state(cx, root))
+    cx.git.ask_for_changes(root, own_directories(cx, root).into(), || git_state(cx, root))
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.

@@ -13,7 +13,7 @@ use crate::runs::error::Result;
 use crate::runs::mask::Mask;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::open::tree::{PresentTree, below_top, present_tree};
+use crate::runs::open::tree::{PresentTree, own_directories, present_tree};
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
@@ -178,8 +178,8 @@ impl Now for CheckoutNow<'_> {
             return known.clone();
         }
         let (cx, root) = (&self.project.cx, self.project.root());
-        let own = below_top(cx, root).join(".flow/").to_string_lossy().into_owned();
-        let paths = cx.git.changed_between(root, [one, other], &[own], || git_state(cx, root)).ok();
+        let own = own_directories(cx, root);
+        let paths = cx.git.changed_between(root, [one, other], &own, || git_state(cx, root)).ok();
         self.between.borrow_mut().insert(key, paths.clone());
         paths
     }

@@ -29,8 +29,7 @@ pub(in crate::runs) struct PresentTree {
 /// Why they are not known, in one line.
 pub(in crate::runs) fn present_tree(project: &OpenedProject) -> Result<PresentTree, String> {
     let (cx, root) = (&project.cx, project.root());
-    let own = below_top(cx, root).join(".flow/").to_string_lossy().into_owned();
-    let listed = cx.git.tree_files(root, &[own], || git_state(cx, root))?;
+    let listed = cx.git.tree_files(root, &own_directories(cx, root), || git_state(cx, root))?;
     let listed = listed.ok_or("the project is not in a git repository")?;
     // Made right before the files are looked at. Without it nothing is cached.
     let (began, device) = project.file_system_time().unwrap_or_default();
@@ -77,4 +76,11 @@ pub(in crate::runs) fn below_top(cx: &Context, root: &Path) -> PathBuf {
         Some(top) => root.strip_prefix(top).map(Path::to_owned).unwrap_or_default(),
         None => PathBuf::new(),
     }
+}
+
+/// The directories in which flow writes, as paths from the top of the checkout of `root`. A journal of decisions is about
+/// the work: that flow notes in it how a run ended must not make stale what was seen in that run.
+pub(in crate::runs) fn own_directories(cx: &Context, root: &Path) -> [String; 2] {
+    let below = below_top(cx, root);
+    [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned())
 }
