@@ -39,12 +39,15 @@ use crate::runs::ListStatus;
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
-pub(super) use exec::{ExecArgs, TrustArgs};
+pub(super) use exec::{ExecArgs, ReplayArgs, TrustArgs};
 use hosts::HOOK_TIMES;
 pub(super) use hosts::{HookArgs, HooksCommand, HudArgs, McpArgs, SessionEndArgs, SetupArgs, ToolsArg};
 pub(super) use interview::{AnswerSource, BeginArgs, InterviewCommand};
 use look::SortArg;
-pub(super) use look::{EvidenceArgs, ExportArgs, LogArgs, ServeArgs, ShowArgs, VerifyArgs, WaitArgs, WatchArgs};
+pub(super) use look::{
+    EvidenceArgs, ExportArgs, LogArgs, ReportArgs, ReportFormatArg, ServeArgs, ShowArgs, VerifyArgs, WaitArgs,
+    WatchArgs,
+};
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
@@ -223,6 +226,10 @@ pub(super) enum Look {
     ///
     /// For other programs, or to keep.
     Export(ExportArgs),
+    /// Tell what came out of a run, for a pull request or the next agent
+    ///
+    /// What was done, seen, decided and left open. The same bytes as long as nothing more is recorded.
+    Report(ReportArgs),
     /// Show the sessions that work here, and what they hold
     ///
     /// The runs that they hold, their modes, and whether they live.
@@ -294,6 +301,10 @@ pub(super) enum Workflows {
 pub(super) enum Checks {
     /// Run a command, and record how it ended and on which files
     Exec(Box<ExecArgs>),
+    /// Run recorded commands again, and compare
+    ///
+    /// Shows them first, and asks. How it compares is recorded in the run.
+    Replay(ReplayArgs),
     /// Show flow at work in a project to throw away
     Demo(DemoArgs),
     /// Create .flow, or add what is missing in it

@@ -1,7 +1,7 @@
 //! Two examples of each command, for its page of help and its manual page.
 
 /// The commands, each with two lines for a shell.
-const EXAMPLES: [(&str, [&str; 2]); 77] = [
+const EXAMPLES: [(&str, [&str; 2]); 79] = [
     (
         "start",
         [
@@ -48,6 +48,7 @@ const EXAMPLES: [(&str, [&str; 2]); 77] = [
     ("wait", ["flow wait '#42' && git push", "flow wait --timeout 600"]),
     ("evidence", ["flow evidence '#42'", "flow evidence --all"]),
     ("export", ["flow export --format html -o run.html", "flow export '#42' --format mermaid"]),
+    ("report", ["flow report '#42' > pull-request.md", "flow report --format json"]),
     ("sessions", ["flow sessions", "flow sessions --json"]),
     ("setup", ["flow setup", "flow setup --undo"]),
     ("hooks install", ["flow hooks install --dry-run", "flow hooks install --host claude-code --scope project"]),
@@ -122,6 +123,7 @@ const EXAMPLES: [(&str, [&str; 2]); 77] = [
     ("remote fetch", ["flow remote fetch issue-42", "flow remote fetch issue-42 --json"]),
     ("validate", ["flow validate", "flow validate .flow/workflows/own.workflow.yaml"]),
     ("doctor", ["flow doctor", "flow doctor --repair --dry-run"]),
+    ("replay", ["flow replay", "flow replay '#42' test --clean --yes"]),
     ("exec", ["flow exec -- cargo test --locked", "flow exec --id test --timeout 600 test"]),
     ("verify", ["flow verify", "flow verify '#42' --evidence"]),
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),

@@ -46,7 +46,9 @@ pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub(crate) use env::secrets;
 pub use exec::{Execute, ExecuteEnd, ExecuteOutput, Executed};
-pub use git::{AskedForChanges, BareRepository, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree};
+pub use git::{
+    AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree,
+};
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]
 pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};

@@ -67,6 +67,7 @@ pub(crate) use look::log::reader_left;
 pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use look::needs::{Needs, call_about};
 pub use look::outlook::NextReport;
+pub use look::report::{ReportedQuestion, ReportedWork, WorkReport, WorkReportRequest, work_report};
 pub use look::resume::{ResumeReport, ResumeRequest, TreeState, WorkingTreeReport, resume};
 pub use look::seen::{ClaimedWork, SeenEvidence, VerifyEvidenceReport, VerifyEvidenceRequest, verify_evidence};
 pub use look::show::{
@@ -114,7 +115,10 @@ pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use write::emit::{Reporter, emit_by};
-pub use write::exec::{ExecReport, ExecRequest, TrustReport, TrustRequest, TrustedCommand, exec, trust};
+pub use write::exec::{
+    ExecReport, ExecRequest, ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, TrustReport, TrustRequest,
+    TrustedCommand, exec, replay, trust,
+};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use write::payload::ReportRequest;
 #[doc(hidden)]

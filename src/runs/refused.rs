@@ -87,10 +87,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NothingToApprove { .. } => {
             new(Kind::Refused, "nothing_to_approve").help(what_is_next(run))
         }
-        Refusal::NotAtEnd { .. } => {
-            let early = flow("complete", run).example("skip-reason", "why the rest is not needed");
-            new(Kind::Refused, "not_at_end").help(resume(run) + " says what is next; to complete it here: " + early)
-        }
+        Refusal::NotAtEnd { .. } => new(Kind::Refused, "not_at_end").help(not_at_end(run)),
         Refusal::NothingToSettle { .. } => new(Kind::Refused, "nothing_to_settle").help(
             "`flow show` has the activities; --settles names failed or blocked ones of the same phase and round",
         ),
@@ -225,6 +222,12 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     };
     let skip = "--skip-reason TEXT goes on without it";
     Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
+}
+
+/// The help for a run that is not where its workflow ends.
+fn not_at_end(run: &RunId) -> Help {
+    let early = flow("complete", run).example("skip-reason", "why the rest is not needed");
+    resume(run) + " says what is next; to complete it here: " + early
 }
 
 /// The help for commands that phases require.

@@ -59,6 +59,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       wait             Wait until a run is over or needs a person
       evidence         List evidence and artifacts, and whether they are there
       export           Write a run as a diagram, page, trace or events
+      report           Tell what came out of a run, for a pull request or the next agent
       sessions         Show the sessions that work here, and what they hold
 
     Agents' hosts:
@@ -80,6 +81,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
 
     Checks, and what is done once:
       exec             Run a command, and record how it ended and on which files
+      replay           Run recorded commands again, and compare
       demo             Show flow at work in a project to throw away
       init             Create .flow, or add what is missing in it
       remote           Share the runs of this project with other machines

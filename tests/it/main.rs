@@ -75,6 +75,7 @@ mod questions;
 mod recaps;
 mod recovery;
 mod remote;
+mod replay;
 mod saying;
 mod schemas;
 mod seams;

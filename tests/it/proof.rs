@@ -344,10 +344,8 @@ report --> [*]
 #[test]
 fn shipped_workflows_require_a_command_only_where_the_project_names_it() {
     let sandbox = project("w.workflow.yaml", PHASES);
-    let required = |run: &str| {
-        let first = sandbox.flow(["log", run, "--json"]).ok().json()["events"][0]["machine"]["requires"].clone();
-        first
-    };
+    let required =
+        |run: &str| sandbox.flow(["log", run, "--json"]).ok().json()["events"][0]["machine"]["requires"].clone();
     sandbox.flow(["start", "debug", "--id", "named"]).ok();
     assert_eq!(required("named"), json!([{ "state": "verify", "exec": "test", "fresh": true }]));
     fs::write(sandbox.path(".flow/config.yaml"), "commands: {lint: 'true'}\n").unwrap();

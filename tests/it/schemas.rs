@@ -34,11 +34,11 @@ use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExecReport,
     ExportReport, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest,
-    NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReportRequest, ResumeReport, ResumeRequest,
-    RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source,
-    StartReport, StartRequest, StatusReport, StatusRequest, TrustReport, VerifyEvidenceReport, WorkflowAdoptReport,
-    WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest,
-    WorkflowReport, WorkflowRequest, schema_text,
+    NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReplayReport, ReportRequest, ResumeReport,
+    ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest,
+    Source, StartReport, StartRequest, StatusReport, StatusRequest, TrustReport, VerifyEvidenceReport, WorkReport,
+    WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport,
+    WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
 use flowrun::watch::WatchMessage;
@@ -80,7 +80,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 72] = [
+const ANSWERS: [(&str, Form); 74] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -106,12 +106,14 @@ const ANSWERS: [(&str, Form); 72] = [
     ("sessions", printed::<SessionsReport>),
     ("evidence", printed::<EvidenceReport>),
     ("exec", printed::<ExecReport>),
+    ("replay", printed::<ReplayReport>),
     ("serve", printed::<ServeReport>),
     ("watch", printed::<WatchMessage>),
     ("list", printed::<ListReport>),
     ("show", shown),
     ("log", printed::<LogReport>),
     ("export", printed::<ExportReport>),
+    ("report", printed::<WorkReport>),
     ("validate", printed::<ValidateReport>),
     ("doctor", printed::<DoctorReport>),
     ("verify", printed::<VerifyReport>),
@@ -355,6 +357,8 @@ fn varied(forms: &Forms) {
     // What stands behind the dashes is the command's.
     let exec = ["exec", "--json", "--run-id", "r2", "--session", "s1", "--id", "ran", "--", "true"];
     forms.check(&exec, &sandbox.flow(exec));
+    forms.ask(&sandbox, &["replay", "r2"]);
+    forms.ask(&sandbox, &["report", "r2"]);
     let verified = sandbox.flow(["verify", "r2", "--evidence", "--json"]).json();
     assert_valid(&validator(printed::<VerifyEvidenceReport>()), &verified, "verify --evidence");
     forms.ask(&sandbox, &["show", "r2"]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::args::shared::CallerArgs;
+use crate::cli::args::shared::{CallerArgs, RunArg};
 use crate::cli::args::values::seconds;
 use crate::cli::complete;
 use crate::model::{ActivityId, StateName};
@@ -16,6 +16,24 @@ pub(crate) struct TrustArgs {
     /// Accept them as they are now
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// The number or the id of one record [default: the last one of each command]
+    #[arg(value_name = "ACTIVITY")]
+    pub(crate) activity: Option<String>,
+    /// Run them on the commit that they ran on, checked out in a temporary directory
+    #[arg(long)]
+    pub(crate) clean: bool,
+    /// Do not ask; run only commands that the project names and that were accepted with `flow trust`
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) caller: CallerArgs,
 }
 
 // Arguments of `exec`.

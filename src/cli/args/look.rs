@@ -107,7 +107,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
     /// mermaid: the workflow with the run's position; gantt: the steps over time, for Mermaid; svg: the same as a picture;
-    /// html: a page in one file; chrome-trace: for Perfetto; cloudevents: all events; otlp-json: for OpenTelemetry
+    /// html: a page in one file; chrome-trace: for Perfetto; cloudevents: all events; otlp-json: for OpenTelemetry; in-toto: statements
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: FormatArg,
     /// The run as it was after this event
@@ -120,8 +120,27 @@ pub(crate) struct ExportArgs {
 
 value_enum!(
     /// A format of an export.
-    FormatArg { Mermaid, Gantt, Svg, Html, ChromeTrace, Cloudevents, OtlpJson } -> crate::runs::ExportFormat
+    FormatArg { Mermaid, Gantt, Svg, Html, ChromeTrace, Cloudevents, OtlpJson, InToto } -> crate::runs::ExportFormat
 );
+
+// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArg,
+    /// md: Markdown of at most 200 lines; json: the same as data
+    #[arg(long, value_name = "FORMAT", default_value = "md", hide_possible_values = true)]
+    pub(crate) format: ReportFormatArg,
+}
+
+/// A format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormatArg {
+    /// Markdown.
+    Md,
+    /// JSON.
+    Json,
+}
 
 // Arguments of `serve`.
 #[derive(Debug, Args)]

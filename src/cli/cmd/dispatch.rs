@@ -2,11 +2,11 @@
 
 use crate::cli::args::{Checks, Command, Everyday, Hosts, Look, People, Workflows};
 use crate::cli::cmd::checks::{doctor, man, validate, verify};
+use crate::cli::cmd::commands::{exec, replay, trust};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
-use crate::cli::cmd::look::{attention, evidence, export, log, serve, show, wait, watch};
+use crate::cli::cmd::look::{attention, evidence, export, log, report, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, demo, drive, emit, exec, init, interview, list, mode, next, record, remote, resume, set, start, status,
-    trust, workflow,
+    approve, demo, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -20,6 +20,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Everyday(Everyday::Start(args)) => start::run(cx, args, out),
         Command::Everyday(Everyday::RecordActivity(args)) => record::run(cx, *args, out),
         Command::Checks(Checks::Exec(args)) => exec::run(cx, *args, out),
+        Command::Checks(Checks::Replay(args)) => replay::run(cx, args, out),
         Command::Everyday(Everyday::Resume(args)) => resume::run(cx, args, out),
         Command::Workflows(Workflows::Next(run)) => next::next(cx, run, out),
         Command::Workflows(Workflows::Advance(args)) => next::advance(cx, args, out),
@@ -42,6 +43,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Look(Look::Wait(args)) => wait::run(cx, args, out),
         Command::Look(Look::Evidence(args)) => evidence::run(cx, args, out),
         Command::Look(Look::Export(args)) => export::run(cx, args, out),
+        Command::Look(Look::Report(args)) => report::run(cx, args, out),
         Command::Look(Look::Sessions) => sessions::run(cx, out),
         Command::Hosts(Hosts::Setup(args)) => setup::run(cx, &args, out),
         Command::Hosts(Hosts::Hooks(command)) => hooks::run(cx, command, out),

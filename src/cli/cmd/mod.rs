@@ -2,11 +2,11 @@
 
 mod approve;
 mod checks;
+mod commands;
 mod demo;
 pub(super) mod dispatch;
 mod drive;
 mod emit;
-mod exec;
 mod hosts;
 mod init;
 mod interview;
@@ -23,6 +23,5 @@ mod set;
 mod start;
 mod status;
 mod stdin;
-mod trust;
 mod workflow;
 mod worktrees;

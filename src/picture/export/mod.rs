@@ -5,6 +5,7 @@ mod cloudevents;
 mod formats;
 mod gantt;
 mod html;
+mod in_toto;
 mod lines;
 mod mermaid;
 mod otlp;

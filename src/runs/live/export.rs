@@ -31,6 +31,8 @@ pub enum ExportFormat {
     Cloudevents,
     /// A trace of OpenTelemetry, as OTLP in JSON.
     OtlpJson,
+    /// What was seen of commands, as a statement of in-toto in each line.
+    InToto,
 }
 
 /// The report of `export`.

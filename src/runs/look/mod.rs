@@ -11,6 +11,7 @@ pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;
 pub(in crate::runs) mod needs;
 pub(in crate::runs) mod outlook;
+pub(in crate::runs) mod report;
 pub(in crate::runs) mod resume;
 pub(in crate::runs) mod seen;
 pub(in crate::runs) mod show;

@@ -6,7 +6,7 @@ use crate::cli::out::{Ended, Out};
 use crate::model::counted;
 use crate::runs::{self, Context, Error, ExecReport, ExecRequest};
 
-pub(super) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
     let request = request(args, out)?;
     let report = runs::exec(cx, &request)?;
     out.committed(format!("the end of the command is recorded as event {} ({})", report.seq, report.number));

@@ -4,7 +4,7 @@ use crate::cli::args::TrustArgs;
 use crate::cli::out::{Ended, Out};
 use crate::runs::{self, Context, TrustRequest};
 
-pub(super) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> Ended {
     let report = runs::trust(cx, &TrustRequest { accept: args.yes })?;
     let exit = out.answer(&report, |page| {
         page.table(

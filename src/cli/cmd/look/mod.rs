@@ -4,6 +4,7 @@ pub(in crate::cli::cmd) mod attention;
 pub(in crate::cli::cmd) mod evidence;
 pub(in crate::cli::cmd) mod export;
 pub(in crate::cli::cmd) mod log;
+pub(in crate::cli::cmd) mod report;
 pub(in crate::cli::cmd) mod seen;
 pub(in crate::cli::cmd) mod serve;
 pub(in crate::cli::cmd) mod show;

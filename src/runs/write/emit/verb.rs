@@ -245,6 +245,15 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
     }
 }
 
+/// The definition of `workflow` in the catalog; `None` if its steps are free, since it has no state machine (rp1).
+fn machine_of(catalog: &Catalog, workflow: &str) -> Result<Option<Machine>> {
+    match catalog.find(workflow) {
+        Ok(found) => Ok(Some(found.machine)),
+        Err(CatalogError::NoMachine { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Creates a run with its first reports. A refused request leaves nothing behind.
 fn begin_with(
     cx: &Context,
@@ -255,12 +264,7 @@ fn begin_with(
     let catalog = cx.catalog(project);
     let machine = match definition {
         Some(machine) => Some(machine.clone()),
-        None => match catalog.find(&asked.request.workflow) {
-            Ok(found) => Some(found.machine),
-            // The steps of a workflow without a state machine are free (rp1).
-            Err(CatalogError::NoMachine { .. }) => None,
-            Err(error) => return Err(error.into()),
-        },
+        None => machine_of(&catalog, &asked.request.workflow)?,
     };
     let machine = machine.map(|machine| as_project_asks(cx, project, machine)).transpose()?;
     let workflow = match &machine {

@@ -2,10 +2,12 @@
 
 mod begin;
 mod finish;
+mod replay;
 mod request;
 mod trust;
 mod verb;
 
+pub use replay::{ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, replay};
 pub use request::{ExecReport, ExecRequest};
 pub use trust::{TrustReport, TrustRequest, TrustedCommand, trust};
 pub use verb::exec;

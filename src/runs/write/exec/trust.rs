@@ -93,7 +93,7 @@ fn thing(command: &NamedCommand) -> Thing {
     Thing::named_command(&command.name, &command.argv)
 }
 
-fn line(argv: &[String]) -> String {
+pub(super) fn line(argv: &[String]) -> String {
     let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }

@@ -1,0 +1,81 @@
+//! `replay`.
+
+use std::io::{self, IsTerminal};
+
+use crate::cli::args::ReplayArgs;
+use crate::cli::cmd::meant::meant;
+use crate::cli::exit::Exit;
+use crate::cli::out::{Ended, Out};
+use crate::cli::page::{BAD, CARE, GOOD, TextPage};
+use crate::cli::person::agrees;
+use crate::runs::{self, Context, ReplayReport, ReplayRequest};
+
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
+    let mut request = ReplayRequest {
+        run: meant(cx, args.run, out, true)?,
+        activity: args.activity,
+        clean: args.clean,
+        runs: args.yes,
+        to_stderr: true,
+        session: args.caller.session,
+        epoch: args.caller.epoch,
+        ..ReplayRequest::default()
+    };
+    if !args.yes {
+        let plan = runs::replay(cx, &request)?;
+        // With `--json` a program reads the answer, and it cannot say yes.
+        let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !can_ask || plan.commands.is_empty() {
+            return Ok(shown_only(&plan, out));
+        }
+        out.aside(&TextPage::of(|page| fill(&plan, page)));
+        if !agrees("Run these commands", out)? {
+            out.aside("nothing was run\n");
+            return Ok(Exit::Refused);
+        }
+        (request.runs, request.agreed) = (true, true);
+    }
+    let report = runs::replay(cx, &request)?;
+    out.warnings(&report.warnings);
+    let status = if report.ok { Exit::Done } else { Exit::Refused };
+    Ok(out.answer(&report, |page| fill(&report, page)).then(status))
+}
+
+/// The commands, for a caller that cannot be asked.
+fn shown_only(plan: &ReplayReport, out: &mut Out) -> Exit {
+    match out.answer(plan, |page| fill(plan, page)) {
+        Exit::Done if !plan.commands.is_empty() => {
+            out.aside("nothing was run; --yes runs those that the project names and that were accepted\n");
+            Exit::Usage
+        }
+        exit => exit,
+    }
+}
+
+fn fill(report: &ReplayReport, page: &mut TextPage) {
+    if report.commands.is_empty() {
+        page.line("the end of no command was seen in this run");
+    }
+    for one in &report.commands {
+        let (style, word) = match &one.again {
+            None => (CARE, "not run"),
+            Some(again) if again.same_status => (GOOD, "same"),
+            Some(_) => (BAD, "differs"),
+        };
+        page.head(style, word, &format!("{} {}", one.number, one.id));
+        page.field("command", &one.command);
+        page.field("in", &one.dir);
+        page.each("why", &one.why_not);
+        let Some(again) = &one.again else { continue };
+        page.field("exit status", &format!("{}, and {} then", again.exit_code, one.exit_code));
+        page.field("output", if again.same_output { "the same" } else { "another one" });
+        page.field(
+            "files",
+            match again.same_tree {
+                Some(true) => "the same",
+                Some(false) => "others",
+                None => "not known",
+            },
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! What came out of a run, as Markdown for a pull request or the next agent: at most 200 lines, and the same bytes as long
+//! as nothing more is recorded. Texts of the run stand in code spans, so that they mean nothing to who renders them.
+
+use std::fmt::Write as _;
+
+use crate::model::is_terminal_control;
+use crate::runs::{ReportedWork, WorkReport};
+
+/// How many lines a section has at most; there are six of them.
+const LINES: usize = 28;
+/// How much of a text is shown, in characters.
+const SHOWN: usize = 200;
+/// How much of a digest is shown.
+const DIGEST: usize = 12;
+
+/// The report as Markdown.
+#[must_use]
+pub fn work_report(report: &WorkReport) -> String {
+    let mut text = format!("## {} {}\n\n", code(report.run_id.as_str()), report.status);
+    let phase = report.phase.as_ref().map(|phase| format!(", in {}", code(phase.as_str())));
+    let _ = writeln!(text, "Workflow {}{}.", code(report.workflow.as_str()), phase.unwrap_or_default());
+    for (label, value) in [("Goal", &report.goal), ("Issue", &report.issue), ("Branch", &report.branch)] {
+        if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
+            let _ = writeln!(text, "{label}: {}", code(value));
+        }
+    }
+    section(&mut text, "Seen", report.seen.iter().map(seen));
+    section(&mut text, "Claimed", report.claimed.iter().map(work));
+    section(&mut text, "Open", report.open.iter().map(work));
+    let questions = report.questions.iter();
+    section(&mut text, "Questions", questions.map(|one| format!("{}: {}", code(one.step.as_str()), code(&one.prompt))));
+    let decided = report.decided.iter().map(|one| {
+        let verb = if one.approved { "approved" } else { "rejected" };
+        let phase = one.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default();
+        let why = one.reason.as_ref().map(|why| format!(": {}", code(why))).unwrap_or_default();
+        format!("{phase} {verb} by {}{why}", code(&one.approval.by))
+    });
+    section(&mut text, "Decided", decided);
+    let mut passed_over = Vec::new();
+    for one in &report.skipped {
+        let without = one.exec.as_ref().map(|exec| format!(" without {}", code(exec))).unwrap_or_default();
+        passed_over.push(format!("{}{without}: {}", code(one.phase.as_str()), code(&one.reason)));
+    }
+    // What was passed over with a reason stands there already.
+    for one in report.left_undone.iter().filter(|one| report.skipped.iter().all(|skip| skip.phase != one.phase)) {
+        passed_over.push(code(&one.to_string()));
+    }
+    section(&mut text, "Left undone", passed_over.into_iter());
+    text
+}
+
+fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<_> = items.collect();
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n### {title}\n");
+    for item in items.iter().take(LINES - 4) {
+        let _ = writeln!(text, "- {item}");
+    }
+    if items.len() > LINES - 4 {
+        let _ = writeln!(text, "- and {} more", items.len() - (LINES - 4));
+    }
+}
+
+fn work(work: &ReportedWork) -> String {
+    let phase = work.phase.as_ref().map(|phase| format!(" in {}", code(phase.as_str()))).unwrap_or_default();
+    let summary = work.summary.as_ref().map(|words| format!(": {}", code(words))).unwrap_or_default();
+    format!("{} {} {}{phase}{summary}", work.number, code(&work.id), work.status)
+}
+
+fn seen(work: &ReportedWork) -> String {
+    let command = work.command.as_ref().map(|command| code(command)).unwrap_or_default();
+    let on = match (&work.commit, &work.tree) {
+        (Some(commit), _) => format!("on commit {}", code(&commit.chars().take(DIGEST).collect::<String>())),
+        (None, Some(tree)) => format!("on files {}", code(&tree.chars().take(DIGEST).collect::<String>())),
+        (None, None) => "on files that are not known".to_owned(),
+    };
+    let status = work.status.with_exit_code(work.exit_code);
+    format!("{} {} {status}, {on}: {command}", work.number, code(&work.id))
+}
+
+/// A text of the run as a code span, in one line.
+fn code(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = line.chars().filter(|c| !is_terminal_control(*c)).take(SHOWN).collect();
+    let more = if line.chars().count() > SHOWN { "…" } else { "" };
+    format!("`{}{more}`", shown.replace('`', "'"))
+}

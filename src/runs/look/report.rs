@@ -1,0 +1,166 @@
+//! `report`: what came out of a run, for a pull request or the next agent. It says nothing that time or the files change,
+//! so that it has the same bytes as long as nothing more is recorded.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::engine::{Attempt, LeftUndone};
+use crate::model::{
+    ActivityStatus, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId, quoted,
+};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::look::show::{ShownApproval, ShownSkip, approvals, skipped};
+use crate::runs::open::select::select_run;
+use crate::runs::open::view::for_reading;
+
+/// Which run to report on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkReportRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The session of the caller.
+    pub session: Option<SessionId>,
+}
+
+/// What came out of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WorkReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its goal.
+    pub goal: Option<String>,
+    /// The issue that it is about.
+    pub issue: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// Its status.
+    pub status: RunStatus,
+    /// Its phase.
+    pub phase: Option<StateName>,
+    /// Work that is done and that flow has someone's word for: the last record of each id.
+    pub claimed: Vec<ReportedWork>,
+    /// Commands of which flow saw the end: the last record of each id.
+    pub seen: Vec<ReportedWork>,
+    /// What people decided at gates.
+    pub decided: Vec<ShownApproval>,
+    /// What was passed over, and why.
+    pub skipped: Vec<ShownSkip>,
+    /// Work that failed, is blocked, or has no known outcome: the last record of each id.
+    pub open: Vec<ReportedWork>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
+    /// Questions that wait for an answer.
+    pub questions: Vec<ReportedQuestion>,
+}
+
+/// The last record of an activity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReportedWork {
+    /// Its number.
+    pub number: Number,
+    /// Its id.
+    pub id: String,
+    /// Its phase.
+    pub phase: Option<StateName>,
+    /// Its status.
+    pub status: ActivityStatus,
+    /// Its title or summary.
+    pub summary: Option<String>,
+    /// The command that flow ran, as a line for a shell.
+    pub command: Option<String>,
+    /// The exit status.
+    pub exit_code: Option<i64>,
+    /// The commit on which it ran, if the files were exactly those of it.
+    pub commit: Option<String>,
+    /// The digest of the files on which it ran.
+    pub tree: Option<String>,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReportedQuestion {
+    /// The step that asks.
+    pub step: StateName,
+    /// What is asked.
+    pub prompt: String,
+}
+
+/// Reports on a run.
+///
+/// # Errors
+/// Those of reading a run.
+pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkReport> {
+    let project = cx.project()?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let view = for_reading(&project, &*run)?;
+    let document = view.history.state().document();
+    let (mut claimed, mut seen, mut open) = (Vec::new(), Vec::new(), Vec::new());
+    for attempt in view.history.latest() {
+        if attempt.approval.is_some() {
+            continue;
+        }
+        let work = ReportedWork::of(attempt);
+        match attempt.status {
+            _ if attempt.is_seen() => seen.push(work),
+            ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
+            _ => open.push(work),
+        }
+    }
+    let questions = document.state.questions.iter().map(ReportedQuestion::of);
+    Ok(WorkReport {
+        run_id: run.id().clone(),
+        workflow: document.workflow.clone(),
+        goal: document.goal.clone(),
+        issue: issue_of(document),
+        branch: document.context_text("branch").map(str::to_owned),
+        status: document.state.status,
+        phase: document.state.current_phase.clone(),
+        claimed,
+        seen,
+        decided: approvals(&view.history),
+        skipped: skipped(&view.history),
+        open,
+        left_undone: view.history.left_undone(),
+        questions: questions.collect(),
+    })
+}
+
+/// The issue as people write it.
+fn issue_of(document: &RunDocument) -> Option<String> {
+    match document.context.get("issue")? {
+        Value::Number(number) => Some(format!("#{number}")),
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        _ => None,
+    }
+}
+
+impl ReportedWork {
+    fn of(attempt: &Attempt) -> Self {
+        let exec = attempt.exec.as_deref().filter(|exec| exec.end.is_some());
+        let before = exec.and_then(|exec| exec.before.as_ref());
+        let words = exec.map(|exec| exec.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>());
+        Self {
+            number: attempt.number,
+            id: attempt.id.clone(),
+            phase: attempt.phase.clone(),
+            status: attempt.status,
+            summary: attempt.summary.clone(),
+            command: words.map(|words| words.join(" ")),
+            exit_code: attempt.exit_code,
+            commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
+            tree: before.map(|before| before.sha256.clone()),
+        }
+    }
+}
+
+impl ReportedQuestion {
+    fn of(question: &Question) -> Self {
+        Self { step: question.step.clone(), prompt: question.prompt.clone() }
+    }
+}

@@ -1,0 +1,281 @@
+//! `replay`: runs recorded commands again, and compares.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Attempt;
+use crate::host::{CommitCopy, Execute, ExecuteEnd, Executed, read_tree, secrets};
+use crate::model::{ActivityStatus, ActivityType, Execution, Explain as _, Kind, Number, Problem, RunId, SessionId};
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::Result;
+use crate::runs::mask::Mask;
+use crate::runs::open::select::select_run;
+use crate::runs::open::tree::{own_directories, present_tree};
+use crate::runs::open::view::for_reading;
+use crate::runs::user_state::git_state;
+use crate::runs::write::exec::trust::{line, trusted};
+use crate::runs::write::record::{RecordRequest, record_activity};
+
+/// Which commands to run again.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayRequest {
+    /// The run; otherwise the session's or the only active one.
+    #[serde(rename = "run_id")]
+    pub run: Option<String>,
+    /// The number or the id of a record; otherwise the last record of each command.
+    pub activity: Option<String>,
+    /// Whether they run on the commit that they ran on, checked out in a temporary directory.
+    pub clean: bool,
+    /// Whether to run them; otherwise they are only shown.
+    pub runs: bool,
+    /// Whether a person saw them and agreed. Otherwise only commands run that the project names and that were accepted.
+    pub agreed: bool,
+    /// Whether their output goes to standard error, since standard output is taken.
+    pub to_stderr: bool,
+    /// The session that calls.
+    pub session: Option<SessionId>,
+    /// The epoch under which the caller holds the run.
+    pub epoch: Option<u64>,
+}
+
+/// The report of `replay`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplayReport {
+    /// The run.
+    pub run_id: RunId,
+    /// Whether every command ran again, and ended with the same status as it was recorded.
+    pub ok: bool,
+    /// The commands.
+    pub commands: Vec<ReplayedCommand>,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// A command that was recorded, and what became of it now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplayedCommand {
+    /// The number of its record.
+    pub number: Number,
+    /// Its id.
+    pub id: String,
+    /// The command, as a line for a shell.
+    pub command: String,
+    /// Where it ran, relative to the top of the checkout.
+    pub dir: String,
+    /// The commit on which it ran.
+    pub commit: Option<String>,
+    /// Its exit status then.
+    pub exit_code: i32,
+    /// Why it does not run again.
+    pub why_not: Option<String>,
+    /// How it ended now; none if it did not run.
+    pub again: Option<ReplayComparison>,
+}
+
+/// How a command ended now, compared with how it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplayComparison {
+    /// Its exit status.
+    pub exit_code: i32,
+    /// Whether that is the same.
+    pub same_status: bool,
+    /// Whether it wrote the same.
+    pub same_output: bool,
+    /// Whether the files were the same when it began; absent if that is not known.
+    pub same_tree: Option<bool>,
+    /// The number of the record of the comparison; none in a run that is over.
+    pub number: Option<Number>,
+}
+
+/// Shows the commands of a run, or runs them again and records how that compares.
+///
+/// # Errors
+/// `no_such_command` if no such record is there; those of reading a run; those of a record.
+pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
+    let project = cx.project()?;
+    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let view = for_reading(&project, &*run)?;
+    let is_over = view.history.state().status().is_terminal();
+    let chosen = chosen(run.id(), view.history.attempts(), request.activity.as_deref())?;
+    let mut report = ReplayReport { run_id: run.id().clone(), ok: true, commands: Vec::new(), warnings: Vec::new() };
+    for attempt in chosen {
+        let Some(exec) = &attempt.exec else { continue };
+        let Some(end) = &exec.end else { continue };
+        let argv = may_run(cx, &project, request, exec);
+        let mut command = ReplayedCommand {
+            number: attempt.number,
+            id: attempt.id.clone(),
+            command: line(&exec.argv),
+            dir: exec.dir.clone(),
+            commit: exec.before.as_ref().and_then(|before| before.commit.clone()),
+            exit_code: end.exit_code(),
+            why_not: argv.as_ref().err().cloned(),
+            again: None,
+        };
+        if let (Ok(argv), true) = (argv, request.runs) {
+            match run_again(cx, &project, request, exec, argv) {
+                Ok(comparison) => command.again = Some(comparison),
+                Err(why) => command.why_not = Some(why),
+            }
+        }
+        if let (Some(again), false) = (&mut command.again, is_over) {
+            again.number = Some(note(cx, request, run.id(), attempt, again)?);
+        }
+        report.ok &= command.again.as_ref().is_some_and(|again| again.same_status);
+        report.commands.push(command);
+    }
+    if is_over && request.runs {
+        report.warnings.push("the run is over, so the comparison is not recorded in it".to_owned());
+    }
+    Ok(report)
+}
+
+/// The records that are meant: the one that is named, or the last one of each id of which the end was seen.
+fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Result<Vec<&'a Attempt>> {
+    let mut chosen: Vec<&Attempt> = Vec::new();
+    for attempt in attempts.iter().filter(|attempt| attempt.is_seen()) {
+        if named.is_none_or(|named| attempt.id == named || attempt.number.to_string() == named) {
+            chosen.retain(|other| other.id != attempt.id);
+            chosen.push(attempt);
+        }
+    }
+    if let (Some(named), true) = (named, chosen.is_empty()) {
+        let message = format!("run {run} has no command {named} of which the end was seen");
+        return Err(Problem::new(Kind::NotFound, "no_such_command", message)
+            .help("`flow evidence` has the numbers and ids of those that were seen")
+            .into());
+    }
+    Ok(chosen)
+}
+
+/// The words of the command, if it may run here; otherwise why not.
+fn may_run(
+    cx: &Context,
+    project: &OpenedProject,
+    request: &ReplayRequest,
+    exec: &Execution,
+) -> std::result::Result<Vec<String>, String> {
+    if let Some(name) = &exec.name {
+        let argv = trusted(cx, project, name).map_err(|error| error.problem().message)?;
+        let mask = Mask::of(secrets());
+        let shown: Vec<_> = argv.iter().map(|word| mask.text(word)).collect();
+        return if shown == exec.argv {
+            Ok(argv)
+        } else {
+            Err(format!("the project names another command {name} now"))
+        };
+    }
+    if exec.masked {
+        return Err("something in it was masked, so what is recorded is not what was run".to_owned());
+    }
+    // Anyone who may push to the repository could have written the record.
+    if request.runs && !request.agreed {
+        return Err("the project does not name it, so it runs only after a person saw it and agreed".to_owned());
+    }
+    Ok(exec.argv.clone())
+}
+
+/// Where a command runs again.
+struct Place {
+    top: PathBuf,
+    /// Kept until the command has ended.
+    _copy: Option<CommitCopy>,
+}
+
+fn run_again(
+    cx: &Context,
+    project: &OpenedProject,
+    request: &ReplayRequest,
+    exec: &Execution,
+    argv: Vec<String>,
+) -> std::result::Result<ReplayComparison, String> {
+    let Some(end) = &exec.end else { return Err("its end was not seen".to_owned()) };
+    let place = place(project, request, exec)?;
+    let dir = if exec.dir == "." { place.top.clone() } else { place.top.join(&exec.dir) };
+    let tree = if request.clean {
+        digest_of_copy(cx, project, &place.top)
+    } else {
+        present_tree(project).ok().map(|tree| tree.snapshot.sha256)
+    };
+    let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
+    let command =
+        Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, to_stderr: request.to_stderr };
+    let executed = command.run().map_err(|error| error.to_string())?;
+    let exit_code = exit_code(&executed)?;
+    let then = exec.before.as_ref().map(|before| &before.sha256);
+    Ok(ReplayComparison {
+        exit_code,
+        same_status: exit_code == end.exit_code(),
+        same_output: executed.output.sha256() == [end.stdout_sha256.clone(), end.stderr_sha256.clone()],
+        same_tree: tree.as_ref().zip(then).map(|(now, then)| now == then),
+        number: None,
+    })
+}
+
+fn exit_code(executed: &Executed) -> std::result::Result<i32, String> {
+    match &executed.ended {
+        ExecuteEnd::Exited(status) => Ok(*status),
+        ExecuteEnd::Signalled(signal) => Ok(128 + signal),
+        ExecuteEnd::NotFound(why) | ExecuteEnd::NotStarted(why) => Err(format!("it cannot be run: {why}")),
+    }
+}
+
+fn place(project: &OpenedProject, request: &ReplayRequest, exec: &Execution) -> std::result::Result<Place, String> {
+    let root = project.root();
+    if !request.clean {
+        let top = project.cx.git.top(root).unwrap_or_else(|| root.to_owned());
+        return Ok(Place { top, _copy: None });
+    }
+    let commit = exec.before.as_ref().and_then(|before| before.commit.as_deref());
+    let commit = commit.ok_or("it ran before the first commit, or outside of a git repository")?;
+    let copy = project.cx.git.copy_of(root, commit)?;
+    Ok(Place { top: copy.top().to_owned(), _copy: Some(copy) })
+}
+
+/// The digest of the files of a copy, without those of flow.
+fn digest_of_copy(cx: &Context, project: &OpenedProject, top: &Path) -> Option<String> {
+    let own = own_directories(cx, project.root());
+    let listed = cx.git.tree_files(top, &own, || git_state(cx, project.root())).ok()??;
+    let (files, _) = read_tree(&listed, &[], (0, 0), 0);
+    Some(files.sha256())
+}
+
+/// Records how the command compares.
+fn note(
+    cx: &Context,
+    request: &ReplayRequest,
+    run: &RunId,
+    attempt: &Attempt,
+    again: &ReplayComparison,
+) -> Result<Number> {
+    let status = if again.same_status { ActivityStatus::Passed } else { ActivityStatus::Failed };
+    let same = |yes: bool| if yes { "same" } else { "other" };
+    let tree = again.same_tree.map_or("unknown", same);
+    let summary = format!(
+        "{} {} once more{}: {} exit status ({}), {} output, {tree} files",
+        attempt.number,
+        attempt.id,
+        if request.clean { " on its commit alone" } else { "" },
+        same(again.same_status),
+        again.exit_code,
+        same(again.same_output),
+    );
+    let recorded = record_activity(
+        cx,
+        &RecordRequest {
+            run: Some(run.to_string()),
+            kind: Some(ActivityType::Evaluation),
+            status: Some(status),
+            name: Some(format!("replay of {}", attempt.id)),
+            summary: Some(summary),
+            session: request.session.clone(),
+            epoch: request.epoch,
+            ..RecordRequest::default()
+        },
+    )?;
+    Ok(recorded.number)
+}

@@ -1,0 +1,208 @@
+//! Recorded commands that run again, and statements about them for others.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Lack, Person, Sandbox, has_terminals, run, skipped};
+
+/// A project with the named command `test`, which counts how often it ran, and the run `r1` in which it was seen to pass.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "merge-pr", "--id", "r1"]).ok();
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: sh check.sh}\n").unwrap();
+    fs::write(sandbox.path("check.sh"), "echo ran; ! grep -q bad code\n").unwrap();
+    fs::write(sandbox.path("code"), "good\n").unwrap();
+    sandbox.git(&["add", "check.sh", "code"]);
+    sandbox.git(&["commit", "-q", "-m", "code"]);
+    fs::write(sandbox.path(".git/info/exclude"), ".flow\n").unwrap();
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox
+}
+
+/// What is said of the first command.
+fn replayed(sandbox: &Sandbox, options: &[&str], code: i32) -> Value {
+    let report = sandbox.flow(["replay", "r1", "--json"].iter().chain(options)).exits(code).json();
+    report["commands"][0].clone()
+}
+
+#[test]
+fn a_command_that_runs_again_is_compared_and_the_comparison_is_recorded() {
+    let sandbox = sandbox();
+    assert_eq!(replayed(&sandbox, &[], 2)["again"], Value::Null, "it is only shown");
+    let again = replayed(&sandbox, &["--yes"], 0)["again"].clone();
+    let same = json!({ "exit_code": 0, "same_status": true, "same_output": true, "same_tree": true, "number": "003" });
+    assert_eq!(again, same);
+    fs::write(sandbox.path("code"), "bad\n").unwrap();
+    let again = replayed(&sandbox, &["--yes", "test"], 1)["again"].clone();
+    let other =
+        json!({ "exit_code": 1, "same_status": false, "same_output": true, "same_tree": false, "number": "004" });
+    assert_eq!(again, other);
+    // The commit alone, whatever the checkout has.
+    let again = replayed(&sandbox, &["--yes", "--clean", "002"], 0)["again"].clone();
+    assert_eq!((&again["same_status"], &again["same_tree"]), (&json!(true), &json!(true)));
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    let summaries: Vec<_> = shown["activities"].as_array().unwrap()[2..].iter().map(|one| &one["summary"]).collect();
+    let told = [
+        "002 test once more: same exit status (0), same output, same files",
+        "002 test once more: other exit status (1), same output, other files",
+        "002 test once more on its commit alone: same exit status (0), same output, same files",
+    ];
+    assert_eq!(summaries, told);
+    sandbox.flow(["replay", "r1", "nosuch"]).exits(3);
+}
+
+#[test]
+fn what_nobody_accepted_runs_only_after_a_person_agreed() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", "echo x >> .flow/count"]).ok();
+    let why = replayed(&sandbox, &["--yes", "t"], 1)["why_not"].clone();
+    assert_eq!(why, "the project does not name it, so it runs only after a person saw it and agreed");
+    assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), "x\n");
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: sh other.sh}\n").unwrap();
+    let why = replayed(&sandbox, &["--yes", "test"], 1)["why_not"].clone();
+    assert_eq!(why, "the command test was not accepted on this machine: sh other.sh");
+    if !has_terminals("what_nobody_accepted_runs_only_after_a_person_agreed") {
+        return;
+    }
+    for (answer, count) in [("no\n", "x\n"), ("yes\n", "x\nx\n")] {
+        let mut command = sandbox.flow_command();
+        command.args(["replay", "r1", "t"]);
+        let mut person = Person::before(&command);
+        person.shows("Run these commands").types(answer);
+        let _ = person.ended();
+        assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), count, "{}", person.seen());
+    }
+}
+
+/// The statements about the commands of the run.
+fn statements(sandbox: &Sandbox) -> (String, Vec<Value>) {
+    let text = sandbox.flow(["export", "r1", "--format", "in-toto"]).ok().stdout;
+    let all = text.lines().map(|line| line.parse().unwrap()).collect();
+    (text, all)
+}
+
+#[test]
+fn statements_of_in_toto_name_the_commit_or_the_files_and_have_the_same_bytes_each_time() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path("code"), "bad\n").unwrap();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).exits(1);
+    let (text, all) = statements(&sandbox);
+    assert_eq!(statements(&sandbox).0, text);
+    assert_eq!(all.len(), 2);
+    let commit = all[0]["subject"][0]["digest"]["gitCommit"].as_str().unwrap();
+    let mut git = sandbox.command("git");
+    git.args(["rev-parse", "HEAD"]);
+    assert_eq!(run(git, "").stdout.trim(), commit);
+    assert_eq!(all[1]["subject"][0]["name"], "worktree");
+    assert_eq!(all[1]["subject"][0]["digest"]["sha256"].as_str().unwrap().len(), 64);
+    let results: Vec<_> = all.iter().map(|one| &one["predicate"]["result"]).collect();
+    assert_eq!(results, ["PASSED", "FAILED"]);
+    assert_eq!(all[0]["predicate"]["configuration"][0]["annotations"]["argv"], json!(["sh", "check.sh"]));
+    for statement in &all {
+        is_statement(statement);
+    }
+}
+
+/// Checks a statement by the rules of in-toto's attestation framework: the layout of a Statement v1, and of its
+/// predicate `test-result` v0.1.
+fn is_statement(statement: &Value) {
+    let descriptor = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string" },
+            "uri": { "type": "string" },
+            "digest": { "type": "object", "minProperties": 1, "additionalProperties": { "type": "string", "pattern": "^[0-9a-f]+$" } },
+            "annotations": { "type": "object" },
+        },
+        "anyOf": [{ "required": ["uri"] }, { "required": ["digest"] }, { "required": ["content"] }],
+    });
+    let names = json!({ "type": "array", "items": { "type": "string" } });
+    let schema = json!({
+        "type": "object",
+        "required": ["_type", "subject", "predicateType", "predicate"],
+        "additionalProperties": false,
+        "properties": {
+            "_type": { "const": "https://in-toto.io/Statement/v1" },
+            "subject": { "type": "array", "minItems": 1, "items": { "allOf": [descriptor, { "required": ["digest"] }] } },
+            "predicateType": { "const": "https://in-toto.io/attestation/test-result/v0.1" },
+            "predicate": {
+                "type": "object",
+                "required": ["result", "configuration"],
+                "properties": {
+                    "result": { "enum": ["PASSED", "WARNED", "FAILED"] },
+                    "configuration": { "type": "array", "items": descriptor },
+                    "passedTests": names, "warnedTests": names, "failedTests": names,
+                },
+            },
+        },
+    });
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<_> = validator.iter_errors(statement).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}\n{statement:#}");
+}
+
+#[test]
+fn a_statement_can_be_signed_with_ssh_keygen_and_a_change_is_noticed() {
+    if Command::new("ssh-keygen").arg("-?").output().is_err() {
+        let lack = Lack::of("ssh-keygen", "it is not installed");
+        skipped("a_statement_can_be_signed_with_ssh_keygen_and_a_change_is_noticed", &lack);
+        return;
+    }
+    let sandbox = sandbox();
+    let script = "set -e
+flow export r1 --format in-toto -o statements.jsonl
+ssh-keygen -q -t ed25519 -N '' -f key -C ada@example.org
+ssh-keygen -q -Y sign -f key -n in-toto statements.jsonl
+echo \"ada@example.org $(cat key.pub)\" > signers
+ssh-keygen -q -Y verify -f signers -I ada@example.org -n in-toto -s statements.jsonl.sig < statements.jsonl
+sed -i s/PASSED/FAILED/ statements.jsonl
+! ssh-keygen -q -Y verify -f signers -I ada@example.org -n in-toto -s statements.jsonl.sig < statements.jsonl
+";
+    let mut command = sandbox.command("sh");
+    command.args(["-c", &format!("flow() {{ '{}' \"$@\"; }}\n{script}", env!("CARGO_BIN_EXE_flow"))]);
+    run(command, "").ok();
+}
+
+#[test]
+fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_each_time() {
+    let sandbox = sandbox();
+    let record = |more: &[&str]| drop(sandbox.flow(["record-activity", "--run-id", "r1"].iter().chain(more)).ok());
+    record(&["--id", "said", "--summary", "all `good` <b>@ada</b>\n# not a heading"]);
+    record(&["--id", "broke", "--status", "failed", "--summary", "no network"]);
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    sandbox.put_clock(sandbox.now() + 600);
+    fs::write(sandbox.path("code"), "bad\n").unwrap();
+    assert_eq!(sandbox.flow(["report", "r1"]).ok().stdout, report);
+    let mut git = sandbox.command("git");
+    git.args(["rev-parse", "HEAD"]);
+    let commit = run(git, "").stdout;
+    let shown = report.replace(&commit[..12], "COMMIT");
+    insta::assert_snapshot!(shown, @r"
+    ## `r1` active
+
+    Workflow `merge-pr`, in `preflight`.
+    Branch: `main`
+
+    ### Seen
+
+    - 002 `test` passed, on commit `COMMIT`: `sh check.sh`
+
+    ### Claimed
+
+    - 003 `said` passed in `preflight`: `all 'good' <b>@ada</b> # not a heading`
+
+    ### Open
+
+    - 004 `broke` failed in `preflight`: `no network`
+    ");
+    for nth in 0..300 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("more-{nth}")]).ok();
+    }
+    let long = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(long.lines().count() <= 200 && long.contains("- and 277 more"), "{long}");
+    let json = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
+    assert_eq!((&json["seen"][0]["id"], &json["open"][0]["id"]), (&json!("test"), &json!("broke")));
+}
