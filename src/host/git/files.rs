@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
 use crate::host::git::command::Git;
-use crate::host::git::tree::{Apart, DEPTH, SUBMODULES, checked_out, left_out};
+use crate::host::git::tree::{Apart, DEPTH, SUBMODULES, StatusEntries, checked_out, left_out};
 
 /// How long git may take to list the files.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -19,8 +19,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LIST_BYTES: usize = 512 << 20;
 /// From how many bytes on git may have complained of more than is read.
 const COMPLAINT_BYTES: usize = 4 << 10;
-/// Lists every tracked file with its flags and its kind, and every untracked one that is not ignored.
-const FILES: [&str; 7] = ["ls-files", "-z", "-s", "-v", "-c", "-o", "--exclude-standard"];
+const LIST: [&str; 2] = ["ls-files", "-z"];
+/// Every tracked file with its flags and its kind.
+const TRACKED: [&str; 3] = ["-s", "-v", "-c"];
+/// Every untracked file that is not ignored, marked as such.
+const UNTRACKED: [&str; 3] = ["-v", "-o", "--exclude-standard"];
 /// Whatever the repository configures, an edit shows that keeps the size and the modification time.
 const STRICT: [&str; 4] = ["-c", "core.trustctime=true", "-c", "core.checkStat=default"];
 /// What git says of an untracked directory that it cannot read.
@@ -82,12 +85,20 @@ impl Git {
         let mut walk = FilesWalk { git: &git, deadline, left: SUBMODULES, found, is_hidden: false };
         let left_out = left_out(own);
         let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
-        let listed = walk.ask(&changes.apart, &only)?;
-        walk.take(&changes.apart, b"", listed, DEPTH)?;
+        let tracked = walk.ask(&changes.apart, &[&TRACKED, &only])?;
+        walk.take(&changes.apart, b"", tracked, DEPTH)?;
+        // It looks for untracked files anyway, so the directories are walked once.
+        let changes = changes.listed()?;
+        if changes.is_cut {
+            let untracked = walk.ask(&changes.apart, &[&UNTRACKED, &only])?;
+            walk.take(&changes.apart, b"", untracked, DEPTH)?;
+        } else {
+            walk.note_closed(b"", &changes.answer)?;
+            walk.take_untracked(&changes.answer.out);
+        }
         let FilesWalk { mut found, is_hidden, .. } = walk;
-        let (changed, is_cut) = changes.paths()?;
-        found.is_clean = found.commit.is_some() && changed.is_empty() && !is_cut && !is_hidden;
-        (found.changed, found.more_changed) = (changed, is_cut);
+        found.is_clean = found.commit.is_some() && changes.paths.is_empty() && !changes.is_cut && !is_hidden;
+        (found.changed, found.more_changed) = (changes.paths, changes.is_cut);
         found.files.sort_unstable();
         // A file in conflict is in the index up to three times.
         found.files.dedup();
@@ -133,8 +144,8 @@ impl Git {
 }
 
 impl FilesWalk<'_> {
-    fn ask(&self, apart: &Apart, only: &[&str]) -> Result<Asked, String> {
-        let question = [&FILES[..], only].concat();
+    fn ask(&self, apart: &Apart, options: &[&[&str]]) -> Result<Asked, String> {
+        let question = [&LIST[..], &options.concat()].concat();
         let asked = self.git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
         Ok(asked.of_at_most(LIST_BYTES))
     }
@@ -204,8 +215,23 @@ impl FilesWalk<'_> {
             self.found.nested.push(whole);
             return Ok(());
         }
-        let asked = self.ask(&inner, &["--", ":(top)"]).map_err(told)?;
+        let asked = self.ask(&inner, &[&TRACKED, &UNTRACKED, &["--", ":(top)"]]).map_err(told)?;
         self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(told)
+    }
+
+    /// Takes the untracked files that `git status` lists.
+    fn take_untracked(&mut self, out: &[u8]) {
+        for (state, path) in StatusEntries::of(out) {
+            if state != *b"??" {
+                continue;
+            }
+            if let Some(nested) = path.strip_suffix(b"/") {
+                self.found.nested.push(nested.to_owned());
+                self.is_hidden = true;
+            } else {
+                self.found.files.push(path.to_owned());
+            }
+        }
     }
 
     fn note_closed(&mut self, prefix: &[u8], answer: &GitAnswer) -> Result<(), String> {

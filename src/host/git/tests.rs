@@ -165,7 +165,7 @@ fn what_is_no_repository_has_nothing_checked_out() {
     }
     fs::remove_file(&head).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &head, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
-    assert_eq!(sandbox.git().head(&sandbox.repo()), None, "nobody writes into it");
+    assert_eq!(sandbox.git().head(&sandbox.repo()), None, "it has no writer");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
     assert_eq!(unknown(&missing, &sandbox.repo()), "there is no program `no-such-git`");
     assert_eq!(missing.facts(&sandbox.repo(), || None).repo.as_deref(), Some("repo"));
 
-    // Nobody writes into it, so whoever opens it to read waits.
+    // It has no writer, so a reader waits for one.
     let config = sandbox.repo().join(".git/config");
     fs::remove_file(&config).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &config, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
@@ -294,7 +294,7 @@ fn what_cannot_be_told_is_unknown_with_a_reason() {
     assert_eq!(unknown(&hurried, &sandbox.repo()), "git took longer than 0.05 s");
     let branch = Some("main".to_owned());
     let facts = GitFacts { branch, ..GitFacts::default() };
-    assert_eq!(hurried.facts(&sandbox.repo(), || None), facts, "it has a name that nobody gave it");
+    assert_eq!(hurried.facts(&sandbox.repo(), || None), facts, "it has a name that was not given to it");
 
     fs::write(outside.repo().join(".git"), "gitdir: /nowhere\n").unwrap();
     let reason = unknown(&outside.git(), &outside.repo());
@@ -376,7 +376,7 @@ fn the_configuration_is_asked_for_once() {
         assert_eq!(facts.repo.as_deref(), Some("owner/name"));
     };
     assert_eq!(asked(&sandbox, remote), "");
-    // Nobody else may read it: an address may have a password in it.
+    // Only the user may read it: an address may have a password in it.
     use std::os::unix::fs::MetadataExt as _;
     let kept = fs::read_dir(sandbox.state().unwrap()).unwrap().flatten();
     let kept: Vec<_> = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("asked-")).collect();

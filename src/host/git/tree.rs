@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use crate::host::git::asked::{Asked, Silence, is_cut, reason};
+use crate::host::git::asked::{Asked, GitAnswer, Silence, is_cut, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::common::Common;
 use crate::host::git::places::Places;
@@ -65,6 +65,16 @@ pub(super) struct Listing<'a> {
     own: Vec<String>,
     // Dropped before the directory that it uses.
     status: Asked,
+    pub(super) apart: Apart,
+}
+
+/// What `git status` lists.
+pub(super) struct ListedChanges {
+    /// The changed and the untracked paths, as far as they are UTF-8.
+    pub(super) paths: Vec<String>,
+    /// Whether some were cut off.
+    pub(super) is_cut: bool,
+    pub(super) answer: GitAnswer,
     pub(super) apart: Apart,
 }
 
@@ -133,17 +143,16 @@ impl Git {
         Ok(Listing { git: self, own, apart, status })
     }
 
-    /// Changed and staged paths, including submodules, and whether some were cut off. `status` was asked for [`CHANGED`].
+    /// Changed and staged paths, including submodules, and whether some were cut off. `out` is the answer to [`CHANGED`].
     fn changed(
         &self,
         apart: &Apart,
-        status: Asked,
+        out: &[u8],
         own: &[String],
         deadline: Instant,
         depth: usize,
     ) -> Result<(Vec<String>, bool), String> {
-        let out = status.output(deadline)?;
-        let mut changed = changed_paths(&out, own);
+        let mut changed = changed_paths(out, own);
         let mut inside = Vec::new();
         for (path, ignored) in self.submodules(apart, deadline)? {
             if ignored == b"all" {
@@ -158,7 +167,7 @@ impl Git {
         let mut paths: Vec<_> = changed.into_iter().map(|changed| changed.path).collect();
         paths.append(&mut inside);
         paths.truncate(PATHS);
-        Ok((paths, is_cut(&out)))
+        Ok((paths, is_cut(out)))
     }
 
     fn is_changed_inside(&self, apart: &Apart, path: &str, deadline: Instant, depth: usize) -> Result<bool, String> {
@@ -178,7 +187,7 @@ impl Git {
         }
         let question = [&CHANGED[..], &[TRACKED]].concat();
         let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why)?;
-        let (paths, cut) = self.changed(&inner, status, &[], deadline, depth)?;
+        let (paths, cut) = self.changed(&inner, &status.output(deadline)?, &[], deadline, depth)?;
         Ok(cut || !paths.is_empty())
     }
 
@@ -285,9 +294,21 @@ impl AskedForChanges<'_> {
 
 impl Listing<'_> {
     /// The changed and the untracked paths, and whether some were cut off.
-    pub(super) fn paths(self) -> Result<(Vec<String>, bool), String> {
+    fn paths(self) -> Result<(Vec<String>, bool), String> {
+        self.listed().map(|listed| (listed.paths, listed.is_cut))
+    }
+
+    /// What git lists, with all untracked paths as they are.
+    pub(super) fn listed(self) -> Result<ListedChanges, String> {
         let Self { git, own, apart, status } = self;
-        git.changed(&apart, status, &own, Instant::now() + git.limit, DEPTH)
+        let deadline = Instant::now() + git.limit;
+        let answer = status.answer(deadline).map_err(Silence::why)?;
+        // A git whose output was cut off is stopped by that.
+        if !is_cut(&answer.out) && !answer.status.success() {
+            return Err(reason(&answer));
+        }
+        let (paths, is_cut) = git.changed(&apart, &answer.out, &own, deadline, DEPTH)?;
+        Ok(ListedChanges { paths, is_cut, answer, apart })
     }
 }
 
@@ -347,25 +368,47 @@ fn is_own(path: &str, own: &[String]) -> bool {
 
 /// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
 pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<ChangedPath> {
-    // The last entry may be cut off, so ignore everything after the last NUL.
-    let whole = out.iter().rposition(|&byte| byte == 0).unwrap_or(0);
-    let mut entries = out[..whole].split(|&byte| byte == 0);
     let mut paths = Vec::new();
-    while let Some(entry) = entries.next() {
-        let [x, y, b' ', path @ ..] = entry else {
-            continue;
-        };
-        if matches!(x, b'R' | b'C') || matches!(y, b'R' | b'C') {
-            // The next entry says where it was before.
-            entries.next();
-        }
+    for (state, path) in StatusEntries::of(out) {
         let path = String::from_utf8_lossy(path).into_owned();
         if !is_own(&path, own) {
-            paths.push(ChangedPath { state: [*x, *y], path });
+            paths.push(ChangedPath { state, path });
         }
         if paths.len() == PATHS {
             break;
         }
     }
     paths
+}
+
+/// The entries in the output of `git status -z`: two letters for what is staged and what is not, and the path.
+pub(super) struct StatusEntries<'o>(&'o [u8]);
+
+impl<'o> StatusEntries<'o> {
+    pub(super) fn of(out: &'o [u8]) -> Self {
+        // The last entry may be cut off, so ignore everything after the last NUL.
+        Self(&out[..out.iter().rposition(|&byte| byte == 0).map_or(0, |last| last + 1)])
+    }
+
+    fn part(&mut self) -> Option<&'o [u8]> {
+        let end = memchr::memchr(0, self.0)?;
+        let (part, rest) = self.0.split_at(end);
+        self.0 = &rest[1..];
+        Some(part)
+    }
+}
+
+impl<'o> Iterator for StatusEntries<'o> {
+    type Item = ([u8; 2], &'o [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let [x, y, b' ', path @ ..] = self.part()? else { continue };
+            if matches!(x, b'R' | b'C') || matches!(y, b'R' | b'C') {
+                // The next part says where it was before.
+                self.part();
+            }
+            return Some(([*x, *y], path));
+        }
+    }
 }
