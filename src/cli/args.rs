@@ -226,7 +226,7 @@ pub(super) enum Look {
     ///
     /// For other programs, or to keep.
     Export(ExportArgs),
-    /// Tell what came out of a run, for a pull request or the next agent
+    /// Tell a pull request or the next agent what came of a run
     ///
     /// What was done, seen, decided and left open. The same bytes as long as nothing more is recorded.
     Report(ReportArgs),

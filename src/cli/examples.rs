@@ -24,7 +24,7 @@ const EXAMPLES: [(&str, [&str; 2]); 79] = [
         "block",
         ["flow block --reason 'waiting for access to staging'", "flow block '#42' --reason 'May the lock be split?'"],
     ),
-    ("complete", ["flow complete", "flow complete --skip-reason 'the release is not needed any more'"]),
+    ("complete", ["flow complete", "flow complete --skip-reason 'the release is no longer needed'"]),
     ("approve", ["flow approve release-0.9", "flow approve '#42' --reason 'read the whole change'"]),
     (
         "reject",

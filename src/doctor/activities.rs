@@ -141,7 +141,7 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
         let path = facts.path(EVIDENCE).join(named.inside);
         let who = format!("{} {}", named.record.number, named.record.id());
         if !is_there(facts, named.inside) {
-            // The store has it, and whoever reads it here gets it from there.
+            // The store has it, and a reader here gets it from there.
             if named.kept.is_none() || !facts.is_copy {
                 found.add("evidence_missing", &path, format!("{who} refers to it, and it is not there"));
             }

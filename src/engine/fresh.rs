@@ -20,7 +20,7 @@ named! {
         Stale = "stale",
         /// It cannot be told.
         Unknown = "unknown",
-        /// What the command wrote is not there any more, or is not what was recorded.
+        /// What the command wrote is gone, or is not what was recorded.
         Gone = "gone",
     }
 }

@@ -145,12 +145,12 @@ impl Source {
         let mut part = [0; PART];
         match from.read(&mut part) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A terminal that nobody has open any more answers with an error.
+            // A terminal that no process has open answers with an error.
             Ok(0) | Err(_) => self.from = None,
             Ok(len) => {
                 output.take(&part[..len], self.is_error);
                 let Some(to) = &mut self.to else { return };
-                // Nobody reads any more. The command goes on, since its end is what counts.
+                // The reader is gone. The command goes on, since its end is what counts.
                 if to.write_all(&part[..len]).and_then(|()| to.flush()).is_err() {
                     self.to = None;
                 }
@@ -311,7 +311,7 @@ fn not_started(error: &io::Error) -> ExecuteEnd {
 mod tests {
     use super::*;
 
-    /// Much output in few lines: it also goes to whoever runs the tests.
+    /// Much output in few lines: it also goes to the output of the tests.
     const LINES: &str = "seq -f %0500.f 1 400";
 
     fn run(script: &str, limit: Option<u64>) -> Executed {

@@ -10,7 +10,7 @@ const TERMINALS: &[&str] = &[
     "mate-terminal", "ptyxis", "ptyxis-agent", "qterminal", "rxvt", "st", "terminator", "terminology", "tilix", "ttyd",
     "urxvt", "wezterm", "wezterm-gui", "xfce4-terminal", "xterm", "yakuake",
 ];
-/// Programs that keep terminals which nobody looks at.
+/// Programs that keep terminals which no person looks at.
 const MULTIPLEXERS: &[&str] = &["abduco", "byobu", "dtach", "dvtm", "mosh-server", "screen", "tmux", "zellij"];
 /// Programs that let people in.
 const DOORS: &[&str] = &["dropbear", "getty", "agetty", "login", "sshd", "sshd-auth", "sshd-session"];

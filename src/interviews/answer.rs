@@ -204,7 +204,7 @@ fn question_meant(file: &DocumentFile, request: &AnswerRequest, state: &Intervie
 }
 
 fn nothing_to_ask(file: &DocumentFile) -> Error {
-    let message = format!("nothing is asked in {} any more", file.named.display());
+    let message = format!("nothing is asked in {} now", file.named.display());
     Problem::new(Kind::Refused, "nothing_asked", message)
         .help(Help::from("write the answers into it with ") + file.suggest("interview finish"))
         .into()

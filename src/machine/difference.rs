@@ -44,21 +44,21 @@ pub enum Difference {
         /// The initial states now.
         is: Vec<StateName>,
     },
-    /// Runs can end in a state, or cannot any more.
+    /// Runs can end in a state, or no longer can.
     Terminal {
         /// The state.
         state: StateName,
         /// Whether it is terminal now.
         is: bool,
     },
-    /// A state waits for a person now, or does not any more.
+    /// A state waits for a person now, or no longer does.
     Gate {
         /// The state.
         state: StateName,
         /// Whether it waits for a person now.
         is: bool,
     },
-    /// A state requires a command to be seen to pass now, or does not any more.
+    /// A state requires a command to be seen to pass now, or no longer does.
     Requirement {
         /// The state.
         state: StateName,

@@ -379,7 +379,7 @@ fn run_goes_on(project: &OpenedProject, ended: &Ended) -> Option<String> {
     // The field may hold any text; what is not an id names no run.
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
-    let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there (any more)")) };
+    let Ok(run) = project.runs().open(&id) else { return Some(format!("{worked} is not there")) };
     let place = place_of_caller(project);
     if let Ok(Some(text)) = run.text()
         && let Ok(run) = RunText::parse(&text)

@@ -23,7 +23,7 @@ pub struct Alternative {
     /// Who has to run it, if not everybody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Who>,
-    /// The file of the checkout that names the commands in it, if this machine never ran them: whoever wrote the file chose
+    /// The file of the checkout that names the commands in it, if this machine never ran them: an author of the file chose
     /// them, so read them before you run them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub never_run_here: Option<CommandSource>,

@@ -25,7 +25,7 @@ pub enum CommandSource {
     /// The log.
     #[serde(rename = "log")]
     Log,
-    /// `run.yaml`, which somebody edited.
+    /// `run.yaml`, which a person edited.
     #[serde(rename = "run.yaml")]
     RunYaml,
 }

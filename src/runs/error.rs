@@ -110,7 +110,7 @@ impl From<Problem> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            // The same refusal, whoever found the other run.
+            // The same refusal, by whichever way the other run was found.
             StoreError::WorkTaken { run, about } => Self::SecondRun { run, about: about.to_string() },
             other => Self::Store(other),
         }

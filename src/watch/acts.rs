@@ -120,7 +120,7 @@ impl RunAct {
                 runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?;
             }
             ActKind::Claim(_) => {
-                // For the session of this terminal, if it has one; otherwise no session holds it any more.
+                // For the session of this terminal, if it has one; otherwise no session holds it then.
                 let session = cx.session()?;
                 let claim = if session.is_some() { ClaimRequest::Claim } else { ClaimRequest::TakeOver };
                 let request = ResumeRequest { run, claim: Some(claim), session, ..ResumeRequest::default() };

@@ -67,7 +67,7 @@ pub enum WatchMessage {
         /// The whole card: the last one counts.
         card: Box<Card>,
     },
-    /// A run is not there any more, cannot be read, or is not among those that were asked for any more.
+    /// A run is gone, cannot be read, or is no longer among those that were asked for.
     Gone {
         /// The run.
         run: RunId,

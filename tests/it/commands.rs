@@ -412,6 +412,7 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
                 {"name": "report", "label": null, "type": null, "description": null},
             ],
             "initial": ["scan"], "terminal": ["report"], "gates": [],
+            "requires": [],
             "transitions": [
                 {"from": "scan", "to": "analyze", "label": "scan_complete"},
                 {"from": "analyze", "to": "report", "label": "analysis_complete"},

@@ -59,7 +59,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       wait             Wait until a run is over or needs a person
       evidence         List evidence and artifacts, and whether they are there
       export           Write a run as a diagram, page, trace or events
-      report           Tell what came out of a run, for a pull request or the next agent
+      report           Tell a pull request or the next agent what came of a run
       sessions         Show the sessions that work here, and what they hold
 
     Agents' hosts:

@@ -264,7 +264,7 @@ fn a_refused_answer_says_what_to_do_and_is_not_lost() {
         interview(&sandbox, &["answer", DOC, &format!("{}.", entries(&sandbox).len())]).ok();
     }
     insta::assert_snapshot!(said(&["answer", DOC, "--question", "6", "More."], 1), @r"
-    error: nothing is asked in docs/charter.md any more
+    error: nothing is asked in docs/charter.md now
       help: write the answers into it with `flow interview finish docs/charter.md`
     ");
     put(&sandbox, "content.json", "{\"user\":\"All.\"}");
@@ -977,7 +977,7 @@ fn of_an_interview_whose_document_is_gone_a_person_decides() {
         let resumed = sandbox.flow(["resume", run, "--json"]).exits(4).json();
         assert_eq!(resumed["next"]["command"], Value::Null);
         let notes = [
-            "docs/charter.md is gone: put it back, begin anew with `flow interview run docs/charter.md --run-id r1`, or end the interview with `flow interview abandon docs/charter.md`",
+            "docs/charter.md is gone: put it back, begin again with `flow interview run docs/charter.md --run-id r1`, or end the interview with `flow interview abandon docs/charter.md`",
         ];
         assert_eq!(resumed["notes"], json!(notes));
         sandbox

@@ -149,7 +149,7 @@ fn a_definition_that_is_gone_is_called_missing_and_what_to_do_is_said() {
     sandbox.flow(["resume", "r1"]).ok();
     let error = sandbox.flow(["workflow", "adopt", "r1", "--json"]).exits(3).error();
     assert_eq!(error["code"], "unknown_workflow");
-    assert_eq!(error["message"], "the definition of `mine`, which the run r1 follows, is not here any more");
+    assert_eq!(error["message"], "the definition of `mine`, which the run r1 follows, is no longer here");
     assert!(error["help"].as_str().unwrap().contains("put it back as .flow/workflows/mine.workflow.yaml"), "{error}");
     // One that never pinned any, as those of the original scripts.
     let run = sandbox.read("r1", "run.yaml");

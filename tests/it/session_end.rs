@@ -118,8 +118,8 @@ fn an_empty_pipe_ends_a_session_that_is_known_otherwise_and_no_other_run() {
     for empty in ["", "\n"] {
         let sandbox = two_runs();
         let answer = run(session_end(&sandbox, &[]), empty).ok();
-        let told = "warning: it is not known which session ended, so nothing is marked; --unowned marks the runs that \
-                    nobody holds\n";
+        let told = "warning: it is not known which session ended, so nothing is marked; --unowned marks the runs \
+                    without a holder\n";
         assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", told));
         assert_eq!(marked(&sandbox), [""; 0]);
         let ends = |command: Command, run_id: &str| {

@@ -223,6 +223,26 @@ fn files_stay_readable() {
     assert!(long.is_empty(), "longer than 500 lines without comments and tests: {long:?}");
 }
 
+/// Sentences name who does something, or what.
+#[test]
+fn no_sentence_speaks_of_nobody_in_particular() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("README.md"), root.join("ARCHITECTURE.md"), root.join("CONTRIBUTING.md")];
+    for (dir, ending) in [("src", "rs"), ("docs", "md")] {
+        let found = walkdir::WalkDir::new(root.join(dir)).into_iter().map(|entry| entry.unwrap().into_path());
+        files.extend(found.filter(|path| path.extension().is_some_and(|extension| extension == ending)));
+    }
+    files.retain(|path| path.file_name().unwrap() != "tests.rs");
+    for path in files {
+        // A verdict of drivers has this name.
+        let text = std::fs::read_to_string(&path).unwrap().to_lowercase().replace("\"nobody\"", "");
+        let mut words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+        let vague = words.find(|word| ["somebody", "nobody", "whoever", "anew"].contains(word));
+        assert_eq!(vague, None, "{}", path.display());
+        assert!(!text.contains("any more"), "{}: any more", path.display());
+    }
+}
+
 #[test]
 fn nothing_large_lies_in_the_project() {
     let listed =

@@ -141,7 +141,7 @@ pub(crate) struct SessionEndArgs {
     /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION or the host's variable]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
-    /// Without a session, mark the runs that nobody holds; so does standard input from a terminal or /dev/null
+    /// Without a session, mark the runs without a holder; so does standard input from a terminal or /dev/null
     #[arg(long)]
     pub(crate) unowned: bool,
 }

@@ -35,7 +35,9 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     let mut request = ApproveRequest { run: run.name(), approves, reason, id, seen: Seq(0), how };
     // Without a reason nothing can be rejected, so do not ask first.
     if !approves && request.reason.is_none() {
-        return Err(Error::Usage("say why with --reason TEXT: whoever goes on has to know what is missing".to_owned()));
+        return Err(Error::Usage(
+            "say why with --reason TEXT: the next session has to know what is missing".to_owned(),
+        ));
     }
     // A retry finds no gate that waits, and is answered with the record.
     let gate = match runs::gate(cx, request.run.as_deref()) {

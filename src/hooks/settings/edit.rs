@@ -35,7 +35,7 @@ pub enum StatusLineOutcome {
     Installed,
     /// Another program writes it, and stays.
     Kept,
-    /// flow does not write it any more.
+    /// flow no longer writes it.
     Removed,
 }
 

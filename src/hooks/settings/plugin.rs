@@ -121,7 +121,7 @@ fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {
 }
 
 /// The directory out of which no link leads when files are written below `dir`: that of the project if `dir` is in it, by
-/// its name or by where its links lead. Whoever wrote the project could otherwise choose files of the user's.
+/// its name or by where its links lead. The authors of the project could otherwise choose files of the user's.
 fn within(cx: &Context, dir: &Path) -> Result<Option<PathBuf>> {
     let root = cx.root()?;
     let real = cx.disk.canonical(&root).unwrap_or_else(|_| root.clone());

@@ -47,7 +47,7 @@ impl EntryKind {
     }
 }
 
-/// The time of the last change of a file's data or properties: nobody can set it.
+/// The time of the last change of a file's data or properties: no program can set it.
 pub(crate) type ChangeTime = (i64, i64);
 
 /// What differs after a change of a file.

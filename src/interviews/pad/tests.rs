@@ -541,7 +541,7 @@ fn an_answer_means_no_more_in_its_section_than_in_its_entry() {
         let own = finished(before, &[("Budget", answer)], json!(null)).unwrap();
         assert_eq!(own, format!("{before}\n## Budget\n\n{stands}\n"));
     }
-    // What is written on lines of its own by hand is somebody's Markdown.
+    // What is written on lines of its own by hand is that person's Markdown.
     let by_hand = format!(
         "{before}\n## Scratch Pad\n\n### Q1: users\n**Asked**: ?\n**Answer**:\n\n```\n# code\n```\n#### Small\n"
     );
@@ -776,7 +776,7 @@ fn a_finished_document_stays_finished_however_short_its_answers_are() {
     assert!(finished.contains("## Scope\n\n- Tasks\n\n<!-- Interview: complete -->\n\n## Success"), "{finished}");
     let asked_again = |text: &str| asked(text, Mode::Update, &charter());
     assert_eq!(asked_again(&finished), [("Nothing".to_owned(), 0, 0, 0)]);
-    // What somebody puts in doubt again is asked about, and so is what a person wrote in few words.
+    // What is put in doubt again is asked about, and so is what a person wrote in few words.
     let doubt = finished.replace("Speed.", "_TBD_");
     assert_eq!(asked_again(&doubt)[0].0, "Value Proposition");
     assert_eq!(asked_again(&plain(&finished)).len(), 6);

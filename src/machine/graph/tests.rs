@@ -64,7 +64,7 @@ states:
     let unknown = compile_text(Form::Graph, text, "w", &StateTypes::default());
     let told: Vec<_> = unknown.diagnostics.iter().map(|one| (one.code, one.place.line, one.is_error())).collect();
     assert_eq!(told, [("no_path_to_terminal", 1, false), ("unknown_type", 19, false)]);
-    assert!(unknown.machine.is_some(), "it can be followed, whoever does its states");
+    assert!(unknown.machine.is_some(), "it can be followed without knowing who does its states");
     let declared = format!("types: [planner]\n{text}");
     assert!(compile_text(Form::Graph, &declared, "w", &StateTypes::default()).machine.is_some());
 }
@@ -104,7 +104,7 @@ fn odd_graphs_are_read_with_a_warning() {
         assert!(!shape.is_empty(), "{states}");
         assert_eq!(told, [(code, line)], "{states}");
     }
-    // A state that somebody does may have settings of its own.
+    // A state with a type may have settings of its own.
     for kind in ["planner", "agent"] {
         let text = format!(
             "initial: a\nstates:\n  a: {{type: {kind}, greeting: Hi, retries: {{most: 3}}, transition: {{next: b}}}}\n  \

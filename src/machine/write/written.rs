@@ -17,7 +17,7 @@ pub struct Written {
 /// Reports that the notation has only one initial state.
 pub(super) fn several_initial(machine: &Machine, losses: &mut Vec<String>) {
     for name in &machine.initial()[1..] {
-        losses.push(format!("runs cannot begin in `{name}` any more: there is one initial state"));
+        losses.push(format!("runs can no longer begin in `{name}`: there is one initial state"));
     }
 }
 

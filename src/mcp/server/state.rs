@@ -27,7 +27,7 @@ struct StateCall {
     mode: Option<String>,
     /// Whether the mode is active.
     active: Option<bool>,
-    /// How often it has begun anew.
+    /// How often it has begun again.
     iteration: Option<u64>,
     /// How often it may.
     max_iterations: Option<u64>,

@@ -46,7 +46,7 @@ impl S3Place {
         }
         let region = env.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]).map(|(_, region)| region);
         let profile = match Profile::read(env) {
-            // Files that nobody asked for may be out of reach in a sandbox.
+            // Files that were not asked for may be out of reach in a sandbox.
             Err(_) if region.is_some() && env.get("AWS_PROFILE").is_none() => Profile::default(),
             read => read?,
         };

@@ -89,7 +89,7 @@ impl CredentialChain {
         Ok(credentials)
     }
 
-    /// Looks for credentials anew the next time.
+    /// Looks for credentials again the next time.
     pub(super) fn forget(&self) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -3,8 +3,8 @@
 //! The marker and the lines of a commit are two objects, and a bucket changes one at a time. So the marker comes first, and
 //! says which run at which position it is for. It may be replaced when that run is over, or after the position was
 //! taken from a writer that did not come to its lines: an object without lines is put there, and a writer that finds one
-//! takes its marker anew before anything else. Each marker is another object than the one before, so whoever replaces
-//! one that has changed meanwhile is refused.
+//! takes its marker again before anything else. Each marker is another object than the one before, so replacing one
+//! that has changed meanwhile is refused.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::thread;
@@ -106,7 +106,7 @@ impl Markers<'_> {
         }
     }
 
-    /// Says that this run is not about `key` any more, if it was. Otherwise the marker stays until the run is over.
+    /// Says that this run is no longer about `key`, if it was. Otherwise the marker stays until the run is over.
     pub(super) fn free(&self, key: &WorkKey) {
         let Ok(Some(found)) = self.requests.get(&name_of(key), self.deadline) else { return };
         let marker = serde_json::from_slice::<Marker>(&found.body).ok();

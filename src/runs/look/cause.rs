@@ -21,7 +21,7 @@ named! {
         Failing = "failing",
         /// A gate waits for a person's decision.
         Approval = "approval",
-        /// The run passed over work that failed, is blocked or was not done, and nobody gave a reason.
+        /// The run passed over work that failed, is blocked or was not done, and no reason was given.
         Undone = "undone",
         /// The workflow changed at the run's current phase.
         Drifted = "drifted",

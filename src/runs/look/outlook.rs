@@ -211,7 +211,7 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
         return Ok(command);
     }
     Err(format!(
-        "{document} is gone: put it back, begin anew with `{command}`, or end the interview with `{}`",
+        "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ))
 }

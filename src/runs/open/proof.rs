@@ -105,7 +105,7 @@ impl Proofs {
             Err(why) => return Some(why.clone()),
         };
         let Some(named) = commands.iter().find(|one| one.name == name) else {
-            return Some("the project does not name such a command any more".to_owned());
+            return Some("the project no longer names such a command".to_owned());
         };
         // Secrets are not recorded.
         let named: Vec<_> = named.argv.iter().map(|word| self.mask.text(word)).collect();

@@ -68,7 +68,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// The warning when it is not known whose session ended.
 const UNKNOWN_SESSION: &str =
-    "it is not known which session ended, so nothing is marked; --unowned marks the runs that nobody holds";
+    "it is not known which session ended, so nothing is marked; --unowned marks the runs without a holder";
 
 /// The report of `session-end`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

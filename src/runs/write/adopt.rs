@@ -57,8 +57,7 @@ fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Resu
             Ok(found) => Ok(found.machine),
             Err(CatalogError::Unknown { .. }) => {
                 let (id, workflow) = (&run.id, &run.workflow);
-                let message =
-                    format!("the definition of `{workflow}`, which the run {id} follows, is not here any more");
+                let message = format!("the definition of `{workflow}`, which the run {id} follows, is no longer here");
                 let help = Help::from(format!(
                     "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; \
                      without it the run goes on under the definition that it started with, as "

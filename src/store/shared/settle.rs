@@ -22,7 +22,7 @@ pub(super) enum Settled {
 ///
 /// # Errors
 /// [`StoreError::Unreached`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
-/// time is up before it is known. [`StoreError::Lost`] when the run is not there any more.
+/// time is up before it is known. [`StoreError::Lost`] when the run is gone.
 pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<Settled, StoreError> {
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.

@@ -123,7 +123,7 @@ impl Shared {
         if self.is_here(id) { &self.here } else { &self.copies.project }
     }
 
-    /// Brings the copy of each run up to date whose mark has changed, or that is not listed as open any more.
+    /// Brings the copy of each run up to date whose mark has changed, or that is no longer listed as open.
     fn catch_up_changed(
         &self,
         scope: RefreshScope,
@@ -149,7 +149,7 @@ impl Shared {
             }
         }
         if scope == RefreshScope::Open {
-            // Those that are left were open, and are not any more.
+            // Those that are left were open, and no longer are.
             for (run, mark) in before.open {
                 if !self.is_caught_up(&run, None, request, &mut told)? && copies.contains(&run) {
                     seen.open.insert(run, mark);

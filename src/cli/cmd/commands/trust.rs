@@ -18,7 +18,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) ->
     if report.commands.is_empty() {
         out.aside("`commands` in .flow/config.yaml names no command\n");
     } else if report.commands.iter().any(|one| !one.accepted) {
-        out.aside("whoever may change .flow/config.yaml chose them: read them, then `flow trust --yes` accepts them\n");
+        out.aside("anyone who may change .flow/config.yaml could choose them: read them, then `flow trust --yes` accepts them\n");
     }
     Ok(exit)
 }

@@ -104,7 +104,7 @@ fn change(report: &HooksChangeReport, page: &mut TextPage) {
         match file.status_line {
             None => {}
             Some(StatusLineOutcome::Installed) => page.field("statusline", "flow writes it"),
-            Some(StatusLineOutcome::Removed) => page.field("statusline", "flow does not write it any more"),
+            Some(StatusLineOutcome::Removed) => page.field("statusline", "flow no longer writes it"),
             Some(StatusLineOutcome::Kept) => page.field("statusline", "another program writes it, and stays"),
         }
         page.each("trust", &file.trust);

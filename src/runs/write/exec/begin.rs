@@ -67,7 +67,7 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     else {
         unreachable!("BUG: a record is no record")
     };
-    // Whoever finds it without an end can see whether this process still runs.
+    // A later session that finds it without an end can see whether this process still runs.
     recorded.by = Holder::running(std::process::id()).iter().map(ToString::to_string).collect();
     let phase = recorded.phase.clone();
     tx.claim_for_work()?;

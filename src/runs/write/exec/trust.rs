@@ -83,7 +83,7 @@ pub(super) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Resu
         return Ok(found.argv.clone());
     }
     let message = format!("the command {name} was not accepted on this machine: {}", line(&found.argv));
-    let help = Help::from("whoever wrote .flow/config.yaml chose it; read it, then ")
+    let help = Help::from("it was chosen by an author of .flow/config.yaml; read it, then ")
         + Suggestion::flow("trust").flag("yes")
         + " accepts it";
     Err(Problem::new(Kind::NeedsHuman, "command_not_trusted", message).help(help).into())
