@@ -54,6 +54,28 @@ fn a_command_that_runs_again_is_compared_and_the_comparison_is_recorded() {
     sandbox.flow(["replay", "r1", "nosuch"]).exits(3);
 }
 
+/// A record may come from a clone, so it leads no command to another place.
+#[test]
+fn no_record_leads_a_command_out_of_the_checkout() {
+    if !has_terminals("no_record_leads_a_command_out_of_the_checkout") {
+        return;
+    }
+    let sandbox = sandbox();
+    let outside = tempfile::tempdir().unwrap();
+    let mut command = sandbox.flow_command();
+    command.current_dir(outside.path()).arg("-C").arg(sandbox.root());
+    command.args(["exec", "--run-id", "r1", "--id", "out", "--", "sh", "-c", "echo ran > here"]);
+    run(command, "").ok();
+    fs::remove_file(outside.path().join("here")).unwrap();
+    let mut command = sandbox.flow_command();
+    command.args(["replay", "r1", "out"]);
+    let mut person = Person::before(&command);
+    person.shows("Run these commands").types("yes\n");
+    let _ = person.ended();
+    assert!(person.seen().contains("it ran outside of this checkout"), "{}", person.seen());
+    assert!(!outside.path().join("here").exists());
+}
+
 #[test]
 fn what_nobody_accepted_runs_only_after_a_person_agreed() {
     let sandbox = sandbox();

@@ -195,7 +195,7 @@ fn run_again(
 ) -> std::result::Result<ReplayComparison, String> {
     let Some(end) = &exec.end else { return Err("its end was not seen".to_owned()) };
     let place = place(project, request, exec)?;
-    let dir = if exec.dir == "." { place.top.clone() } else { place.top.join(&exec.dir) };
+    let dir = directory(project, &place, exec)?;
     let tree = if request.clean {
         digest_of_copy(cx, project, &place.top)
     } else {
@@ -234,6 +234,24 @@ fn place(project: &OpenedProject, request: &ReplayRequest, exec: &Execution) -> 
     let commit = commit.ok_or("it ran before the first commit, or outside of a git repository")?;
     let copy = project.cx.git.copy_of(root, commit)?;
     Ok(Place { top: copy.top().to_owned(), _copy: Some(copy) })
+}
+
+/// The directory in which it runs again.
+fn directory(project: &OpenedProject, place: &Place, exec: &Execution) -> std::result::Result<PathBuf, String> {
+    let (cx, root) = (&project.cx, project.root());
+    let within = match &exec.name {
+        // As `exec` runs it, whatever the record says: it may come from others.
+        Some(_) => {
+            let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
+            root.strip_prefix(top).unwrap_or(Path::new("")).to_owned()
+        }
+        None => PathBuf::from(&exec.dir),
+    };
+    match (cx.disk.canonical(&place.top), cx.disk.canonical(&place.top.join(within))) {
+        (Ok(top), Ok(dir)) if dir.starts_with(&top) => Ok(dir),
+        (Ok(_), Ok(_)) => Err("it ran outside of this checkout".to_owned()),
+        _ => Err(format!("there is no directory {} here", exec.dir)),
+    }
 }
 
 /// The digest of the files of a copy, without those of flow.
