@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Person, Sandbox, answered, has_terminals, run, scaled, spawned};
+use crate::support::{
+    Answer, Call, Person, Sandbox, Tree, answered, calls, can_inject, has_terminals, killed_at, run, scaled, spawned,
+    try_all,
+};
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -218,6 +221,39 @@ fn a_process_that_is_killed_at_any_moment_leaves_no_end_that_was_not_seen() {
 }
 
 #[test]
+fn a_process_that_is_killed_before_any_of_its_calls_leaves_no_end_that_was_not_seen() {
+    if !can_inject("a_process_that_is_killed_before_any_of_its_calls_leaves_no_end_that_was_not_seen") {
+        return;
+    }
+    let sandbox = sandbox();
+    let (flow, before) = (sandbox.path(".flow"), Tree::of(&sandbox.path(".flow")));
+    // The command may go on when flow is dead, so each one has a file of its own, outside of the project.
+    let script = |at: usize| format!("echo ran >> ../ran-{at}; exit 3");
+    let line = |script: &str| ["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", script].map(str::to_owned);
+    let (answer, calls) = calls(&sandbox, &line(&script(0)).each_ref().map(String::as_str));
+    answer.exits(3);
+    let changing: Vec<_> = calls.into_iter().filter(Call::changes_something).collect();
+    assert!(changing.len() > 30, "only {} calls were found", changing.len());
+    let some: Vec<_> = (1..).zip(changing).step_by(scaled(3, 1)).collect();
+    try_all(&some, |(at, call)| {
+        before.restore(&flow);
+        let line = line(&script(*at));
+        let killed = killed_at(&sandbox, call, &line.each_ref().map(String::as_str)).code;
+        let statuses: Vec<_> = recorded(&sandbox).into_iter().map(|one| one[2].clone()).collect();
+        let possible = [json!([]), json!(["running"]), json!(["running", "failed"])];
+        assert!(possible.contains(&json!(statuses)), "{statuses:?}");
+        assert!(killed != Some(3) || statuses.len() == 2, "it answered, and recorded {statuses:?}");
+        let file = sandbox.root().with_file_name(format!("ran-{at}"));
+        let times = || fs::read_to_string(&file).unwrap_or_default().lines().count();
+        assert!(times() == 0 || !statuses.is_empty(), "it ran before that was recorded");
+        // The same line once more runs nothing again of which something is recorded.
+        sandbox.flow(&line).exits(if statuses.len() == 1 { 1 } else { 3 });
+        assert!(times() <= 1, "it ran twice");
+        sandbox.flow(["verify", "r1"]).ok();
+    });
+}
+
+#[test]
 fn sixteen_commands_of_one_run_at_once_are_all_recorded() {
     let sandbox = sandbox();
     let mut running = Vec::new();
@@ -294,8 +330,8 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     insta::assert_snapshot!(stale, @r"
     not fresh  r1
       002  t  preflight  passed, seen  stale: the files changed since it was run
-        002 a
-        002 new
+        changed since 002: a
+        changed since 002: new
       fresh means: the tracked and untracked files are the same; ignored ones are not looked at
     ");
     sandbox.git(&["stash", "push", "-q", "-u", "--", "a", "new"]);

@@ -25,7 +25,7 @@ pub(in crate::cli::cmd) fn changes(seen: &SeenEvidence, page: &mut TextPage) {
     }
     let changed = &seen.holding.changed;
     for path in changed.iter().take(SHOWN) {
-        page.line(&format!("    {} {path}", seen.number));
+        page.line(&format!("    changed since {}: {path}", seen.number));
     }
     let rest = changed.len().saturating_sub(SHOWN);
     if rest > 0 || seen.holding.more_changed {
