@@ -32,7 +32,7 @@ const page = (text) => {
   return {
     scripts: document.scripts.length + attributes.filter((one) => /^on/.test(one.name)).length,
     links: attributes.filter((one) => ["href", "src", "action"].includes(one.name)).map((one) => one.value),
-    activities: document.querySelectorAll("[data-key=activities] tbody tr").length,
+    activities: document.querySelectorAll("[data-key=activities] details.activity").length,
     events: document.querySelectorAll("[data-key=log] tr").length,
     text: document.querySelector("main").textContent,
   };
