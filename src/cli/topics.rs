@@ -19,12 +19,13 @@ macro_rules! topics {
     };
 }
 topics!(
-    "cookbook" "recipes, also alone: claude-code, codex, ci, todo, worktrees, first-workflow",
+    "cookbook" "recipes, also alone: claude-code, codex, ci, todo, make, worktrees, first-workflow",
     "dashboard" "runs in the browser and in the terminal",
     "doctor" "finding and repairing damage (`flow help doctor.md`)",
     "drive" "an agent's loop through a graph (`flow help drive.md`)",
     "durability" "what is promised when things go wrong",
     "errors" "error codes and exit statuses",
+    "evidence" "commands that flow ran, and whether that still holds (`flow help evidence.md`)",
     "export" "runs for other programs (`flow help export.md`)",
     "format" "every file, key and byte",
     "git" "runs in git, and what flow does when git moves them",
@@ -33,17 +34,19 @@ topics!(
     "interviews" "interviews that keep their answers safe",
     "mcp" "runs as tools of agents' hosts (`flow help mcp.md`)",
     "modes" "skills that are active in a session",
+    "remote" "runs that several machines share (`flow help remote.md`)",
     "reports" "agents that report step by step, with `flow emit`",
     "tutorial" "a run from its start to its end",
     "workflows" "the shipped workflows, and how to write your own",
 );
 
 /// The recipes of the cookbook that are topics of their own: names and headings.
-const RECIPES: [(&str, &str); 6] = [
+const RECIPES: [(&str, &str); 7] = [
     ("claude-code", "Claude Code in two minutes"),
     ("codex", "Codex in two minutes"),
     ("ci", "CI"),
     ("todo", "From TODO.md or beads"),
+    ("make", "Tests that were seen, with make or just"),
     ("worktrees", "Several worktrees"),
     ("first-workflow", "Your first workflow"),
 ];

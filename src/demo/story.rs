@@ -39,6 +39,15 @@ const GOES_ON: [&str; 7] = [
     "flow log",
 ];
 
+/// What flow sees itself, and for how long that holds.
+const PROOF: [&str; 5] = [
+    "export FLOW_SESSION=tuesday",
+    "flow exec --id compare -- cmp old.txt new.txt",
+    "flow verify --evidence",
+    "echo 'row 7' >>new.txt",
+    "flow verify --evidence",
+];
+
 /// Plays the story, and checks that flow answered as it promises.
 ///
 /// # Errors
@@ -59,6 +68,12 @@ pub(super) fn play(player: &mut Player<'_>) -> Result<(), Problem> {
     let printed = player.play(heading, &GOES_ON)?;
     if !printed.iter().any(|line| line.contains("copy-rows passed")) {
         return Err(failed("the run does not show that the rows are copied"));
+    }
+    let heading = "So far the agent claims it. What flow runs itself is seen, and holds until a file changes:";
+    let printed = player.play(heading, &PROOF)?;
+    let is_told = |begin: &str| printed.iter().any(|line| line.starts_with(begin));
+    if !is_told("ok  ") || !is_told("not fresh  ") {
+        return Err(failed("`flow verify --evidence` did not tell a check that holds from one that does not"));
     }
     Ok(())
 }

@@ -78,6 +78,21 @@ $ flow log
 ...
    9  [..]  activity_recorded  007 copy-rows passed in code
 
+So far the agent claims it. What flow runs itself is seen, and holds until a file changes:
+
+$ export FLOW_SESSION=tuesday
+$ flow exec --id compare -- cmp old.txt new.txt
+...
+$ flow verify --evidence
+ok  [..]-issue-42
+  009  compare  code  passed, seen  fresh
+...
+$ echo 'row 7' >>new.txt
+$ flow verify --evidence
+not fresh  [..]-issue-42
+  009  compare  code  passed, seen  stale: the files changed since it was run
+    changed since 009: new.txt
+...
   files       [..]/.flow/runs
   look        flow -C [..] watch
   or          flow -C [..] serve
@@ -108,7 +123,7 @@ fn the_story_is_told_by_real_commands_also_twice_at_once_and_inside_of_an_agent(
     let resumed = sandbox.flow(["-C", shown.to_str().unwrap(), "resume", "--json"]).ok().json();
     assert_eq!((&resumed["verdict"], &resumed["completed"][3]["number"]), (&json!("continue"), &json!("007")));
     sandbox.flow(["-C", shown.to_str().unwrap(), "verify"]).ok();
-    assert_eq!(std::fs::read_to_string(shown.join("new.txt")).unwrap().lines().count(), 6);
+    assert_eq!(std::fs::read_to_string(shown.join("new.txt")).unwrap().lines().count(), 7);
 }
 
 #[test]

@@ -159,6 +159,7 @@ fn a_recipe_of_the_cookbook_is_a_topic_of_its_own() {
         ("codex", "## Codex in two minutes\n"),
         ("ci", "## CI\n"),
         ("todo", "## From TODO.md or beads\n"),
+        ("make", "## Tests that were seen, with make or just\n"),
         ("worktrees", "## Several worktrees\n"),
         ("first-workflow", "## Your first workflow\n"),
     ] {
