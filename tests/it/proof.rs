@@ -244,7 +244,7 @@ fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     not fresh  r1
       004  test  verify  passed, seen  stale: the files changed since it was run
       verify requires test: 004 test passed, and the files changed since it was run (code)
-        004 code
+        changed since 004: code
       claimed     001 build, 002 look, 005 report
       fresh means: the tracked and untracked files are the same; ignored ones are not looked at
     ");
