@@ -22,6 +22,14 @@ const QUIET: &[(&str, &str)] = &[
 
 /// The exit status of `git config` if the key does not exist.
 pub(super) const NO_SUCH_KEY: i32 = 1;
+/// Refuses what is not the whole id of a commit, such as an option of git: it comes from a log, which anyone may have written.
+pub(super) fn check_commit_id(commit: &str) -> Result<(), String> {
+    if commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err("a commit has no valid id".to_owned())
+}
+
 /// Variables that git sets while it runs a hook. They name that git's repository, which may be another one than the one
 /// asked about.
 pub(super) const FOREIGN: &[&str] = &[

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::host::git::command::{FOREIGN, Git};
+use crate::host::git::command::{FOREIGN, Git, check_commit_id};
 use crate::host::script::empty_directory;
 
 /// A repository in a temporary directory with one commit checked out, removed when it is dropped. It borrows the objects of
@@ -39,6 +39,7 @@ impl Git {
     /// # Errors
     /// Why that cannot be done, in one line.
     pub fn copy_of(&self, dir: &Path, commit: &str) -> Result<CommitCopy, String> {
+        check_commit_id(commit)?;
         let common = self.line(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
         let objects = PathBuf::from(common.ok_or("the repository cannot be found")?).join("objects");
         let copy =

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
-use crate::host::git::command::Git;
+use crate::host::git::command::{Git, check_commit_id};
 use crate::host::git::tree::{Apart, DEPTH, SUBMODULES, StatusEntries, checked_out, left_out};
 
 /// How long git may take to list the files.
@@ -120,10 +120,7 @@ impl Git {
         own: &[String],
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Vec<String>, String> {
-        // They come from a log, which anyone may have written.
-        if commits.iter().any(|commit| commit.len() < 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-            return Err("a commit has no valid id".to_owned());
-        }
+        commits.into_iter().try_for_each(check_commit_id)?;
         let deadline = Instant::now() + LIMIT;
         let apart = self.apart(dir, state(), deadline)?;
         let left_out = left_out(own);

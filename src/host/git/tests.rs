@@ -169,6 +169,19 @@ fn what_is_no_repository_has_nothing_checked_out() {
 }
 
 #[test]
+fn a_copy_is_made_of_a_whole_commit_id_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a");
+    sandbox.commit();
+    let (git, repo) = (sandbox.git(), sandbox.repo());
+    let commit = git.head(&repo).and_then(|head| head.commit).unwrap();
+    assert!(git.copy_of(&repo, &commit).unwrap().top().join("a").exists());
+    for other in ["HEAD", "--orphan=x", "-f", "", &commit[..39]] {
+        assert_eq!(git.copy_of(&repo, other).unwrap_err(), "a commit has no valid id", "{other}");
+    }
+}
+
+#[test]
 fn a_worktree_and_a_subdirectory_find_their_top() {
     let sandbox = Sandbox::new();
     sandbox.write("sub/dir/a");
