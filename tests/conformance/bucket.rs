@@ -76,7 +76,7 @@ struct Kept {
     counts: BTreeMap<&'static str, usize>,
     lax: Option<Lax>,
     is_down: bool,
-    /// Until then there is no server.
+    /// Until then the server takes no request.
     away_until: Option<Instant>,
     /// Its lifecycle rules.
     rules: String,

@@ -14,6 +14,7 @@ use crate::git_server::GitServer;
 use crate::keeper::Remote;
 use crate::memory_carrier::TROUBLES;
 use crate::shared::Faulty as _;
+use crate::support::storm::Dice;
 use crate::support::{Sandbox, answered, quick, scaled, spawned};
 
 /// How many milliseconds pass between two troubles.
@@ -32,16 +33,6 @@ const FAULTS: [Fault; 8] = [
     Fault::Says(409, "ConditionalRequestConflict"),
     Fault::Says(500, "InternalError"),
 ];
-
-/// Numbers that look random, so that a failure can be repeated.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
 
 /// A store that the programs of several machines reach.
 pub trait Hub: Sync {
@@ -83,7 +74,7 @@ impl Hub for GitServer {
     fn disturb(&self, dice: &mut Dice) {
         match dice.below(5) {
             0 => self.restart(Duration::from_millis(dice.below(100))),
-            _ => self.trouble(&[TROUBLES[dice.below(6) as usize]]),
+            _ => self.trouble(&[*dice.pick(&TROUBLES)]),
         }
     }
 
@@ -105,7 +96,7 @@ impl Hub for Bucket {
     fn disturb(&self, dice: &mut Dice) {
         match dice.below(5) {
             0 => self.restart(Duration::from_millis(dice.below(100))),
-            _ => self.faults(&[FAULTS[dice.below(FAULTS.len() as u64) as usize]]),
+            _ => self.faults(&[*dice.pick(&FAULTS)]),
         }
     }
 
@@ -177,7 +168,7 @@ pub fn nothing_is_lost_and_nothing_is_repeated(hub: &dyn Hub, machines: u64, wri
             .map(|nth| {
                 let member = &team[(nth % machines) as usize];
                 scope.spawn(move || {
-                    let mut dice = Dice(nth);
+                    let mut dice = Dice::new(nth);
                     for at in 0..records {
                         member.record(&format!("w{nth}-{at}"), &mut dice);
                     }
@@ -185,7 +176,7 @@ pub fn nothing_is_lost_and_nothing_is_repeated(hub: &dyn Hub, machines: u64, wri
             })
             .collect();
         scope.spawn(|| {
-            let mut dice = Dice(machines);
+            let mut dice = Dice::new(machines);
             while !is_over.load(Ordering::Relaxed) {
                 hub.disturb(&mut dice);
                 thread::sleep(Duration::from_millis(PAUSE));

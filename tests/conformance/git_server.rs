@@ -42,7 +42,7 @@ struct Kept {
     late: Vec<Request>,
     requests: usize,
     is_down: bool,
-    /// Until then there is no server.
+    /// Until then the server takes no request.
     away_until: Option<Instant>,
 }
 
