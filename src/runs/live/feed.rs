@@ -532,6 +532,7 @@ impl Feed {
             let run = row.run();
             uses.entry(run.head.workflow.clone()).or_default().add(run);
         }
+        uses.values_mut().for_each(WorkflowUse::finish);
         uses
     }
 

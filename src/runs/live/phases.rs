@@ -2,7 +2,7 @@
 
 use crate::model::RunId;
 use crate::runs::live::feed::{CardFilter, Feed};
-use crate::runs::live::stats::PhaseUses;
+use crate::runs::live::stats::{PhaseUse, PhaseUses};
 use crate::runs::look::card::CardGroup;
 
 /// The most events of all runs that are looked at: a feed keeps as many in memory, so that they are read once.
@@ -28,6 +28,7 @@ pub fn phase_uses(feed: &mut Feed, workflow: &str, limit: usize) -> PhaseUses {
             of.add_attempts(&lane);
         }
     }
+    uses.phases.values_mut().for_each(PhaseUse::finish);
     uses
 }
 

@@ -44,11 +44,15 @@ impl WorkflowUse {
             RunStatus::Completed => {
                 self.completed += 1;
                 self.took.push(run.took_ms());
-                self.took_ms = median(&mut self.took);
             }
             RunStatus::Failed => self.failed += 1,
             _ => {}
         }
+    }
+
+    /// Says how long runs took, once all are counted.
+    pub(in crate::runs) fn finish(&mut self) {
+        self.took_ms = median(&mut self.took);
     }
 }
 
@@ -93,14 +97,16 @@ impl PhaseUse {
         }
         if has_left {
             self.took.push(took);
-            self.took_ms = median(&mut self.took);
         }
         let latest = lane.spans.iter().filter_map(|span| span.to).max();
-        let worked = latest.map(|latest| lane.worked_ms(latest)).filter(|worked| *worked > 0);
-        if let Some(worked) = worked {
-            self.worked.push(worked);
-            self.worked_ms = median(&mut self.worked);
-        }
+        let worked = latest.map(|latest| lane.worked_ms(latest));
+        self.worked.extend(worked.filter(|worked| *worked > 0));
+    }
+
+    /// Says how long runs were in the phase, once all are counted.
+    pub(super) fn finish(&mut self) {
+        self.took_ms = median(&mut self.took);
+        self.worked_ms = median(&mut self.worked);
     }
 
     /// Counts the attempts of the phase, or of a unit below it.
