@@ -7,7 +7,7 @@ use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_held, undone};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
-use crate::engine::proof::{phases_to_prove, unproved};
+use crate::engine::proof::{phases_to_prove, requires, unproved};
 use crate::engine::refusal::{instead_of, needed};
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
@@ -312,7 +312,7 @@ impl<'a> Decider<'a> {
 
     fn unproved(&self, phase: &StateName, to: Option<&StateName>) -> Result<Vec<Unproved>> {
         // The log may be long.
-        if self.machine.is_none_or(|machine| machine.requires_of(phase).next().is_none()) {
+        if !requires(self.machine, phase) {
             return Ok(Vec::new());
         }
         unproved(self.machine, phase, to, self.trail.history(), self.trail)

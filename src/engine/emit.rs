@@ -10,7 +10,7 @@ use crate::engine::gate_rules::refuse_leaving;
 use crate::engine::gates::{gate_of, void_by_reports};
 use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
 use crate::engine::past::work::has_phase;
-use crate::engine::proof::unproved;
+use crate::engine::proof::{requires, unproved};
 use crate::engine::refusal::phases_of;
 use crate::engine::step_id::recorded_step_id;
 use crate::engine::{
@@ -302,8 +302,8 @@ impl EmitDraft<'_> {
     /// as phases that their work is done.
     fn check_leaving(&self, left: &[StateName], step: &StateName) -> Result<(), Refusal> {
         // Only these rules need the history, and for it the whole log may have to be read.
-        let requires = left.iter().any(|from| self.requires(from));
-        if !is_strict(self.machine) && !requires && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
+        let asks = left.iter().any(|from| requires(self.machine, from));
+        if !is_strict(self.machine) && !asks && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
             return Ok(());
         }
         let Some(history) = self.history_now() else { return Ok(()) };
@@ -316,11 +316,6 @@ impl EmitDraft<'_> {
         }
         let undone: Vec<_> = left.iter().filter_map(|from| undone(self.machine, from, step, &*history)).collect();
         if undone.is_empty() { Ok(()) } else { Err(Refusal::NotDone(undone)) }
-    }
-
-    /// Whether a run may have to show something before it leaves `step`.
-    fn requires(&self, step: &StateName) -> bool {
-        self.machine.is_some_and(|machine| machine.requires_of(step).next().is_some())
     }
 
     /// Refuses to leave these states for `to`, or to end the run in them, before what they require was seen to pass.
@@ -443,7 +438,7 @@ impl EmitDraft<'_> {
             self.record(step, status, summary.map(str::to_owned));
         }
         self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
-        if self.ends && self.here.iter().any(|here| self.requires(here)) {
+        if self.ends && self.here.iter().any(|here| requires(self.machine, here)) {
             let history = self.history_now();
             let history = history.as_deref().ok_or(Refusal::NothingRecorded)?;
             self.refuse_unproved(&self.here, None, history)?;

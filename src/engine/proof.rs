@@ -8,6 +8,11 @@ use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
 use crate::model::{ActivityStatus, ExecutionEnd, Owned, StateName, Unproved};
 
+/// Whether a run may have to show something before it leaves `phase`. Without, its history need not be read.
+pub(super) fn requires(machine: Option<&Machine>, phase: &StateName) -> bool {
+    machine.is_some_and(|machine| machine.requires_of(phase).next().is_some())
+}
+
 /// What `phase` requires and the run cannot show, if it leaves the phase for `to`, or completes there (`to` is `None`).
 /// Going back for another round claims nothing, so it needs no proof.
 ///
@@ -107,8 +112,8 @@ impl History {
     /// Why the run left `phase` the last time although `exec` was not seen to pass there.
     #[must_use]
     pub fn reason_to_skip(&self, phase: &StateName, exec: &str) -> Option<&str> {
-        let of_exec = |skip: &&crate::engine::SkippedPhase| skip.phase == *phase && skip.exec.as_deref() == Some(exec);
-        let skip = self.phases.skips.iter().rfind(of_exec)?;
+        let mut skips = self.phases.skips.iter();
+        let skip = skips.rfind(|skip| skip.phase == *phase && skip.exec.as_deref() == Some(exec))?;
         let since = self.phases.stays.get(phase).map(|stay| stay.entered);
         if since.is_some_and(|since| skip.after < since) { None } else { Some(&skip.reason) }
     }
