@@ -67,9 +67,9 @@ pub use run::{Doing, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
 pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus, Steps};
-#[doc(hidden)]
-pub use suggestion::quoted;
 pub use suggestion::{Argument, Invocation, Suggestion};
+#[doc(hidden)]
+pub use suggestion::{command_line, quoted};
 pub(crate) use text::{counted, is_terminal_control};
 pub use time::{BadTime, Timestamp};
 #[doc(hidden)]

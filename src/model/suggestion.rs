@@ -180,6 +180,13 @@ pub fn quoted(word: &str) -> String {
     if plain { word.to_owned() } else { in_quotes(word) }
 }
 
+/// A program and its arguments, as a line for a shell.
+#[must_use]
+pub fn command_line(argv: &[String]) -> String {
+    let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
 fn in_quotes(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

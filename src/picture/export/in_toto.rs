@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{ActivityRecorded, Execution, ExecutionEnd, TreeSnapshot, quoted, sha256_hex};
+use crate::model::{ActivityRecorded, Execution, ExecutionEnd, TreeSnapshot, command_line, sha256_hex};
 use crate::runs::WholeRun;
 
 /// The form of a statement.
@@ -60,9 +60,8 @@ fn subject(before: &TreeSnapshot) -> Value {
 
 /// The command, and where flow has it.
 fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, end: &ExecutionEnd) -> Value {
-    let words: Vec<_> = exec.argv.iter().map(|word| quoted(word)).collect();
     json!({
-        "name": words.join(" "),
+        "name": command_line(&exec.argv),
         "digest": { "sha256": sha256_hex(json!(exec.argv).to_string().as_bytes()) },
         "annotations": {
             "argv": exec.argv,

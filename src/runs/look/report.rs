@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone};
 use crate::model::{
-    ActivityStatus, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId, quoted,
+    ActivityStatus, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId, command_line,
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -144,14 +144,13 @@ impl ReportedWork {
     fn of(attempt: &Attempt) -> Self {
         let exec = attempt.exec.as_deref().filter(|exec| exec.end.is_some());
         let before = exec.and_then(|exec| exec.before.as_ref());
-        let words = exec.map(|exec| exec.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>());
         Self {
             number: attempt.number,
             id: attempt.id.clone(),
             phase: attempt.phase.clone(),
             status: attempt.status,
             summary: attempt.summary.clone(),
-            command: words.map(|words| words.join(" ")),
+            command: exec.map(|exec| command_line(&exec.argv)),
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Attempt, Freshness, Holding, Judgement};
-use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, quoted};
+use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::proof::{Proofs, holdings};
@@ -169,14 +169,13 @@ pub(in crate::runs) fn seen_evidence(
     let mut found = Vec::new();
     for attempt in ended {
         let (Some(exec), Some(holding)) = (&attempt.exec, holdings.remove(&attempt.number)) else { continue };
-        let words: Vec<_> = exec.argv.iter().map(|word| quoted(word)).collect();
         found.push(SeenEvidence {
             number: attempt.number,
             id: attempt.id.clone(),
             phase: attempt.phase.clone(),
             status: attempt.status,
             exit_code: attempt.exit_code,
-            command: words.join(" "),
+            command: command_line(&exec.argv),
             dir: exec.dir.clone(),
             latest: last.get(attempt.id.as_str()) == Some(&attempt.number),
             holding,

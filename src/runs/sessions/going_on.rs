@@ -7,11 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::catalog::named_commands;
 use crate::engine::Verdict;
 use crate::host::AgentHost;
 use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId, Unproved};
-use crate::runs::accepted::{Thing, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
@@ -21,6 +19,7 @@ use crate::runs::open::listing::for_listing;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
+use crate::runs::write::exec::trust::trusted;
 use crate::store::Project;
 
 /// How often a session goes on by itself; once after each prompt.
@@ -92,19 +91,13 @@ pub(crate) fn going_on(
         return Ok(None);
     }
     let mut unproved = if wanted.gates { unproved_within(cx, &view, LOOKING) } else { Vec::new() };
-    unproved.retain(|one| can_run(&project, &one.exec));
+    // One that the project does not name, or that was not accepted here, the session cannot run.
+    unproved.retain(|one| trusted(cx, &project, &one.exec).is_ok());
     if unproved.is_empty() && !wanted.continues {
         return Ok(None);
     }
     // Spent before the host is told: a hook that is killed in between must not go on more often.
     Ok(if note.spend(&project)? { Some(GoingOn { report, unproved }) } else { None })
-}
-
-/// Whether the project names such a command, and it was accepted here.
-fn can_run(project: &OpenedProject, name: &str) -> bool {
-    let Ok(named) = named_commands(&project.cx.disk, project.path()) else { return false };
-    let found = named.iter().find(|one| one.name == name);
-    found.is_some_and(|one| is_accepted(project, &[Thing::named_command(&one.name, &one.argv)]))
 }
 
 /// What is missing of what the current phases require, as far as it can be known in this time: without an answer of the files,

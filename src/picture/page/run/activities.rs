@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::engine::Attempt;
-use crate::model::{ActivityStatus, quoted};
+use crate::model::{ActivityStatus, command_line};
 use crate::picture::page::pieces::{Clock, time};
 use crate::picture::page::run::evidence::evidence_of;
 use crate::picture::page::run::looks::look_of_activity;
@@ -81,7 +81,7 @@ fn recorded(view: &RunPage<'_>, one: &Try) -> Markup {
     html! {
         dl.recorded {
             @if let Some(summary) = one.summary() { dt { "outcome" } dd { (shortened(summary, TEXT)) } }
-            (command_line(last))
+            (what_ran(last))
             @if let Some(from) = one.from {
                 dt { "began" } dd { (time(from, Clock::Second)) }
             }
@@ -119,16 +119,15 @@ fn recorded(view: &RunPage<'_>, one: &Try) -> Markup {
 }
 
 /// The command that the work was, if flow ran it; otherwise the exit status that was recorded.
-fn command_line(last: &Attempt) -> Markup {
+fn what_ran(last: &Attempt) -> Markup {
     let exit = last.exit_code.map(|code| format!("exit {code}"));
     let Some(exec) = &last.exec else {
         return html! { @if let Some(exit) = exit { dt { "exit status" } dd { (exit) span.dim { " as recorded" } } } };
     };
-    let words: Vec<_> = exec.argv.iter().map(|word| quoted(word)).collect();
     html! {
         dt { "ran" }
         dd {
-            code { (shortened(&words.join(" "), TEXT)) }
+            code { (shortened(&command_line(&exec.argv), TEXT)) }
             @if let Some(exit) = exit { ", " (exit) }
             span.dim {
                 " " (if exec.end.is_some() { "seen by flow" } else { "begun by flow" })

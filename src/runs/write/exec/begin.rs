@@ -7,7 +7,7 @@ use crate::engine::{Command, Decision, Record, Refusal};
 use crate::host::{Holder, Liveness};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, Kind, Problem, RunId, Seq, StateName,
-    Suggestion, TextDigest, slug,
+    Suggestion, TextDigest, command_line, slug,
 };
 use crate::runs::error::{Error, Result};
 use crate::runs::write::exec::request::ExecRequest;
@@ -153,7 +153,7 @@ pub(super) fn document(
     execution: &Execution,
     status: ActivityStatus,
 ) -> Map<String, Value> {
-    let title: String = title(execution).chars().take(TITLE).collect();
+    let title: String = command_line(&execution.argv).chars().take(TITLE).collect();
     let mut document = Map::new();
     document.insert("apiVersion".to_owned(), "flow.synapti.ai/v1".into());
     document.insert("kind".to_owned(), "FlowActivity".into());
@@ -171,10 +171,4 @@ pub(super) fn document(
 pub(super) fn section<'d>(document: &'d mut Map<String, Value>, name: &str) -> &'d mut Map<String, Value> {
     let section = document.entry(name).or_insert_with(|| Value::Object(Map::new()));
     section.as_object_mut().expect("BUG: a section is no mapping")
-}
-
-/// The command as a line for a shell.
-fn title(execution: &Execution) -> String {
-    let words: Vec<_> = execution.argv.iter().map(|word| crate::model::quoted(word)).collect();
-    words.join(" ")
 }

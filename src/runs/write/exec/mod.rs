@@ -4,7 +4,7 @@ mod begin;
 mod finish;
 mod replay;
 mod request;
-mod trust;
+pub(in crate::runs) mod trust;
 mod verb;
 
 pub use replay::{ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, replay};

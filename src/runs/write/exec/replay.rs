@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Attempt;
-use crate::host::{CommitCopy, Execute, ExecuteEnd, Executed, read_tree, secrets};
-use crate::model::{ActivityStatus, ActivityType, Execution, Explain as _, Kind, Number, Problem, RunId, SessionId};
+use crate::host::{CommitCopy, Execute, read_tree, secrets};
+use crate::model::{
+    ActivityStatus, ActivityType, Execution, Explain as _, Kind, Number, Problem, RunId, SessionId, command_line,
+};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::mask::Mask;
@@ -16,7 +18,8 @@ use crate::runs::open::select::select_run;
 use crate::runs::open::tree::{own_directories, present_tree};
 use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
-use crate::runs::write::exec::trust::{line, trusted};
+use crate::runs::write::exec::trust::trusted;
+use crate::runs::write::exec::verb::end_of;
 use crate::runs::write::record::{RecordRequest, record_activity};
 
 /// Which commands to run again.
@@ -109,7 +112,7 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
         let mut command = ReplayedCommand {
             number: attempt.number,
             id: attempt.id.clone(),
-            command: line(&exec.argv),
+            command: command_line(&exec.argv),
             dir: exec.dir.clone(),
             commit: exec.before.as_ref().and_then(|before| before.commit.clone()),
             exit_code: end.exit_code(),
@@ -180,7 +183,7 @@ fn may_run(
 }
 
 /// Where a command runs again.
-struct Place {
+struct ReplayPlace {
     top: PathBuf,
     /// Kept until the command has ended.
     _copy: Option<CommitCopy>,
@@ -205,39 +208,38 @@ fn run_again(
     let command =
         Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, to_stderr: request.to_stderr };
     let executed = command.run().map_err(|error| error.to_string())?;
-    let exit_code = exit_code(&executed)?;
+    let now = end_of(cx, &executed, None, None);
+    if let Some(why) = &now.not_started {
+        return Err(format!("it cannot be run: {why}"));
+    }
     let then = exec.before.as_ref().map(|before| &before.sha256);
     Ok(ReplayComparison {
-        exit_code,
-        same_status: exit_code == end.exit_code(),
-        same_output: executed.output.sha256() == [end.stdout_sha256.clone(), end.stderr_sha256.clone()],
-        same_tree: tree.as_ref().zip(then).map(|(now, then)| now == then),
+        exit_code: now.exit_code(),
+        same_status: now.exit_code() == end.exit_code(),
+        same_output: now.stdout_sha256 == end.stdout_sha256 && now.stderr_sha256 == end.stderr_sha256,
+        same_tree: tree.as_ref().zip(then).map(|(tree, then)| tree == then),
         number: None,
     })
 }
 
-fn exit_code(executed: &Executed) -> std::result::Result<i32, String> {
-    match &executed.ended {
-        ExecuteEnd::Exited(status) => Ok(*status),
-        ExecuteEnd::Signalled(signal) => Ok(128 + signal),
-        ExecuteEnd::NotFound(why) | ExecuteEnd::NotStarted(why) => Err(format!("it cannot be run: {why}")),
-    }
-}
-
-fn place(project: &OpenedProject, request: &ReplayRequest, exec: &Execution) -> std::result::Result<Place, String> {
+fn place(
+    project: &OpenedProject,
+    request: &ReplayRequest,
+    exec: &Execution,
+) -> std::result::Result<ReplayPlace, String> {
     let root = project.root();
     if !request.clean {
         let top = project.cx.git.top(root).unwrap_or_else(|| root.to_owned());
-        return Ok(Place { top, _copy: None });
+        return Ok(ReplayPlace { top, _copy: None });
     }
     let commit = exec.before.as_ref().and_then(|before| before.commit.as_deref());
     let commit = commit.ok_or("it ran before the first commit, or outside of a git repository")?;
     let copy = project.cx.git.copy_of(root, commit)?;
-    Ok(Place { top: copy.top().to_owned(), _copy: Some(copy) })
+    Ok(ReplayPlace { top: copy.top().to_owned(), _copy: Some(copy) })
 }
 
 /// The directory in which it runs again.
-fn directory(project: &OpenedProject, place: &Place, exec: &Execution) -> std::result::Result<PathBuf, String> {
+fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> std::result::Result<PathBuf, String> {
     let (cx, root) = (&project.cx, project.root());
     let within = match &exec.name {
         // As `exec` runs it, whatever the record says: it may come from others.
@@ -250,7 +252,7 @@ fn directory(project: &OpenedProject, place: &Place, exec: &Execution) -> std::r
     match (cx.disk.canonical(&place.top), cx.disk.canonical(&place.top.join(within))) {
         (Ok(top), Ok(dir)) if dir.starts_with(&top) => Ok(dir),
         (Ok(_), Ok(_)) => Err("it ran outside of this checkout".to_owned()),
-        _ => Err(format!("there is no directory {} here", exec.dir)),
+        _ => Err(format!("the directory {} does not exist here", exec.dir)),
     }
 }
 

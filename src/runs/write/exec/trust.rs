@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{NamedCommand, named_commands};
-use crate::model::{Help, Kind, Problem, Suggestion, quoted};
+use crate::model::{Help, Kind, Problem, Suggestion, command_line, quoted};
 use crate::runs::accepted::{Thing, accept, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
@@ -57,7 +57,7 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
     for one in &named {
         commands.push(TrustedCommand {
             name: one.name.clone(),
-            command: line(&one.argv),
+            command: command_line(&one.argv),
             accepted: is_accepted(&project, &[thing(one)]),
         });
     }
@@ -68,7 +68,7 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
 ///
 /// # Errors
 /// `command_not_found` if no command has the name, `command_not_trusted` if it was not accepted.
-pub(super) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Result<Vec<String>> {
+pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Result<Vec<String>> {
     let named = named_commands(&cx.disk, project.path())?;
     let Some(found) = named.iter().find(|one| one.name == name) else {
         let message = format!("the project names no command {}", quoted(name));
@@ -82,7 +82,7 @@ pub(super) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Resu
     if is_accepted(project, &[thing(found)]) {
         return Ok(found.argv.clone());
     }
-    let message = format!("the command {name} was not accepted on this machine: {}", line(&found.argv));
+    let message = format!("the command {name} was not accepted on this machine: {}", command_line(&found.argv));
     let help = Help::from("it was chosen by an author of .flow/config.yaml; read it, then ")
         + Suggestion::flow("trust").flag("yes")
         + " accepts it";
@@ -91,9 +91,4 @@ pub(super) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Resu
 
 fn thing(command: &NamedCommand) -> Thing {
     Thing::named_command(&command.name, &command.argv)
-}
-
-pub(super) fn line(argv: &[String]) -> String {
-    let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
 }

@@ -65,7 +65,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     };
     // A signal from here on does not end this program before the end is recorded.
     let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
-    let end = end(cx, &executed, before.as_ref().ok(), present_tree(&project).ok().as_ref());
+    let end = end_of(cx, &executed, before.as_ref().ok(), present_tree(&project).ok().as_ref());
     let code = end.exit_code();
     let finished = Finished {
         id: &id,
@@ -132,7 +132,12 @@ fn execution(
 }
 
 /// How the command ended.
-fn end(cx: &Context, executed: &Executed, before: Option<&PresentTree>, after: Option<&PresentTree>) -> ExecutionEnd {
+pub(super) fn end_of(
+    cx: &Context,
+    executed: &Executed,
+    before: Option<&PresentTree>,
+    after: Option<&PresentTree>,
+) -> ExecutionEnd {
     let (status, signal, not_started) = match &executed.ended {
         ExecuteEnd::Exited(status) => (Some(*status), None, None),
         ExecuteEnd::Signalled(signal) => (None, Some(*signal), None),
