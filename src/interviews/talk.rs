@@ -62,7 +62,7 @@ pub enum InterviewStop {
     Finished,
     /// There was nothing to ask.
     Nothing,
-    /// A question is open, and there is no one to answer it.
+    /// A question is open, and no person is there to answer it.
     NeedsHuman,
     /// The interviewer cannot continue.
     Failed,

@@ -398,7 +398,7 @@ mod tests {
             self.0
                 .get(self.1 - 1)
                 .map(|reply| (*reply).to_owned())
-                .ok_or_else(|| StateError("there is no one to answer".to_owned()))
+                .ok_or_else(|| StateError("no person can be asked".to_owned()))
         }
     }
 
