@@ -196,6 +196,10 @@ pub(super) enum People {
     Fail(StatusArgs),
     /// Reopen a run that is over
     Reopen(ReopenArgs),
+    /// Go on from an event of a run, in a new one
+    ///
+    /// The run itself stays as it is.
+    Fork(ForkArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
     /// Accept the commands that this project names
@@ -395,6 +399,32 @@ pub(super) struct StartArgs {
     /// Make .flow in the home directory, if there is none
     #[arg(long)]
     pub(super) here: bool,
+}
+
+// Arguments of `fork`.
+#[derive(Debug, Args)]
+pub(super) struct ForkArgs {
+    /// The run to go on from
+    #[arg(value_name = "RUN", add = complete::runs())]
+    pub(super) run: String,
+    /// The event after which to go on [default: the last one]
+    #[arg(long, value_name = "N")]
+    pub(super) at: Option<u64>,
+    /// The whole id of the fork [default: the time and the run's id]
+    #[arg(long, value_name = "ID")]
+    pub(super) id: Option<RunId>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
+    pub(super) reason: Option<String>,
+    /// Follow the workflow as it is defined now
+    #[arg(long)]
+    pub(super) workflow_now: bool,
+    /// The session that holds the fork [env: FLOW_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<SessionId>,
+    /// Fork it in this checkout alone, where the project shares its runs
+    #[arg(long)]
+    pub(super) local: bool,
 }
 
 // Arguments of `man`.

@@ -1,7 +1,7 @@
 //! Two examples of each command, for its page of help and its manual page.
 
 /// The commands, each with two lines for a shell.
-const EXAMPLES: [(&str, [&str; 2]); 79] = [
+const EXAMPLES: [(&str, [&str; 2]); 80] = [
     (
         "start",
         [
@@ -41,6 +41,7 @@ const EXAMPLES: [(&str, [&str; 2]); 79] = [
         ["flow fail --reason 'not possible without a new format'", "flow fail '#42' --reason 'the limit is reached'"],
     ),
     ("reopen", ["flow reopen", "flow reopen '#42' --reason 'the fault is back'"]),
+    ("fork", ["flow fork '#42' --reason 'the other parser'", "RUN=$(flow fork '#42' --at 12 --workflow-now)"]),
     ("set", ["flow set --goal 'Read the index in one pass'", "flow set '#42' --limit max_iterations=20"]),
     ("log", ["flow log --after 8", "flow log '#42' --follow"]),
     ("watch", ["flow watch", "flow watch --search '#42' --notify"]),

@@ -149,6 +149,7 @@ fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wro
         questions: texts(state, "questions", question_of, "a question of a step")?,
         unsettled: texts(state, "unsettled", Unsettled::parse, "an activity that failed or is blocked")?,
         gates: texts(state, "gates", gate_of, "a gate with its status")?,
+        forked_from: state.optional("forked_from")?,
         last_seq: state.number("last_seq")?.map(Seq),
         updated_at: state.optional::<Timestamp>("updated_at")?,
     })

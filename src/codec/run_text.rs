@@ -221,7 +221,8 @@ fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Resul
 
 /// Keys of `state` that only some runs have. They follow each other in this order after `updated_at`. A text in which
 /// such a key was added and removed equals one that never had it, so that a rebuilt `run.yaml` equals the lost one.
-const RARE: [&str; 7] = ["updated_at", "workflow_seq", "steps", "other_phases", "questions", "unsettled", "gates"];
+const RARE: [&str; 8] =
+    ["updated_at", "workflow_seq", "steps", "other_phases", "questions", "unsettled", "gates", "forked_from"];
 
 /// The keys of `state` that flow writes, in the order of a new file.
 fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
@@ -243,6 +244,7 @@ fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
         ("questions", map(state.questions.iter().map(|question| (question_key(question), &question.prompt)))),
         ("unsettled", map(state.unsettled.iter().map(|one| (&one.id, one)))),
         ("gates", map(state.gates.iter().map(|gate| (&gate.phase, &gate.status)))),
+        ("forked_from", state.forked_from.as_ref().map_or(Field::Absent, |from| Field::text(Some(from)))),
     ]
 }
 

@@ -8,9 +8,11 @@ pub(super) fn numbers_of(event: &Event) -> impl Iterator<Item = Number> {
     event.kind.records().iter().map(|record| record.number)
 }
 
-/// The highest number that another program gave to an activity before flow adopted the run.
-pub(super) fn adopted_number<'e>(events: impl IntoIterator<Item = &'e Event>) -> Option<Number> {
+/// The highest number that was given to an activity before the log began, by another program or in the run of which this
+/// one is a fork.
+pub(super) fn earlier_number<'e>(events: impl IntoIterator<Item = &'e Event>) -> Option<Number> {
     events.into_iter().find_map(|event| match &event.kind {
+        EventKind::RunForked(forked) => Some(forked.document.state.last_number),
         EventKind::RunAdopted(adopted) => Some(adopted.document.state.last_number),
         _ => None,
     })

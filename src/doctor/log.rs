@@ -66,10 +66,7 @@ pub(super) fn check(
         return;
     }
     let mut events = facts.scan.events();
-    let begin = events.find(|event| {
-        matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_))
-    });
-    match begin {
+    match events.find(|event| event.kind.begins_a_run()) {
         None => found.add("log_no_start", &path, "no line of the log begins the run").mend(mend),
         Some(event) => {
             let mut why = Vec::new();

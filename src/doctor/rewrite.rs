@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::lines::{adopted_number, is_marker, numbers_of};
+use crate::doctor::lines::{earlier_number, is_marker, numbers_of};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
@@ -346,7 +346,7 @@ fn salvage(facts: &RunFacts, lines: &SoundLines, lost: &[LostRange]) -> Vec<Acti
         }
     }
     // Activities from before the log never had a record in it.
-    let adopted = adopted_number(&lines.events);
+    let adopted = earlier_number(&lines.events);
     let mut salvaged: Vec<ActivityRecorded> = Vec::new();
     for (name, content) in &facts.files {
         let Some(number) = file_number(name) else { continue };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::LineFault;
 use crate::disk::both;
 use crate::doctor::facts::{FileState, RunFacts};
-use crate::doctor::lines::{adopted_number, is_same_text, last_line_with, open_end};
+use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion};
@@ -402,7 +402,7 @@ impl<'a> Proof<'a> {
                 self.differs(path, Some(line), &expected, &found, why);
             }
         }
-        let adopted = adopted_number(self.facts.scan.events());
+        let adopted = earlier_number(self.facts.scan.events());
         for entry in &self.facts.activities {
             let Some(name) = entry.text() else { continue };
             if known.contains(name) || name == ACTIVITY_TMP {

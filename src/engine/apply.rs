@@ -13,7 +13,7 @@ impl RunState {
         let before: Vec<StateName> = self.run.state.positions().cloned().collect();
         let state = &mut self.run.state;
         match &event.kind {
-            EventKind::RunStarted(_) | EventKind::RunAdopted(_) => {
+            EventKind::RunStarted(_) | EventKind::RunForked(_) | EventKind::RunAdopted(_) => {
                 if let Some(fresh) = Self::begin(event) {
                     *self = fresh;
                 }

@@ -13,7 +13,11 @@ pub(crate) fn pinned<'a>(
 
 /// Whether a run was started with a workflow that has no state machine, so that its steps are not checked.
 pub(crate) fn is_free(event: &Event) -> bool {
-    matches!(&event.kind, EventKind::RunStarted(started) if started.machine.is_null())
+    match &event.kind {
+        EventKind::RunStarted(started) => started.machine.is_null(),
+        EventKind::RunForked(forked) => forked.machine.is_null(),
+        _ => false,
+    }
 }
 
 /// The workflow that an event pins.
@@ -23,6 +27,7 @@ pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Ma
     }
     let pinned = match &event.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
+        EventKind::RunForked(forked) => Some(&forked.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
         EventKind::LogRepaired(repair) => repair.machine.as_ref(),
         EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),

@@ -242,13 +242,13 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     }
     let limit = limit_reached(history, outlook.now);
     let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
-    let completed = history.completed().into_iter().map(|(id, attempt)| Completed {
-        number: attempt.map(|attempt| attempt.number),
-        id,
-        phase: attempt.and_then(|attempt| attempt.phase.clone()),
-        status: attempt.map(|attempt| attempt.status),
-        exit_code: attempt.and_then(|attempt| attempt.exit_code),
-        seen: attempt.is_some_and(Attempt::is_seen),
+    let completed = history.completed().into_iter().map(|entry| Completed {
+        number: entry.number,
+        id: entry.id.to_owned(),
+        phase: entry.record.and_then(|record| record.phase.clone()),
+        status: entry.record.map(|record| record.status),
+        exit_code: entry.record.and_then(|record| record.exit_code),
+        seen: entry.record.is_some_and(Attempt::is_seen),
     });
     let completed = completed.collect();
     let left_undone = history.left_undone();

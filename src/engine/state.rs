@@ -44,10 +44,16 @@ impl RunState {
                     questions: Vec::new(),
                     unsettled: Vec::new(),
                     gates: gates::of_start(&started.machine, started.phase.as_ref()),
+                    forked_from: None,
                     last_seq: None,
                     updated_at: None,
                 },
             },
+            EventKind::RunForked(forked) => {
+                let mut run = forked.document.clone();
+                run.state.forked_from = Some(forked.parent.clone());
+                run
+            }
             EventKind::RunAdopted(adopted) => {
                 let mut run = adopted.document.clone();
                 // What the file says of its gates is another program's, so only the workflow's count.

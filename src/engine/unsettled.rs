@@ -10,7 +10,7 @@ use crate::model::{
 /// is told until it is settled.
 pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
     // These begin the run again, with all that is unsettled.
-    if matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_)) {
+    if event.kind.begins_a_run() {
         return;
     }
     if let EventKind::Emitted(emitted) = &event.kind {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use crate::model::{
-    ActivityRecorded, Emitted, EventId, IdList, LogRepaired, ModesChanged, RunDocument, RunId, RunStatus, Seq,
-    SessionId, Skip, StateName, TextDigest, Timestamp, WorkflowId, limits,
+    ActivityRecorded, Emitted, EventId, ForkPoint, IdList, LogRepaired, ModesChanged, RunDocument, RunId, RunStatus,
+    Seq, SessionId, Skip, StateName, TextDigest, Timestamp, WorkflowId, limits,
 };
 
 /// The version of the line format that this program writes.
@@ -36,6 +36,8 @@ pub struct Event {
 pub enum EventKind {
     /// The run was created by `flow start`.
     RunStarted(Box<RunStarted>),
+    /// The run goes on from an event of another run.
+    RunForked(Box<RunForked>),
     /// A run of another program was taken over.
     RunAdopted(Box<RunAdopted>),
     /// A piece of work was recorded.
@@ -99,6 +101,30 @@ pub struct RunStarted {
     pub token: Option<String>,
     /// The compiled workflow, which the run pins; null if it has no state machine.
     pub machine: Value,
+}
+
+/// The start of a run that goes on from an event of another run. It has all of that run that the fork needs, so that the
+/// other one may change or be gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunForked {
+    /// The event after which it goes on.
+    pub parent: ForkPoint,
+    /// The SHA-256 of the lines of the parent's log up to that event, each with its line break.
+    pub parent_digest: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// Evidence from which others can later conclude that the holder is dead.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub holder: Option<String>,
+    /// The digest of the run's token, as in [`RunStarted::token`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub token: Option<String>,
+    /// The compiled workflow that the run goes on with; null if it has no state machine.
+    pub machine: Value,
+    /// The run as it begins.
+    pub document: RunDocument,
+    /// What the run takes over of the parent's past; see [`crate::engine::History::inheritance`].
+    pub past: Value,
 }
 
 /// The takeover of a run that another program wrote.
@@ -251,14 +277,17 @@ pub struct UnknownEvent {
 }
 
 impl EventKind {
+    /// Whether a run begins with it. A repair begins it again.
+    #[must_use]
+    pub fn begins_a_run(&self) -> bool {
+        matches!(self, Self::RunStarted(_) | Self::RunForked(_) | Self::RunAdopted(_) | Self::LogRepaired(_))
+    }
+
     /// Whether it changes what earlier events made of the run: it begins the run again, or a person or a repair says what it
     /// is; or it may, since a newer flow wrote it.
     #[must_use]
     pub fn changes_the_past(&self) -> bool {
-        matches!(
-            self,
-            Self::RunStarted(_) | Self::RunAdopted(_) | Self::LogRepaired(_) | Self::RunEdited(_) | Self::Unknown(_)
-        )
+        self.begins_a_run() || matches!(self, Self::RunEdited(_) | Self::Unknown(_))
     }
 
     /// The activities that the event records, in the order of their numbers.
@@ -310,6 +339,7 @@ macro_rules! event_types {
 
 event_types! {
     "run_started" => RunStarted,
+    "run_forked" => RunForked,
     "run_adopted" => RunAdopted,
     "activity_recorded" => ActivityRecorded,
     "emitted" => Emitted,

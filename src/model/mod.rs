@@ -35,8 +35,8 @@ pub use activity::{Activity, ActivityStatus, ActivityType, Confidence};
 pub(crate) use digest::{TextDigest, sha256_hex};
 pub(crate) use event::RunEdited;
 pub use event::{
-    Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunStarted, SessionEnded, StatusChange, UnknownEvent,
-    WorkflowAdopted,
+    Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunForked, RunStarted, SessionEnded, StatusChange,
+    UnknownEvent, WorkflowAdopted,
 };
 pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;
@@ -63,7 +63,7 @@ pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};
 #[doc(hidden)]
 pub use run::Owned;
-pub use run::{Doing, RunDocument, RunHead, RunStatus, RunSummary};
+pub use run::{Doing, ForkPoint, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
 pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus, Steps};

@@ -1,5 +1,8 @@
 //! The FlowRun document in `run.yaml`.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,6 +35,35 @@ impl RunStatus {
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// An event of a run, after which another run goes on as its fork.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForkPoint {
+    /// The run.
+    pub run_id: RunId,
+    /// The position of the event.
+    pub seq: Seq,
+}
+
+impl FromStr for ForkPoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // No id of a run has this character.
+        if let Some((run, seq)) = text.split_once('@')
+            && let (Ok(run_id), Ok(seq)) = (RunId::new(run), seq.parse())
+        {
+            return Ok(Self { run_id, seq: Seq(seq) });
+        }
+        Err("it is not the id of a run, `@` and the position of an event".to_owned())
+    }
+}
+
+impl fmt::Display for ForkPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.run_id, self.seq)
     }
 }
 
@@ -95,6 +127,9 @@ pub struct Owned {
     /// `gates`: the phases that only a person lets the run leave.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gates: Vec<Gate>,
+    /// `forked_from`: the event of another run after which this one goes on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub forked_from: Option<ForkPoint>,
     /// `last_seq`: the position of the last event that this document includes; absent if flow did not write the
     /// document.
     pub last_seq: Option<Seq>,
@@ -123,6 +158,7 @@ impl Owned {
             questions: self.questions.clone(),
             unsettled: self.unsettled.clone(),
             gates: self.gates.clone(),
+            forked_from: self.forked_from.clone(),
             last_seq: self.last_seq,
             updated_at: self.updated_at,
         }
@@ -224,6 +260,9 @@ pub struct RunSummary {
     pub journal: Option<String>,
     /// The session that holds it.
     pub session: Option<SessionId>,
+    /// The event of another run after which this one goes on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub forked_from: Option<ForkPoint>,
     /// The position of the last event that this includes.
     pub last_seq: Option<Seq>,
 }
@@ -264,6 +303,7 @@ impl From<&RunDocument> for RunSummary {
             feature: run.context.get("feature").and_then(Value::as_str).map(str::to_owned),
             journal: run.context_text("journal").map(str::to_owned),
             session: run.state.session.clone(),
+            forked_from: run.state.forked_from.clone(),
             last_seq: run.state.last_seq,
         }
     }

@@ -81,6 +81,7 @@ fn is_asked_or_answered(report: &StepReport) -> bool {
 pub fn event_title(event: &Event) -> &str {
     match &event.kind {
         EventKind::RunStarted(_) => "started",
+        EventKind::RunForked(_) => "forked",
         EventKind::RunAdopted(_) => "taken over from another program",
         EventKind::ActivityRecorded(record) => match (&record.approval, record.activity.status()) {
             (Some(_), status) if status.is_completed() => "approved",
@@ -137,6 +138,10 @@ pub fn event_in_words(event: &Event) -> String {
         EventKind::RunStarted(started) => match &started.phase {
             Some(phase) => format!("{} in {phase}", started.workflow),
             None => started.workflow.to_string(),
+        },
+        EventKind::RunForked(forked) => match &forked.reason {
+            Some(reason) => format!("from {} at event {}: {reason}", forked.parent.run_id, forked.parent.seq),
+            None => format!("from {} at event {}", forked.parent.run_id, forked.parent.seq),
         },
         EventKind::ActivityRecorded(record) => recorded(record),
         EventKind::Emitted(emitted) => reports(emitted),

@@ -119,6 +119,7 @@ pub use write::exec::{
     ExecReport, ExecRequest, ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, TrustReport, TrustRequest,
     TrustedCommand, exec, replay, trust,
 };
+pub use write::fork::{ForkReport, ForkRequest, fork};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use write::payload::ReportRequest;
 #[doc(hidden)]

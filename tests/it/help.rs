@@ -49,6 +49,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       cancel           Cancel a run
       fail             Fail a run
       reopen           Reopen a run that is over
+      fork             Go on from an event of a run, in a new one
       set              Change what a run is about, and its limits
       trust            Accept the commands that this project names
 

@@ -33,6 +33,7 @@ mod export;
 mod faults;
 mod flowrun_session;
 mod footprint;
+mod fork;
 mod fuzz_corpus;
 mod gates;
 mod git_histories;

@@ -11,7 +11,8 @@ use flowrun::engine::{
 use flowrun::engine::{Drift, Plan, RECENT};
 use flowrun::machine::Machine;
 use flowrun::model::{
-    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, Number, Seq, StateName, Timestamp,
+    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, ForkPoint, Number, RunForked, RunId, Seq,
+    StateName, Timestamp,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -299,6 +300,106 @@ fn holds(play: &Play, cut: usize) -> Result<(), TestCaseError> {
         prop_assert_eq!(told, wanted, "behind event {}", cut);
     }
     Ok(())
+}
+
+/// The run that goes on from the event `cut` of another one, and does what that one did afterwards.
+fn fork_of(play: &Play, cut: usize) -> Play {
+    let (begun, rest) = play.events.split_at(cut);
+    let past = History::fold(begun).unwrap();
+    let id: RunId = "run-2".parse().unwrap();
+    let forked = RunForked {
+        parent: ForkPoint { run_id: "run-1".parse().unwrap(), seq: Seq(cut as u64) },
+        parent_digest: String::new(),
+        reason: None,
+        holder: None,
+        token: None,
+        machine: play.machine.to_value(),
+        document: past.forked(id, at(cut as u64), None),
+        past: past.inheritance(&"run-1".parse().unwrap()),
+    };
+    let kind = EventKind::RunForked(Box::new(forked));
+    let first =
+        Event { seq: Seq(1), id: EventId::new("f1").unwrap(), at: at(cut as u64), kind, run: None, recap: None };
+    // As it is read from its line.
+    let first = Event::of_line(&serde_json::to_vec(&first).unwrap()).unwrap();
+    let mut fork = Play {
+        machine: play.machine.clone(),
+        state: RunState::begin(&first).unwrap(),
+        events: vec![first],
+        ids: play.ids,
+        last: play.last,
+    };
+    rest.iter().for_each(|event| fork.commit(event.kind.clone()));
+    fork
+}
+
+/// Every answer about the work of a run, apart from what tells a fork from its parent: its name, its times and positions.
+fn answers_of_fork(history: &History, machine: &Machine) -> Vec<String> {
+    let outlook = Outlook {
+        machine: Some(machine),
+        drift: Drift::None,
+        damage: None,
+        presence: Presence::Free,
+        now: at(3000),
+        lives: Lives::default(),
+        unproved: None,
+    };
+    let plan = resume(history, &outlook);
+    let entries = plan.completed.iter().rev().take(RECENT);
+    let completed: Vec<_> = entries.map(|one| (&one.number, &one.id, &one.phase, one.status)).collect();
+    let in_doubt: Vec<_> = plan.in_doubt.iter().map(|doubt| (&doubt.number, &doubt.id, &doubt.phase)).collect();
+    let mut told = vec![
+        format!("{:?} {} {:?} {:?}", plan.verdict, plan.reason, plan.next.action, plan.next.phase),
+        format!("{completed:?} {in_doubt:?} {:?}", plan.left_undone),
+        format!("{} {:?} {:?}", history.completed_count(), history.children(), history.open_workers()),
+        format!(
+            "{:?} {:?}",
+            history.units(),
+            history.state().document().state.completed_activities.iter().collect::<Vec<_>>()
+        ),
+    ];
+    for state in machine.states() {
+        let name = &state.name;
+        let work = history.work(name);
+        told.push(format!("{name} {:?} {:?} {:?}", work.status, work.reported, work.skipped));
+        told.push(format!("{name} {:?} {:?}", history.message(name), history.gate(name)));
+        told.push(format!("{name} {:?}", history.waits_for_a_person(Some(machine), name)));
+    }
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: scaled(200, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fork_goes_on_as_its_parent_does_and_has_recaps_as_it(
+        workflow in prop::sample::select(vec!["start-issue", "merge-pr", "build", "debug"]),
+        deeds in prop::collection::vec(deeds(), 1..70),
+        cut in any::<prop::sample::Index>(),
+        again in any::<prop::sample::Index>(),
+    ) {
+        let mut play = Play::new(workflow);
+        deeds.iter().for_each(|deed| play.act(deed));
+        let cut = cut.index(play.events.len()) + 1;
+        // A fork of a run that is over is open again, so there it goes another way. Of what a person takes off later, a fork
+        // knows the latest of each phase.
+        let over = History::fold(&play.events[..cut]).unwrap().state().status().is_terminal();
+        let edited = play.events[cut..].iter().any(|event| matches!(event.kind, EventKind::RunEdited(_)));
+        let fork = fork_of(&play, cut);
+        let full = History::fold(&play.events).unwrap();
+        let own = History::fold(&fork.events).unwrap();
+        prop_assert_eq!(own.state(), &fork.state);
+        if !over && !edited {
+            let (told, wanted) = (answers_of_fork(&own, &play.machine), answers_of_fork(&full, &play.machine));
+            for (told, wanted) in told.iter().zip(&wanted) {
+                prop_assert_eq!(told, wanted, "a fork of event {}", cut);
+            }
+        }
+        holds(&fork, again.index(fork.events.len()) + 1)?;
+        // A fork of a fork needs neither.
+        let second = fork_of(&fork, again.index(fork.events.len()) + 1);
+        holds(&second, 1)?;
+    }
 }
 
 proptest! {

@@ -33,12 +33,12 @@ use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExecReport,
-    ExportReport, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus, LogReport, LogRequest,
-    NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReplayReport, ReportRequest, ResumeReport,
-    ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest,
-    Source, StartReport, StartRequest, StatusReport, StatusRequest, TrustReport, VerifyEvidenceReport, WorkReport,
-    WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport,
-    WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
+    ExportReport, ForkReport, ForkRequest, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus,
+    LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReplayReport,
+    ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest,
+    ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest, TrustReport,
+    VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
+    WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
 use flowrun::watch::WatchMessage;
@@ -80,7 +80,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 74] = [
+const ANSWERS: [(&str, Form); 75] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -96,6 +96,7 @@ const ANSWERS: [(&str, Form); 74] = [
     ("fail", printed::<StatusReport>),
     ("cancel", printed::<StatusReport>),
     ("reopen", printed::<StatusReport>),
+    ("fork", printed::<ForkReport>),
     ("set", printed::<SetReport>),
     ("trust", printed::<TrustReport>),
     ("session-end", printed::<SessionEndReport>),
@@ -357,6 +358,8 @@ fn varied(forms: &Forms) {
     // What stands behind the dashes is the command's.
     let exec = ["exec", "--json", "--run-id", "r2", "--session", "s1", "--id", "ran", "--", "true"];
     forms.check(&exec, &sandbox.flow(exec));
+    forms.ask(&sandbox, &["fork", "r2", "--id", "r2-again", "--reason", "the other way"]);
+    forms.ask(&sandbox, &["cancel", "r2-again"]);
     forms.ask(&sandbox, &["replay", "r2"]);
     forms.ask(&sandbox, &["report", "r2"]);
     let verified = sandbox.flow(["verify", "r2", "--evidence", "--json"]).json();
@@ -590,6 +593,9 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<StartRequest>(&json!({
         "workflow": "debug", "issue": 1, "pr": 2, "goal": "g", "branch": "b", "repo": "r", "journal": "j", "slug": "s",
         "phase": "fix", "session": "s1", "run_id": "r1", "another": true, "local": true,
+    }));
+    holds::<ForkRequest>(&json!({
+        "run_id": "r1", "at": 3, "id": "r2", "reason": "w", "workflow_now": true, "session": "s1", "local": true,
     }));
     holds::<UseRequest>(&json!({ "store": "git:origin" }));
     holds::<MoveRequest>(&json!({ "run_id": "r1" }));

@@ -6,7 +6,8 @@ use crate::cli::cmd::commands::{exec, replay, trust};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, report, serve, show, wait, watch};
 use crate::cli::cmd::{
-    approve, demo, drive, emit, init, interview, list, mode, next, record, remote, resume, set, start, status, workflow,
+    approve, demo, drive, emit, fork, init, interview, list, mode, next, record, remote, resume, set, start, status,
+    workflow,
 };
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
@@ -33,6 +34,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::People(People::Cancel(args)) => status::run(cx, StatusVerb::Cancel, args, out),
         Command::People(People::Fail(args)) => status::run(cx, StatusVerb::Fail, args, out),
         Command::People(People::Reopen(args)) => status::reopen(cx, args, out),
+        Command::People(People::Fork(args)) => fork::run(cx, args, out),
         Command::People(People::Set(args)) => set::run(cx, args, out),
         Command::People(People::Trust(args)) => trust::run(cx, &args, out),
         Command::Everyday(Everyday::Attention(args)) => attention::run(cx, &args, out),

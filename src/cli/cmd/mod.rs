@@ -7,6 +7,7 @@ mod demo;
 pub(super) mod dispatch;
 mod drive;
 mod emit;
+mod fork;
 mod hosts;
 mod init;
 mod interview;

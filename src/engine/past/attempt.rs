@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Approval, Event, Execution, KeptEvidence, Number, Seq, StateName, Timestamp,
+    ActivityRecorded, ActivityStatus, Approval, Event, Execution, KeptEvidence, Number, RunId, Seq, StateName,
+    Timestamp,
 };
 
 /// One record of an activity.
@@ -40,9 +41,12 @@ pub struct Attempt {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(default)]
     pub kept: Vec<KeptEvidence>,
+    /// The run in which it was recorded, if this one is a fork and took it over: there is its evidence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub of: Option<RunId>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
-    /// The position of its event; absent for records of other programs.
+    /// The position of its event, in a fork that of the event that took it over; absent for records of other programs.
     pub seq: Option<Seq>,
 }
 
@@ -61,6 +65,7 @@ impl Attempt {
             approval: record.approval.clone(),
             exec: record.exec.clone(),
             kept: if record.exec.is_some() { record.evidence.clone() } else { Vec::new() },
+            of: None,
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
         }

@@ -36,6 +36,17 @@ impl std::fmt::Display for UnitWork<'_> {
     }
 }
 
+/// An entry of `completed_activities`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompletedEntry<'h> {
+    /// The activity's id.
+    pub id: &'h str,
+    /// The number of its record; `None` if a person wrote the entry.
+    pub number: Option<Number>,
+    /// The record; `None` if a person wrote the entry, or if a fork did not take the record over.
+    pub record: Option<&'h Attempt>,
+}
+
 /// Who holds the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
@@ -132,7 +143,11 @@ impl History {
         let replayed = replayed(&events);
         let at = events.iter().position(|event| RunState::begin(event).is_some())?;
         let (earlier, rest) = events.split_at(at);
-        let mut history = Self::without_log(RunState::begin(rest[0])?);
+        let state = RunState::begin(rest[0])?;
+        let mut history = match &rest[0].kind {
+            EventKind::RunForked(forked) => Self::inherited(state, &forked.past),
+            _ => Self::without_log(state),
+        };
         // Records before the beginning happened too, although damage cut them off from the state.
         for event in earlier {
             history.add_records(event);
@@ -237,6 +252,11 @@ impl History {
             EventKind::RunStarted(started) => {
                 self.last_session.clone_from(&started.session);
                 self.hold_for(started.session.clone(), started.holder.clone(), event);
+            }
+            EventKind::RunForked(forked) => {
+                let session = forked.document.state.session.clone();
+                self.last_session.clone_from(&session);
+                self.hold_for(session, forked.holder.clone(), event);
             }
             EventKind::RunClaimed(claim) => {
                 self.last_session.clone_from(&claim.session);
@@ -457,22 +477,21 @@ impl History {
         self.left_out.completed + self.phases.completed.len()
     }
 
-    /// The entries of `completed_activities` with their records, in order; `None` for an entry that a person wrote. In the
-    /// history of a recap only the last ones.
+    /// The entries of `completed_activities`, in order. In the history of a recap only the last ones.
     #[must_use]
-    pub fn completed(&self) -> Vec<(String, Option<&Attempt>)> {
+    pub fn completed(&self) -> Vec<CompletedEntry<'_>> {
         let by_number: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (attempt.number, attempt)).collect();
         let mut completed = Vec::new();
         for (id, number) in &self.phases.completed {
             let record = number.and_then(|number| by_number.get(&number).copied());
-            completed.push((id.clone(), record));
+            completed.push(CompletedEntry { id, number: *number, record });
         }
         completed
     }
 
     /// Whether a person wrote an entry of `completed_activities`.
     pub(in crate::engine) fn has_unrecorded(&self) -> bool {
-        self.left_out.unrecorded || self.completed().iter().any(|(_, record)| record.is_none())
+        self.left_out.unrecorded || self.phases.completed.iter().any(|(_, number)| number.is_none())
     }
 
     /// The phase in which the activity `id` began, if its outcome is not recorded.

@@ -1,6 +1,7 @@
 //! What happened in a run, as later decisions need it.
 
 pub(in crate::engine) mod attempt;
+mod fork;
 pub(in crate::engine) mod history;
 pub(in crate::engine) mod phases;
 pub(in crate::engine) mod progress;

@@ -63,7 +63,7 @@ impl Phases {
             EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => {
                 self.completed = aligned(&[], &state.completed_activities, attempts);
             }
-            EventKind::RunEdited(_) => self.edit(state, attempts),
+            EventKind::RunEdited(_) | EventKind::RunForked(_) => self.edit(state, attempts),
             _ => {}
         }
         for record in event.kind.records() {

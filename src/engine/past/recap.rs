@@ -48,9 +48,8 @@ impl Recap {
         let events: Vec<&Event> = events.into_iter().collect();
         for (nth, event) in events.iter().enumerate() {
             match event.kind {
-                EventKind::RunStarted(_) if nth == 0 => {}
-                EventKind::RunStarted(_) | EventKind::RunAdopted(_) | EventKind::LogRepaired(_) => return None,
-                _ if nth == 0 => return None,
+                EventKind::RunStarted(_) | EventKind::RunForked(_) if nth == 0 => {}
+                _ if nth == 0 || event.kind.begins_a_run() => return None,
                 _ => {}
             }
         }
@@ -139,11 +138,32 @@ impl History {
     fn condense(&mut self) {
         // `run.yaml` has the list, and it may be long.
         self.state.run.state.completed_activities = IdList::default();
-        self.condense_reports();
         let counted = self.counted();
+        let recent = self.recent();
+        self.condense_work(&counted, &recent);
         let forgotten = self.phases.forget_completed(RECENT);
-        let recent: BTreeSet<Number> = self.phases.completed.iter().filter_map(|(_, number)| *number).collect();
-        let kept = self.needed(&counted, &recent);
+        self.left_out.completed += forgotten.len();
+        self.left_out.unrecorded |= forgotten.iter().any(|(_, number)| number.is_none());
+        self.left_out.counted.clear();
+        let numbers: BTreeSet<Number> = self.attempts.iter().map(|attempt| attempt.number).collect();
+        for number in numbers.intersection(&counted) {
+            if !recent.contains(number) {
+                self.left_out.counted.push(*number);
+            }
+        }
+    }
+
+    /// The numbers of the records to which the last entries of `completed_activities` belong.
+    pub(super) fn recent(&self) -> BTreeSet<Number> {
+        let last = self.phases.completed.iter().rev().take(RECENT);
+        last.filter_map(|(_, number)| *number).collect()
+    }
+
+    /// As [`Self::condense`], without its list of what is completed: leaves out records and reports. `counted` are the numbers
+    /// of those to which an entry of `completed_activities` belongs, `recent` those of the last ones.
+    pub(super) fn condense_work(&mut self, counted: &BTreeSet<Number>, recent: &BTreeSet<Number>) {
+        self.condense_reports();
+        let kept = self.needed(counted, recent);
         for (at, attempt) in self.attempts.iter().enumerate() {
             // `max_iterations` counts every failure of a phase, also those that are left out.
             if let Some(phase) = &attempt.phase
@@ -156,14 +176,6 @@ impl History {
         keep(&mut self.attempts, &kept);
         let numbers: BTreeSet<Number> = self.attempts.iter().map(|attempt| attempt.number).collect();
         self.workers.keep_activities(|number| numbers.contains(&number));
-        self.left_out.completed += forgotten.len();
-        self.left_out.unrecorded |= forgotten.iter().any(|(_, number)| number.is_none());
-        self.left_out.counted.clear();
-        for number in numbers.intersection(&counted) {
-            if !recent.contains(number) {
-                self.left_out.counted.push(*number);
-            }
-        }
     }
 
     /// The records that are needed, as places in the list of all. `counted` are the numbers of those to which an entry of

@@ -28,7 +28,7 @@ impl Replay {
         let owned = &state.document().state;
         let versions = match (text_of(event), &event.kind, self.versions.take()) {
             (Some(text), ..) => RunVersions::new(RunText::parse(text)?.with_state(owned)?)?,
-            (None, EventKind::RunStarted(_), _) | (None, _, None) => {
+            (None, EventKind::RunStarted(_) | EventKind::RunForked(_), _) | (None, _, None) => {
                 let text = RunText::create_as_begun(state.document(), event.run.as_ref());
                 RunVersions::new(text.with_state(owned)?)?
             }

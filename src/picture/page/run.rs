@@ -12,7 +12,7 @@ pub(super) mod workflow;
 use maud::{Markup, html};
 
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::{Clock, page_title, time};
+use crate::picture::page::pieces::{Clock, page_title, run_link, time};
 use crate::picture::page::run::activities::activities;
 use crate::picture::page::run::evidence::evidence;
 use crate::picture::page::run::log::log;
@@ -22,7 +22,7 @@ use crate::picture::page::run::view::RunPage;
 use crate::picture::page::run::workflow::workflow;
 use crate::picture::page::runs::look_of;
 use crate::picture::words::{age, duration, shortened};
-use crate::runs::{HolderLife, RunReport};
+use crate::runs::HolderLife;
 
 /// The page of a run.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
     let run = view.run;
     let main = html! {
         h1 data-key="title" { (shortened(&run.card.run.title(), 400)) }
-        p.dim.about data-key="about" { (about(run)) }
+        p.dim.about data-key="about" { (about(view)) }
         p.facts data-key="facts" { (facts(view)) }
         (next(view))
         div.two {
@@ -54,10 +54,19 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
     }
 }
 
-fn about(run: &RunReport) -> Markup {
+fn about(view: &RunPage<'_>) -> Markup {
+    let run = view.run;
     let card = &run.card.run;
     html! {
         code { (card.head.run_id) } " · " (card.head.workflow)
+        @if let Some(from) = &card.forked_from {
+            " · fork of "
+            @match view.project() {
+                Some(project) => (run_link(project, &from.run_id)),
+                None => code { (from.run_id) },
+            }
+            " at event " (from.seq)
+        }
         @if let Some(issue) = &card.issue { " · issue " (issue) }
         @if let Some(pr) = card.pr { " · pull request " (pr) }
         @if let Some(feature) = &card.feature { " · " (shortened(feature, 80)) }

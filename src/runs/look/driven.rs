@@ -64,6 +64,7 @@ fn source(view: &View, run: &RunDocument) -> CommandSource {
     for event in view.log.events() {
         let context = match &event.kind {
             EventKind::RunStarted(started) => Some(&started.context),
+            EventKind::RunForked(forked) => Some(&forked.document.context),
             EventKind::RunAdopted(adopted) => Some(&adopted.document.context),
             EventKind::RunEdited(edited) => edited.changes.context.as_ref(),
             _ => None,

@@ -7,12 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::{Attempt, History, LeftUndone, UnitWork, approval_title, reconcile};
-use crate::model::{
-    Approval, Doing, Number, ReportType, RunId, Seq, SessionId, StateName, StepStatus, Timestamp, Unit,
-};
+use crate::engine::{Attempt, History, LeftUndone, UnitWork, approval_title};
+use crate::model::{Approval, Doing, Number, ReportType, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
@@ -158,7 +156,7 @@ pub struct ShowRequest {
 /// The run's document with `steps`, `activities` and `artifacts`. With `at`, the state after that event.
 ///
 /// # Errors
-/// [`Error::NoSuchRun`], `event_not_found`, and those of reading a run.
+/// [`NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
     let asked = ask_store(&project, RefreshScope::All);
@@ -169,7 +167,7 @@ pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
         view.notes.extend(asked);
     }
     if let Some(at) = request.at {
-        go_back(run.id(), &mut view, at)?;
+        view.go_back(run.id(), Seq(at))?;
     }
     let evidence = match request.at {
         None => seen_evidence(&project, &*run, view.history.attempts())?,
@@ -245,21 +243,6 @@ fn without(object: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         object.shift_remove(*name);
     }
-}
-
-/// Reduces the view to the state after the event `at`, as if the log ended there.
-fn go_back(run: &RunId, view: &mut View, at: u64) -> Result<()> {
-    let last = view.log.last_seq().0;
-    let missing = || Error::no_such_event(run, at, last);
-    if at == 0 || at > last {
-        return Err(missing());
-    }
-    let log = view.log.until(Seq(at));
-    // By the log alone: `run.yaml` says how the run is now.
-    let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing()) };
-    view.text = then.text().text().to_owned();
-    view.history = then.history(&log);
-    Ok(())
 }
 
 /// The workflow's phases in order, each with the status of its work and its units.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Issue, RunHead, RunId, RunSummary, SessionId, StateName};
+use crate::model::{ForkPoint, Issue, RunHead, RunId, RunSummary, SessionId, StateName};
 use crate::runs::open::shared::Sharing;
 use crate::store::RunStore;
 
@@ -27,6 +27,9 @@ pub struct ListedRun {
     pub pr: Option<u64>,
     /// The feature that it is about.
     pub feature: Option<String>,
+    /// The event of another run after which it goes on, if it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkPoint>,
     /// Where it is shared, and as of when; nothing if it is of this checkout alone.
     #[serde(flatten)]
     pub sharing: Option<Sharing>,
@@ -42,15 +45,22 @@ impl From<RunSummary> for ListedRun {
             issue: run.issue,
             pr: run.pr,
             feature: run.feature,
+            forked_from: run.forked_from,
             sharing: None,
         }
     }
 }
 
 impl ListedRun {
-    /// What the run is about, in a few words: its goal, otherwise its issue or pull request, and its workflow.
+    /// What the run is about, in a few words: its goal, otherwise its issue or pull request, and its workflow. A fork is about
+    /// the same as its parent.
     #[must_use]
     pub fn title(&self) -> String {
+        let about = self.about();
+        if self.forked_from.is_some() { format!("fork: {about}") } else { about }
+    }
+
+    fn about(&self) -> String {
         let workflow = &self.head.workflow;
         match (&self.goal, &self.issue, self.pr) {
             (Some(goal), ..) => goal.clone(),

@@ -6,6 +6,7 @@ pub(in crate::runs) mod fault;
 pub(in crate::runs) mod listed;
 pub(in crate::runs) mod listing;
 pub(crate) mod name;
+pub(in crate::runs) mod parents;
 pub(crate) mod pinned;
 pub(in crate::runs) mod proof;
 pub(crate) mod reading;

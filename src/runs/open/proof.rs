@@ -11,6 +11,7 @@ use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::mask::Mask;
+use crate::runs::open::parents::Parents;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
 use crate::runs::open::tree::{PresentTree, own_directories, present_tree};
@@ -34,10 +35,18 @@ pub(in crate::runs) fn holdings(
         return Ok(holdings);
     }
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
+    let mut parents = Parents::default();
     let now = CheckoutNow::of(project);
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
-        let holding = match missing(run, attempt, &kept)? {
+        let missing = match &attempt.of {
+            None => missing(run, attempt, &kept)?,
+            Some(parent) => match parents.get(project, parent) {
+                Some(parent) => missing(&*parent.run, attempt, &parent.files)?,
+                None => attempt.kept.first().map(|kept| kept.name.clone()),
+            },
+        };
+        let holding = match missing {
             Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
             None => holding(exec, &now),
         };

@@ -2,9 +2,9 @@
 
 use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, Seq, limits};
+use crate::model::{Activity, EventKind, RunId, Seq, limits};
 use crate::runs::context::OpenedProject;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::{LogScan, StoredRun};
@@ -24,6 +24,35 @@ pub(crate) struct View {
     pub(crate) noted: Seq,
     /// Whether it follows from `run.yaml` and the log alone, without a definition of today or activity files.
     pub(crate) follows_from_files: bool,
+}
+
+impl View {
+    /// Reduces the view to the state after the event `at`, as if the log ended there.
+    ///
+    /// # Errors
+    /// `event_not_found`.
+    pub(in crate::runs) fn go_back(&mut self, run: &RunId, at: Seq) -> Result<()> {
+        let last = self.log.last_seq();
+        let missing = || Error::no_such_event(run, at.0, last.0);
+        if at.0 == 0 || at > last {
+            return Err(missing());
+        }
+        let log = self.log.until(at);
+        // By the log alone: `run.yaml` says how the run is now.
+        let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing()) };
+        self.text = then.text().text().to_owned();
+        let now = std::mem::replace(&mut self.history, then.history(&log));
+        if !is_own(&log) {
+            let mut earlier = now.attempts().to_vec();
+            earlier.retain(|attempt| attempt.seq.is_none());
+            self.history.add_earlier(earlier);
+        }
+        if let Some(machine) = pinned(log.events(), &mut self.notes) {
+            self.machine = Some(machine);
+        }
+        self.log = log;
+        Ok(())
+    }
 }
 
 /// Reads `run` without a lock and without writing.
@@ -80,7 +109,7 @@ pub(crate) fn with_earlier(history: &mut History, run: &dyn StoredRun, log: &Log
 
 /// Whether flow began this run.
 fn is_own(log: &LogScan) -> bool {
-    log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_)))
+    log.events().any(|event| matches!(event.kind, EventKind::RunStarted(_) | EventKind::RunForked(_)))
 }
 
 /// Activities that another program recorded, from their files.
@@ -104,6 +133,7 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
             approval: None,
             exec: None,
             kept: Vec::new(),
+            of: None,
             at: None,
             seq: None,
         });

@@ -50,8 +50,8 @@ pub struct WorkflowAdoptReport {
     pub warnings: Vec<String>,
 }
 
-/// The definition that the run is to follow.
-fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+/// The definition that the run is to follow: that of the file `from`, otherwise what its workflow is now.
+pub(super) fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
     let Some(from) = from else {
         return match project.catalog().find(run.workflow.as_str()) {
             Ok(found) => Ok(found.machine),

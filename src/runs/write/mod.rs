@@ -7,6 +7,7 @@ mod begun;
 pub(crate) mod claim;
 pub(crate) mod emit;
 pub(crate) mod exec;
+pub(crate) mod fork;
 pub(in crate::runs) mod journal;
 mod kept;
 mod missing;

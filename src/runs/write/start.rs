@@ -22,7 +22,7 @@ use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::named::as_project_asks;
 use crate::runs::write::token::token_of_new_run;
-use crate::store::{Document, NewRun, Presence, Project, StoredRun};
+use crate::store::{Address, Document, NewRun, Presence, Project, StoredRun, WorkKey};
 
 /// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ pub struct StartRequest {
 }
 
 /// The longest slug in a run id, in bytes; leaves room for the time and a suffix.
-const SLUG_BYTES: usize = 80;
+pub(super) const SLUG_BYTES: usize = 80;
 
 /// The report of `start`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -204,12 +204,10 @@ fn create_run(
             n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
         };
         let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
-        let mut event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
-        let state = RunState::begin(&event)?;
-        let text = text_of_new_run(project, state.document());
-        event.run = Some(TextDigest(digest(text.text().as_bytes())));
-        document = Some(state.document().clone());
-        Some(NewRun { id: run_id, text: text.text().to_owned(), events: vec![event], work: work.clone() })
+        let event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
+        let (new, state) = new_run(project, vec![event], work.clone()).ok()?;
+        document = Some(state.into_document());
+        Some(new)
     });
     if let Some(refused) = refused {
         return Err(refused);
@@ -218,8 +216,30 @@ fn create_run(
     Ok((run, document.expect("BUG: a run was created without a document")))
 }
 
+/// A run that begins with these events, and its state. `work` is what no other open run may be about.
+///
+/// # Errors
+/// When `run.yaml` cannot show a state.
+pub(crate) fn new_run(
+    project: &OpenedProject,
+    mut events: Vec<Event>,
+    work: Vec<WorkKey>,
+) -> Result<(NewRun, RunState)> {
+    let (first, more) = events.split_first_mut().expect("BUG: a run without events");
+    let mut state = RunState::begin(first).expect("BUG: a run begins with another event");
+    let mut text = text_of_new_run(project, state.document());
+    first.run = Some(TextDigest(digest(text.text().as_bytes())));
+    for event in more {
+        state.apply(event);
+        let shown = text.with_state(&state.document().state);
+        text = shown.map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
+        event.run = Some(TextDigest(digest(text.text().as_bytes())));
+    }
+    Ok((NewRun { id: state.id().clone(), text: text.text().to_owned(), events, work }, state))
+}
+
 /// The first `run.yaml` of a run. It names its schema where the project has it.
-pub(crate) fn text_of_new_run(project: &OpenedProject, document: &RunDocument) -> RunText {
+fn text_of_new_run(project: &OpenedProject, document: &RunDocument) -> RunText {
     if project.has_schemas() { RunText::create_with_schema(document) } else { RunText::create(document) }
 }
 

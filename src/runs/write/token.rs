@@ -57,6 +57,7 @@ pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) 
 fn is_of_holder(tx: &Transaction<'_>) -> Result<bool> {
     let known = match tx.run.first_event()?.map(|event| event.kind) {
         Some(EventKind::RunStarted(started)) => started.token,
+        Some(EventKind::RunForked(forked)) => forked.token,
         _ => None,
     };
     // The log has the digest alone: the files of a run may be read by others.

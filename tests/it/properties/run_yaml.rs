@@ -65,6 +65,7 @@ fn wishes(old: &Owned) -> Vec<Owned> {
         questions: Vec::new(),
         unsettled: Vec::new(),
         gates: Vec::new(),
+        forked_from: None,
         last_number: old.last_number,
         last_seq: None,
         updated_at: None,
@@ -79,6 +80,7 @@ fn wishes(old: &Owned) -> Vec<Owned> {
     let unit = Unit::new("T 1: x").ok();
     let prompt = REASONS[old.open_activities.len() % REASONS.len()].to_owned();
     reported.questions = vec![Question { step: name("plan"), unit, prompt }];
+    reported.forked_from = "run-1@7".parse().ok();
     let mut answered = reported.clone();
     answered.steps.set(&name("plan"), StepStatus::Failed);
     answered.other_phases = vec![name("plan")];
@@ -103,7 +105,7 @@ fn others(text: &str) -> Value {
     value
 }
 
-const KEPT: [&str; 15] = [
+const KEPT: [&str; 16] = [
     "status",
     "current_phase",
     "current_activity",
@@ -119,10 +121,11 @@ const KEPT: [&str; 15] = [
     "steps",
     "other_phases",
     "questions",
+    "forked_from",
 ];
 
 /// Keys that come and go with all of their lines.
-const RARE: [&str; 4] = ["workflow_seq", "steps", "other_phases", "questions"];
+const RARE: [&str; 5] = ["workflow_seq", "steps", "other_phases", "questions", "forked_from"];
 
 /// The lines of an entry, without those that only hold a comment.
 fn coming_and_going(text: &str, name: &Node, value: &Node) -> Vec<Range<usize>> {

@@ -42,6 +42,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     for (label, section, key) in [
         ("workflow", "metadata", "workflow"),
         ("goal", "metadata", "goal"),
+        ("fork of", "state", "forked_from"),
         ("phase", "state", "current_phase"),
         // The end of a session leaves its reason on a run that stays active.
         (if status == "active" { "note" } else { "blocked" }, "state", "blocked_reason"),

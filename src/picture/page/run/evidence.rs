@@ -46,11 +46,12 @@ fn evidence_link(view: &RunPage<'_>, item: &EvidenceItem) -> Markup {
     let shown = shortened(&item.reference, 200);
     html! {
         @if let Some(label) = &item.label { (shortened(label, 200)) " " }
-        @match (item.kind, &item.file, &view.address) {
+        @match (item.kind, &item.file, view.project()) {
             // Other people wrote the address, so the page behind it learns nothing of this one.
             (EvidenceKind::Link, ..) => a href=(item.reference) rel="noopener noreferrer" { (shown) },
-            (_, Some(file), Some(address)) if item.exists == Some(true) => {
-                a href={ (address) "/" (file_address(file)) } { (shown) }
+            // What a fork took over stays with the run that recorded it.
+            (_, Some(file), Some(project)) if item.exists == Some(true) => {
+                a href={ "/" (project) "/runs/" (item.run_id) "/" (file_address(file)) } { (shown) }
             }
             (EvidenceKind::File, ..) => code { (shown) },
             (EvidenceKind::Text, ..) => (shown),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::digest;
-use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, RunState, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, TextDigest,
@@ -25,11 +25,11 @@ use crate::runs::write::journal;
 use crate::runs::write::named::as_project_asks;
 use crate::runs::write::payload::{ReportRequest, in_batch};
 use crate::runs::write::questions::{append_and_warn, unanswered};
-use crate::runs::write::start::{StartRequest, context_of, default_limits, refuse_same_but_for_case, text_of_new_run};
+use crate::runs::write::start::{StartRequest, context_of, default_limits, new_run, refuse_same_but_for_case};
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
 use crate::runs::write::transaction::{Transaction, transact};
-use crate::store::{Address, NewRun, RefreshScope, StoreError, StoredRun};
+use crate::store::{RefreshScope, StoreError, StoredRun};
 
 /// Records reports on steps: the reports, their consequences and the activities of the steps in one commit.
 ///
@@ -307,7 +307,8 @@ fn begin_with(
         started.holder = project.holder_for(caller.session.as_ref())?;
     }
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.emit.now, kind, run: None, recap: None };
-    let (new, after) = begun(&project, started_event(started, first_id, asked.emit.now), second)?;
+    let first = started_event(started, first_id, asked.emit.now);
+    let (new, after) = new_run(&project, vec![first, second], Vec::new())?;
     let history = History::fold(&new.events);
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
     // Taken once: a run that reports begin has no other id to try.
@@ -350,19 +351,6 @@ fn decide_first(
     let mut supply = Numbers { cx, now: asked.emit.now, tx: None, last: None, fault: None };
     let decision = decide_emit(begun.state(), machine, caller, asked.emit.clone(), begun, &mut supply);
     decision.map_err(|refusal| with_agent(catalog, refusal))
-}
-
-/// The files of a new run with these two events, and the state after them.
-fn begun(project: &OpenedProject, mut first: Event, mut second: Event) -> Result<(NewRun, RunState)> {
-    let mut state = RunState::begin(&first).expect("BUG: a start begins no run");
-    let text = text_of_new_run(project, state.document());
-    first.run = Some(TextDigest(digest(text.text().as_bytes())));
-    state.apply(&second);
-    let text =
-        text.with_state(&state.document().state).map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
-    second.run = Some(TextDigest(digest(text.text().as_bytes())));
-    let (id, text) = (state.id().clone(), text.text().to_owned());
-    Ok((NewRun { id, text, events: vec![first, second], work: Vec::new() }, state))
 }
 
 /// The key for the feature, in a run's context and in the data of a report.

@@ -1,0 +1,298 @@
+//! `fork`: a run that goes on from an event of another one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::codec::{LogScan, seal};
+use crate::engine::{Command, Decision, History, RunState, decide};
+use crate::machine::Machine;
+use crate::model::{
+    Event, EventId, EventKind, ForkPoint, Help, Kind, Problem, RunDocument, RunForked, RunId, Seq, SessionId,
+    StateName, Suggestion, Timestamp, WorkflowId, sha256_hex, slug,
+};
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::fault::refusal;
+use crate::runs::open::select::select_run;
+use crate::runs::open::shared::ask_store;
+use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::adopt::newer;
+use crate::runs::write::journal;
+use crate::runs::write::named::as_project_asks;
+use crate::runs::write::start::{SLUG_BYTES, StartRequest, context_of, new_run, refuse_same_but_for_case};
+use crate::runs::write::token::{RunToken, token_of_new_run};
+use crate::store::{Document, NewRun, Presence, RefreshScope, StoreError, StoredRun};
+
+/// Which run to fork, and where.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForkRequest {
+    /// The run to go on from.
+    #[serde(rename = "run_id")]
+    pub run: String,
+    /// The event after which the fork goes on; otherwise the last one.
+    #[serde(default)]
+    pub at: Option<u64>,
+    /// The whole id of the fork; otherwise made from the time and the run's id. A repeated request with the same id gives
+    /// the same fork.
+    #[serde(default)]
+    pub id: Option<RunId>,
+    /// Why.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Whether it follows the definition that its workflow has now, instead of the one that the run follows there.
+    #[serde(default)]
+    pub workflow_now: bool,
+    /// The session that forks the run and holds the fork.
+    #[serde(default)]
+    pub session: Option<SessionId>,
+    /// In this checkout alone, if the project shares its runs.
+    #[serde(default)]
+    pub local: bool,
+}
+
+/// The report of `fork`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ForkReport {
+    /// The fork.
+    pub run_id: RunId,
+    /// Its directory, relative to the project.
+    pub path: String,
+    /// The run, and the event, after which it goes on.
+    pub forked_from: ForkPoint,
+    /// Its workflow.
+    pub workflow: WorkflowId,
+    /// Its current phase.
+    pub phase: Option<StateName>,
+    /// How many activities it took over as completed.
+    pub completed_activities: usize,
+    /// The position of its last event.
+    pub seq: Seq,
+    /// The session that holds it.
+    pub session: Option<SessionId>,
+    /// The epoch under which the session holds it.
+    pub epoch: u64,
+    /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents; none if no session holds the fork, or if it was there
+    /// already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Whether it was made now; `false` if an earlier request with the same id made it.
+    pub created: bool,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// Creates a run that goes on from an event of another one, which stays as it is. It has all that it needs of the other run
+/// but the files of evidence.
+///
+/// # Errors
+/// [`Error::NoSuchRun`], `event_not_found`, those of reading a run, `run_exists` if the id belongs to another run,
+/// [`Error::Refused`] if the definition of today does not have the position, [`Error::Store`] when the fork cannot be written.
+pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
+    let project = cx.project()?;
+    let mut warnings = ask_store(&project, RefreshScope::All);
+    let caller = cx.caller(request.session.clone(), None)?;
+    let now = cx.clock.now();
+    let parent = select_run(&project, Some(&request.run), request.session.clone())?;
+    if let Some(known) = known_fork(&project, request, parent.id())? {
+        return Ok(known);
+    }
+    if let Some(id) = &request.id {
+        cx.refuse_left_out(project.root(), &format!(".flow/runs/{id}"))?;
+        refuse_same_but_for_case(&project, id)?;
+    }
+    let mut view = for_reading(&project, &*parent)?;
+    if let Some(fault) = view.faults.first() {
+        return Err(refusal(&project, &*parent, fault.clone()));
+    }
+    let point = point(&*parent, &view, request)?;
+    let shown = view.history.state().document().clone();
+    view.go_back(parent.id(), point.seq)?;
+    if request.at.is_none() && shown != *view.history.state().document() {
+        warnings.push(format!("{} was edited, and no event says so yet: the fork does not have the edit", parent.id()));
+    }
+    let token = token_of_new_run(cx, &caller, now)?;
+    let holder = match caller.session {
+        Some(_) => project.holder_for(caller.session.as_ref())?,
+        None => None,
+    };
+    let base = fork_id(request, parent.id(), now)?;
+    let mut document = view.history.forked(base.clone(), now, caller.session.clone());
+    let here = context_of(&project, &StartRequest::default(), None);
+    // The fork is made in the checkout of today.
+    for key in ["branch", "head"] {
+        if let Some(value) = here.get(key) {
+            document.context.insert(key.to_owned(), value.clone());
+        }
+    }
+    let machine = view.machine.take();
+    let started = RunForked {
+        parent: point,
+        parent_digest: digest_of(&view.log),
+        reason: request.reason.clone(),
+        holder,
+        token: token.as_ref().map(|token| token.digest.clone()),
+        machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
+        document,
+        past: view.history.inheritance(parent.id()),
+    };
+    let first = Event {
+        seq: Seq(1),
+        id: cx.ids.next(now),
+        at: now,
+        kind: EventKind::RunForked(Box::new(started)),
+        run: None,
+        recap: None,
+    };
+    let mut events = vec![first];
+    if request.workflow_now {
+        events.extend(adoption(&project, machine.as_ref(), &events[0], cx.ids.next(now))?);
+    }
+    let (run, state) = match create(&project, request, &base, events, now) {
+        // Another process made it at the same time.
+        Err(Error::Store(StoreError::Taken { at })) => {
+            return known_fork(&project, request, parent.id())?.ok_or(Error::Store(StoreError::Taken { at }));
+        }
+        created => created?,
+    };
+    warnings.extend(journal::note(&project, state.document(), now));
+    Ok(report_of(&project, &*run, state.document(), token, warnings))
+}
+
+/// The event after which the fork goes on.
+fn point(parent: &dyn StoredRun, view: &View, request: &ForkRequest) -> Result<ForkPoint> {
+    let id = parent.id();
+    let last = view.log.last_seq();
+    if last == Seq(0) {
+        let message = format!("{id} has no event yet to go on from: another program wrote it");
+        let claim = Suggestion::flow("resume").value(id.as_str()).flag("claim");
+        let help = Help::from("record something in it first, or take it over with ") + claim;
+        return Err(Problem::new(Kind::Refused, "no_events", message).help(help).into());
+    }
+    Ok(ForkPoint { run_id: id.clone(), seq: request.at.map_or(last, Seq) })
+}
+
+/// The SHA-256 of a log's lines, as `sha256sum` says it of them.
+fn digest_of(log: &LogScan) -> String {
+    let lines: String = log.events().map(seal).collect();
+    sha256_hex(lines.as_bytes())
+}
+
+/// The event by which the fork follows the definition of today; `None` if it does so already.
+fn adoption(project: &OpenedProject, machine: Option<&Machine>, first: &Event, id: EventId) -> Result<Option<Event>> {
+    let state = RunState::begin(first).expect("BUG: a fork begins no run");
+    let newer = as_project_asks(&project.cx, Some(project), newer(project, state.document(), None)?)?;
+    let newer = newer.spelled_as(state.document().state.positions());
+    let trail = History::fold([first]).expect("BUG: a fork begins no run");
+    let caller = project.cx.caller(state.document().state.session.clone(), None)?;
+    let decided = decide(&state, machine, &caller, Command::AdoptWorkflow(Box::new(newer)), &trail);
+    match decided.map_err(|refusal| Error::refused(state.id(), refusal))? {
+        Decision::Commit(kind) => Ok(Some(Event { seq: Seq(2), id, at: first.at, kind, run: None, recap: None })),
+        _ => Ok(None),
+    }
+}
+
+/// The id of the fork, or the beginning of it.
+fn fork_id(request: &ForkRequest, parent: &RunId, now: Timestamp) -> Result<RunId> {
+    if let Some(id) = &request.id {
+        return Ok(id.clone());
+    }
+    let name = match parent.as_str().split_once("Z-") {
+        Some((time, name)) if time.len() + 1 == now.compact().len() => name,
+        _ => parent.as_str(),
+    };
+    let name = slug(name, SLUG_BYTES).unwrap_or_else(|| "run".to_owned());
+    Ok(RunId::new(format!("{}-{name}", now.compact()))?)
+}
+
+/// Creates the fork under the first free id: only the given one, or else `…-2`, `…-3`.
+fn create(
+    project: &OpenedProject,
+    request: &ForkRequest,
+    base: &RunId,
+    events: Vec<Event>,
+    now: Timestamp,
+) -> Result<(Box<dyn StoredRun>, RunState)> {
+    let write = project.cx.write_request(now, project.lock_wait()?);
+    let outside = project.outside();
+    let mut made = None;
+    let mut fault = None;
+    let store = project.runs_to_begin_in(request.local);
+    let created = store.create(&write, outside.as_deref(), &mut |attempt| {
+        if attempt > 1 && request.id.is_some() {
+            return None;
+        }
+        let named = named(events.clone(), base, attempt).and_then(|events| new_run(project, events, Vec::new()));
+        let (new, state): (NewRun, RunState) = named.map_err(|error| fault = Some(error)).ok()?;
+        made = Some(state);
+        Some(new)
+    });
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    Ok((created?, made.expect("BUG: a run was created without a state")))
+}
+
+/// The events of a fork with the id that is tried as the `attempt`th one.
+fn named(mut events: Vec<Event>, base: &RunId, attempt: usize) -> Result<Vec<Event>> {
+    if attempt > 1
+        && let EventKind::RunForked(forked) = &mut events[0].kind
+    {
+        forked.document.id = RunId::new(format!("{base}-{attempt}"))?;
+    }
+    Ok(events)
+}
+
+/// The fork that an earlier request with the same id made; `None` if there is no run with this id.
+fn known_fork(project: &OpenedProject, request: &ForkRequest, parent: &RunId) -> Result<Option<ForkReport>> {
+    let Some(id) = &request.id else { return Ok(None) };
+    let run = match project.runs().open(id) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        opened => opened?,
+    };
+    // Git removed the files of this run here; another one must not take its place.
+    if run.presence() == Presence::Away {
+        return Err(elsewhere(project, &*run));
+    }
+    let of = match run.first_event()? {
+        Some(Event { kind: EventKind::RunForked(forked), .. }) => Some(forked.parent),
+        _ => None,
+    };
+    let asked = |point: &ForkPoint| point.run_id == *parent && request.at.is_none_or(|at| point.seq == Seq(at));
+    if !of.as_ref().is_some_and(asked) {
+        let message = match of {
+            Some(of) => format!("run {id} exists, and goes on from event {} of {}", of.seq, of.run_id),
+            None => format!("run {id} exists, and is no fork of {parent}"),
+        };
+        return Err(Problem::new(Kind::Refused, "run_exists", message).help("use another id").into());
+    }
+    let view = for_reading(project, &*run)?;
+    let report = report_of(project, &*run, view.history.state().document(), None, Vec::new());
+    Ok(Some(ForkReport { created: false, ..report }))
+}
+
+fn report_of(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    document: &RunDocument,
+    token: Option<RunToken>,
+    warnings: Vec<String>,
+) -> ForkReport {
+    let state = &document.state;
+    ForkReport {
+        run_id: document.id.clone(),
+        path: run.address(Document::Run).from(project.root()),
+        forked_from: state.forked_from.clone().expect("BUG: a fork of nothing"),
+        workflow: document.workflow.clone(),
+        phase: state.current_phase.clone(),
+        completed_activities: state.completed_activities.len(),
+        seq: state.last_seq.unwrap_or_default(),
+        session: state.session.clone(),
+        epoch: state.epoch,
+        token: token.map(|token| token.text),
+        created: true,
+        warnings,
+    }
+}
