@@ -24,6 +24,7 @@ mod look;
 mod mode;
 mod remote;
 mod shared;
+mod usage;
 mod values;
 mod workflow;
 
@@ -51,6 +52,7 @@ pub(super) use look::{
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
+use usage::UsageArgs;
 use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
 pub(super) use workflow::WorkflowCommand;
 
@@ -502,6 +504,8 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) skip_reason: Option<String>,
     #[command(flatten)]
+    pub(super) usage: UsageArgs,
+    #[command(flatten)]
     pub(super) caller: CallerArgs,
 }
 
@@ -633,6 +637,9 @@ pub(super) struct ListArgs {
     /// The order: those that were started last come first, or those that changed last
     #[arg(long, value_name = "ORDER", default_value = "started")]
     pub(super) sort: SortArg,
+    /// Add up the tokens, costs and times that the work of the runs used
+    #[arg(long)]
+    pub(super) usage: bool,
     /// Show at most N runs [default: 20, all with --json]
     #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
     pub(super) limit: Option<u64>,

@@ -13,12 +13,12 @@ const EXAMPLES: [(&str, [&str; 2]); 80] = [
         "record-activity",
         [
             "flow record-activity --id tests --type bash --exit-code 0 --summary '214 tests pass'",
-            "flow record-activity --id migrate --status running --name 'Migrate the test database'",
+            "flow record-activity --id read-parser --tokens-in 18250 --tokens-out 1930 --cost '0.42 USD'",
         ],
     ),
     ("resume", ["flow resume", "flow resume '#42' --claim"]),
     ("attention", ["flow attention --all", "flow attention --wait --exec notify-send"]),
-    ("list", ["flow list --status failing --since 7d", "flow list --search importer"]),
+    ("list", ["flow list --status failing --since 7d", "flow list --usage --workflow debug"]),
     ("show", ["flow show", "flow show issue-42 --at 3"]),
     (
         "block",

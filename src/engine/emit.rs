@@ -19,7 +19,7 @@ use crate::engine::{
 use crate::machine::Machine;
 use crate::model::{
     Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventKind, Gate, GateStatus, Number, Question,
-    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, Timestamp, Unit,
+    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, Timestamp, Unit, Usage,
 };
 
 /// Decides on `emit`. Each report is checked against the run as the reports before it leave it.
@@ -432,10 +432,12 @@ impl EmitDraft<'_> {
         let repeats = !enters && said == Some(status);
         let begins = status == StepStatus::Running || status == StepStatus::NotStarted && !enters;
         // The beginning of a step is not recorded, because its end will be.
-        if !begins && !repeats {
+        let usage = data.get("usage").map(Usage::of_document);
+        // What was used once more was used, also if the step ended before.
+        if !begins && (!repeats || usage.is_some()) {
             let message = data.get("message").and_then(Value::as_str);
             let summary = message.or_else(|| data.get("output")?.as_str());
-            self.record(step, status, summary.map(str::to_owned));
+            self.record(step, status, summary.map(str::to_owned), usage);
         }
         self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
         if self.ends && self.here.iter().any(|here| requires(self.machine, here)) {
@@ -494,7 +496,7 @@ impl EmitDraft<'_> {
         }
         for name in done {
             self.steps.set(&name, StepStatus::Completed);
-            self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")));
+            self.record(&name, StepStatus::Completed, Some(format!("completed when {step} began")), None);
             self.reports.push(StepReport {
                 id: self.supply.event_id(),
                 // It ended before the next step began, and both have the time of this command.
@@ -510,7 +512,7 @@ impl EmitDraft<'_> {
     }
 
     /// Adds the activity of a reported step.
-    fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>) {
+    fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>, usage: Option<Usage>) {
         let run = self.state.document();
         let id = recorded_step_id(step);
         let status = ActivityStatus::from(status);
@@ -527,6 +529,9 @@ impl EmitDraft<'_> {
         let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
         if let Some(summary) = summary {
             document.insert("result".to_owned(), json!({ "summary": summary }));
+        }
+        if let Some(usage) = usage {
+            document.insert("outputs".to_owned(), json!({ "usage": usage }));
         }
         let activity = Activity::new(document).expect("BUG: a slug is an activity id");
         let number = self.supply.number(&activity.id());

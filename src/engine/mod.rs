@@ -56,6 +56,7 @@ pub(crate) use past::history::{Hold, UnitWork};
 pub(crate) use past::phases::SkippedPhase;
 pub use past::progress::{Progress, progress};
 pub use past::recap::{RECENT, Recap};
+pub(crate) use past::usage::{RunUsage, worker_usage};
 pub use past::work::LeftUndone;
 pub(crate) use past::work::PhaseWork;
 pub(crate) use past::workers::Beginning;

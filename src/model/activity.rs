@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::named::named;
-use crate::model::{ActivityId, BadName, StateName, Timestamp};
+use crate::model::{ActivityId, BadName, StateName, Timestamp, Usage};
 
 named! {
     /// The status of an activity. `passed` and `skipped` count as completed; the others do not.
@@ -235,6 +235,13 @@ impl Activity {
     #[must_use]
     pub fn exit_code(&self) -> Option<i64> {
         self.document.get("outputs")?.get("command_exit_code")?.as_i64()
+    }
+
+    /// `outputs.usage`, as far as it is valid; none if nothing is known.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        let usage = Usage::of_document(self.document.get("outputs")?.get("usage")?);
+        if usage.is_unknown() { None } else { Some(usage) }
     }
 
     /// `activity.started_at` and `activity.completed_at`, if both are there and the work ends before it began.

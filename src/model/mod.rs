@@ -27,6 +27,7 @@ mod step;
 mod suggestion;
 mod text;
 mod time;
+mod usage;
 mod written;
 
 #[doc(hidden)]
@@ -72,5 +73,6 @@ pub use suggestion::{Argument, Invocation, Suggestion};
 pub use suggestion::{command_line, quoted};
 pub(crate) use text::{counted, is_terminal_control};
 pub use time::{BadTime, Timestamp};
+pub use usage::{Amount, Cost, CostSum, Currency, Measured, ModelUsage, TimeUsed, Usage, UsageSum, UsageTotals};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

@@ -14,6 +14,7 @@ mod text;
 mod timeline;
 mod timeline_text;
 mod tone;
+mod usage;
 mod words;
 
 pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, diagram};
@@ -28,6 +29,7 @@ pub(crate) use text::{columns, shortened as cut};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
+pub(crate) use usage::{totals_in_words, usage_in_words};
 #[cfg(feature = "watch")]
 pub(crate) use words::why_no_command;
 pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, reason_now, waits_for};

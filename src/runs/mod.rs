@@ -74,6 +74,7 @@ pub use look::show::{
     ArtifactKind, ShowReport, ShowRequest, ShownApproval, ShownArtifact, ShownSkip, ShownStep, ShownUnit, show,
 };
 pub use look::tries::{ShownActivity, Try, shown_activities};
+pub use look::used::{ListUsage, ListedUsage, WorkflowUsage};
 pub use look::wait::{card_of, cards_of};
 pub use new_project::{MadePlace, MadeProject};
 pub use new_workflow::{WorkflowNewReport, WorkflowNewRequest, workflow_new};

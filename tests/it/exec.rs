@@ -411,13 +411,15 @@ fn claims_and_what_was_seen_are_told_apart() {
     exec(&sandbox, &["--id", "ran"], &["true"]).ok();
     let shown = sandbox.flow(["show", "r1"]).ok().stdout;
     let activities: Vec<_> = shown.lines().skip_while(|line| !line.contains("activities")).collect();
-    insta::assert_snapshot!(activities.join("\n"), @r"
-      activities
-        001  said  preflight  passed, claimed  all pass
-        002  ran   preflight  running          true
-        003  ran   preflight  passed, seen     true
-      evidence (fresh: the tracked and untracked files are the same)
-        003  ran  preflight  passed, seen  fresh
+    insta::assert_snapshot!(activities.join("\n"), @"
+    activities
+      001  said  preflight  passed, claimed      all pass
+      002  ran   preflight  running              true
+      003  ran   preflight  passed, seen     2s  true
+    usage
+      preflight  2s (1 of 2 reported)
+    evidence (fresh: the tracked and untracked files are the same)
+      003  ran  preflight  passed, seen  fresh
     ");
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["evidence"][0]["freshness"], "fresh");

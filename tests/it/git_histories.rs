@@ -128,7 +128,7 @@ impl History {
     fn record(&mut self) {
         let (run, id) = (self.run.clone(), format!("r{}", self.moves.len()));
         let status = if self.any(5) == 0 { "failed" } else { "passed" };
-        let mut args = vec!["record-activity", "--run-id", &run, "--id", &id, "--status", status];
+        let mut args = vec!["record-activity", "--run-id", &run, "--id", &id, "--status", status, "--tokens-in", "1"];
         if status == "passed" && self.any(3) == 0 {
             args.push("--advance");
         }
@@ -270,6 +270,9 @@ impl History {
         }
         let wrong: Vec<_> = self.acknowledged.iter().filter(|id| records.get(id.as_str()) != Some(&1)).collect();
         self.check(wrong.is_empty(), (wrong, &records));
+        // What each used counts once, too.
+        let used = &shown["usage"]["tokens_in"]["sum"];
+        self.check(*used == records.len() as u64, used);
         let passed = shown["activities"].as_array().unwrap().iter().filter(|one| one["status"] == "passed");
         let mut passed: Vec<_> = passed.map(|one| one["id"].as_str().unwrap()).collect();
         let listed = shown["state"]["completed_activities"].as_array().unwrap().iter();

@@ -95,6 +95,7 @@ mod tidy;
 mod timeline;
 mod tours;
 mod units;
+mod usage;
 mod verdicts;
 mod verify;
 mod watch;

@@ -549,7 +549,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     holds::<ListFilter>(&json!({
         "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
         "feature": "f", "search": "#42", "workflow": "debug", "session": "s1", "since": "2026-05-20T14:30:00.000Z",
-        "sort": "changed", "limit": 3, "worktrees": true, "attention": true,
+        "sort": "changed", "limit": 3, "worktrees": true, "attention": true, "usage": true,
     }));
     holds::<AttentionRequest>(&json!({ "all": true }));
     holds::<EvidenceRequest>(&json!({ "run_id": "r1", "all": true, "feature": "f", "session": "s1" }));
@@ -572,7 +572,8 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         holds::<RecordRequest>(&json!({
             "run_id": "r1", "source": { "origin": "a.yaml", "text": "" }, "id": "a", "phase": "plan", "type": "gate",
             "status": "passed", "name": "N", "summary": "s", "confidence": "high", "evidence": ["e"], "files": ["f"],
-            "exit_code": -1, "started_at": "2026-05-20T14:30:00Z", "advance": advance, "settles": ["b"], "skip_reason": "w",
+            "exit_code": -1, "usage": { "tokens_in": 1, "tokens_out": 2, "cost": { "amount": "0.40", "currency": "USD" },
+            "model": "m", "duration": "12.5s" }, "started_at": "2026-05-20T14:30:00Z", "advance": advance, "settles": ["b"], "skip_reason": "w",
             "session": "s1", "epoch": 2,
         }));
     }

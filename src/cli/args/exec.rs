@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::args::shared::{CallerArgs, RunArg};
+use crate::cli::args::usage::UsageArgs;
 use crate::cli::args::values::seconds;
 use crate::cli::complete;
 use crate::model::{ActivityId, StateName};
@@ -60,6 +61,8 @@ pub(crate) struct ExecArgs {
     /// Give the command no terminal for its output
     #[arg(long)]
     pub(crate) no_tty: bool,
+    #[command(flatten)]
+    pub(crate) usage: UsageArgs,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
     /// The name of a command in .flow/config.yaml, which was accepted with `flow trust`

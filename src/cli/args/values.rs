@@ -18,6 +18,14 @@ pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
 }
 
+/// A number of tokens.
+pub(super) fn tokens(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if number <= limits::COUNTER => Ok(number),
+        _ => Err(format!("give a whole number from 0 to {}", limits::COUNTER)),
+    }
+}
+
 pub(super) fn port(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| format!("give a port from 1 to {}", u16::MAX))
 }

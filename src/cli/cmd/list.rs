@@ -1,19 +1,20 @@
 //! `list`.
 
 use crate::cli::args::ListArgs;
+use crate::cli::cmd::look::usage::usage_or_dash;
 use crate::cli::cmd::run_rows::rows;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
-use crate::model::Timestamp;
-use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, parse_since};
+use crate::model::{Timestamp, counted};
+use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, ListUsage, ShortNames, parse_since};
 
 /// How many runs are shown unless a limit is given; programs get all.
 const SHOWN: usize = 20;
 
 pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
-    let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, sort, limit } = args;
+    let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, sort, usage, limit } = args;
     let since = match since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,
         Err(message) => return Err(Error::Usage(format!("--since: {message}")).into()),
@@ -30,6 +31,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
         sort: sort.into(),
         limit,
         worktrees,
+        usage,
     };
     let report = while_waiting("reading the runs", || runs::list(cx, &filter))?;
     out.warnings(&report.notes);
@@ -58,5 +60,29 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
 fn fill(report: &ListReport, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
     rows(&report.runs[..shown], cards, now, 0, page);
+    if let Some(used) = &report.usage {
+        usage(used, shown, page);
+    }
     worktrees::show(&report.worktrees, now, page);
+}
+
+/// What the work of the shown runs used, then that of all listed runs.
+fn usage(used: &ListUsage, shown: usize, page: &mut TextPage) {
+    let names = ShortNames::of(used.runs.iter().map(|run| &run.run_id));
+    let mut rows = Vec::new();
+    for run in used.runs.iter().take(shown) {
+        rows.push([names.of_run(&run.run_id).to_owned(), usage_or_dash(&run.sum.totals)]);
+    }
+    page.line("usage");
+    page.table(2, rows);
+    let mut sums = Vec::new();
+    for one in &used.workflows {
+        sums.push([format!("{}, {}", one.workflow, counted(one.listed, "run")), usage_or_dash(&one.sum.totals)]);
+    }
+    for one in &used.total.models {
+        sums.push([format!("with {}", one.model), usage_or_dash(&one.totals)]);
+    }
+    sums.push([format!("all {}", counted(used.runs.len(), "run")), usage_or_dash(&used.total.totals)]);
+    page.line("usage together");
+    page.table(2, sums);
 }

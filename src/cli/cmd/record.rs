@@ -38,6 +38,7 @@ fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
                        --summary or --status";
         return Err(Error::Usage(message.to_owned()));
     }
+    let usage = args.usage.usage();
     Ok(RecordRequest {
         run: args.run_id,
         source: args.activity_file.as_deref().map(|file| source(cx, file)).transpose()?,
@@ -51,6 +52,7 @@ fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
         evidence: args.evidence,
         files: args.file,
         exit_code: args.exit_code,
+        usage: if usage.is_unknown() { None } else { Some(usage) },
         started_at: args.started_at,
         advance: args.advance.map(|phase| phase.map_or(Advance::Next, Advance::To)),
         settles: args.settles,

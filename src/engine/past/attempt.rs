@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActivityRecorded, ActivityStatus, Approval, Event, Execution, KeptEvidence, Number, RunId, Seq, StateName,
-    Timestamp,
+    Timestamp, Usage,
 };
 
 /// One record of an activity.
@@ -44,6 +44,9 @@ pub struct Attempt {
     /// The run in which it was recorded, if this one is a fork and took it over: there is its evidence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub of: Option<RunId>,
+    /// What it used, as it was reported.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub usage: Option<Box<Usage>>,
     /// When it was recorded; absent for records of other programs.
     pub at: Option<Timestamp>,
     /// The position of its event, in a fork that of the event that took it over; absent for records of other programs.
@@ -66,6 +69,7 @@ impl Attempt {
             exec: record.exec.clone(),
             kept: if record.exec.is_some() { record.evidence.clone() } else { Vec::new() },
             of: None,
+            usage: record.activity.usage().map(Box::new),
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
         }

@@ -37,6 +37,10 @@ impl History {
             attempt.seq = Some(Seq(1));
             attempt.of.get_or_insert_with(|| parent.clone());
         }
+        for report in &mut self.reports {
+            // It counts in the parent.
+            report.data.shift_remove("usage");
+        }
         for skip in &mut self.phases.skips {
             skip.seq = Seq(1);
         }

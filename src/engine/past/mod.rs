@@ -7,5 +7,6 @@ pub(in crate::engine) mod phases;
 pub(in crate::engine) mod progress;
 pub(in crate::engine) mod recap;
 pub(in crate::engine) mod units;
+pub(in crate::engine) mod usage;
 pub(in crate::engine) mod work;
 pub(in crate::engine) mod workers;

@@ -174,6 +174,8 @@ impl History {
             }
         }
         keep(&mut self.attempts, &kept);
+        // Sums are over all records, so that those of a recap could only mislead.
+        self.attempts.iter_mut().for_each(|attempt| attempt.usage = None);
         let numbers: BTreeSet<Number> = self.attempts.iter().map(|attempt| attempt.number).collect();
         self.workers.keep_activities(|number| numbers.contains(&number));
     }

@@ -81,12 +81,12 @@ const ROWS: [ToolRow; 11] = [
     ToolRow {
         name: "flow_record",
         title: "Record",
-        about: "Record a piece of work.",
+        about: "Record work.",
         writes: Writes::Always,
         request: of::<RecordRequest>,
         arguments: &[
             "run_id", "id", "phase", "type", "status", "name", "summary", "confidence", "evidence", "files",
-            "exit_code", "advance", "settles", "skip_reason", "session", "epoch",
+            "exit_code", "usage", "advance", "settles", "skip_reason", "session", "epoch",
         ],
         needs: &[],
         verbs: &[],

@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::engine::{Lane, SessionSpan, Span, SpanState, Timeline, Wait};
-use crate::model::{Event, EventKind, ReportType, StepReport, Timestamp};
+use crate::model::{Event, EventKind, ReportType, StepReport, Timestamp, UsageSum};
 use crate::picture::event::event_in_words;
 use crate::picture::export::lines::in_lines;
+use crate::picture::export::used::UsedBySpan;
 use crate::picture::words::clean;
 use crate::runs::WholeRun;
 
@@ -29,15 +30,16 @@ fn events(whole: &WholeRun) -> impl Iterator<Item = Value> {
     let sessions = thread(0, "sessions").into_iter();
     let sessions = sessions.chain(timeline.sessions.iter().map(|session| session_slice(session, timeline.to)));
     let instants = whole.log.events.iter().filter_map(instant);
-    std::iter::once(process).chain(sessions).chain(lanes(timeline)).chain(instants)
+    std::iter::once(process).chain(sessions).chain(lanes(timeline, &UsedBySpan::of(whole))).chain(instants)
 }
 
 /// The threads with their slices. Slices of one thread must not overlap, and work in a lane may.
-fn lanes(timeline: &Timeline) -> Vec<Value> {
+fn lanes(timeline: &Timeline, used: &UsedBySpan) -> Vec<Value> {
     let mut events = Vec::new();
     let mut number = 0;
-    for lane in &timeline.lanes {
-        let work = lane.spans.iter().map(|span| (span.stretch(timeline.to), Slice::Work(span)));
+    for (at, lane) in timeline.lanes.iter().enumerate() {
+        let work = lane.spans.iter().enumerate();
+        let work = work.map(|(nth, span)| (span.stretch(timeline.to), Slice::Work(span, used.by(at, nth))));
         let waits = lane.waits.iter().map(|wait| (wait.stretch(timeline.to), Slice::Wait(wait)));
         let mut slices: Vec<_> = work.chain(waits).collect();
         // In the order of time, so that a thread is free again when what it shows is over.
@@ -64,7 +66,7 @@ fn lanes(timeline: &Timeline) -> Vec<Value> {
 
 /// What a slice shows.
 enum Slice<'t> {
-    Work(&'t Span),
+    Work(&'t Span, Option<&'t UsageSum>),
     Wait(&'t Wait),
 }
 
@@ -83,11 +85,11 @@ fn metadata(what: &str, thread: u64, about: Value) -> Value {
 impl Slice<'_> {
     fn event(&self, lane: &Lane, thread: u64, now: Timestamp) -> Value {
         match self {
-            Self::Work(span) => {
+            Self::Work(span, used) => {
                 let (name, state) = (clean(lane.work_of(span)), span.state.as_str());
                 let is_known = span.state == SpanState::Running;
                 let name = if is_known { name.into_owned() } else { format!("{name}: {state}") };
-                let about = json!({
+                let mut about = json!({
                     "step": lane.step,
                     "activity": span.activity,
                     "attempt": span.attempt,
@@ -96,6 +98,9 @@ impl Slice<'_> {
                     "first_event": span.first,
                     "last_event": span.last,
                 });
+                if let Some(used) = used {
+                    about["usage"] = json!(used);
+                }
                 complete(&name, state, thread, span.stretch(now), &about)
             }
             Self::Wait(wait) => {

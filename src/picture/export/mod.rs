@@ -10,5 +10,6 @@ mod lines;
 mod mermaid;
 mod otlp;
 mod svg;
+mod used;
 
 pub use formats::export;

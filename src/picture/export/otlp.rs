@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::{Lane, Span, SpanState, Timeline};
-use crate::model::{Event, RunStatus, StepStatus, Timestamp, hex};
+use crate::model::{Event, RunStatus, StepStatus, Timestamp, UsageSum, UsageTotals, hex};
 use crate::picture::event::event_in_words;
+use crate::picture::export::used::UsedBySpan;
 use crate::picture::words::shortened;
 use crate::runs::{RunReport, WholeRun};
 
@@ -32,8 +33,11 @@ pub(super) fn request(whole: &WholeRun) -> Value {
     let run = &whole.run.card.run;
     let trace = Trace::of(&whole.run);
     let mut spans = vec![trace.root(whole)];
-    for (lane, ids) in whole.run.timeline.lanes.iter().zip(&trace.ids) {
-        spans.extend(lane.spans.iter().zip(ids).map(|(span, id)| trace.work(lane, span, id)));
+    let used = UsedBySpan::of(whole);
+    for (at, (lane, ids)) in whole.run.timeline.lanes.iter().zip(&trace.ids).enumerate() {
+        for (nth, (span, id)) in lane.spans.iter().zip(ids).enumerate() {
+            spans.push(trace.work(lane, span, id, used.by(at, nth)));
+        }
     }
     let resource = [said("service.name", "flow"), said("flow.run.id", run.head.run_id.as_str())];
     let scope = json!({ "name": "flow", "version": env!("CARGO_PKG_VERSION") });
@@ -74,6 +78,7 @@ impl<'r> Trace<'r> {
         if let Some(goal) = &summary.goal {
             attributes.push(said("flow.goal", &shortened(goal, WORDS)));
         }
+        attributes.extend(used_by_run(&run.usage.sum.totals));
         if !summary.head.status.is_terminal() {
             attributes.push(truth(OPEN));
         }
@@ -88,7 +93,7 @@ impl<'r> Trace<'r> {
         finished(span, code, &run.card.reason, events)
     }
 
-    fn work(&self, lane: &Lane, one: &Span, id: &str) -> Value {
+    fn work(&self, lane: &Lane, one: &Span, id: &str, used: Option<&UsageSum>) -> Value {
         let mut attributes =
             vec![said("flow.step", lane.step.as_str()), number("flow.attempt", u64::from(one.attempt))];
         if let Some(unit) = &lane.unit {
@@ -105,6 +110,7 @@ impl<'r> Trace<'r> {
         }
         attributes.extend([number("flow.first_event", one.first.0), number("flow.last_event", one.last.0)]);
         attributes.extend(one.to.is_none().then(|| truth(OPEN)));
+        attributes.extend(used.into_iter().flat_map(used_by_work));
         let code = match one.outcome {
             Some(StepStatus::Completed) => OK,
             Some(StepStatus::Failed) => ERROR,
@@ -185,6 +191,49 @@ fn logged(event: &Event) -> Value {
     let about = shortened(&event_in_words(event), WORDS).into_owned();
     let attributes = [number("flow.seq", event.seq.0), said("flow.about", &about)];
     json!({ "timeUnixNano": nanoseconds(event.at), "name": event.kind.name(), "attributes": attributes })
+}
+
+/// What a stretch of work used, by the names that OpenTelemetry has for it, and by flow's where it has none.
+fn used_by_work(used: &UsageSum) -> Vec<Value> {
+    let totals = &used.totals;
+    let mut attributes = Vec::new();
+    for (key, measured) in [
+        ("gen_ai.usage.input_tokens", totals.tokens_in),
+        ("gen_ai.usage.output_tokens", totals.tokens_out),
+        ("flow.usage.duration_ms", totals.duration_ms),
+    ] {
+        attributes.extend(measured.map(|measured| number(key, measured.sum)));
+    }
+    // Of work with several models, no one model is that of the whole.
+    if let [only] = used.models.as_slice() {
+        attributes.push(said("gen_ai.request.model", &only.model));
+    }
+    attributes.extend(costs(totals));
+    attributes
+}
+
+/// What the whole run used, by flow's names: who adds up the spans must not count it twice.
+fn used_by_run(totals: &UsageTotals) -> Vec<Value> {
+    let mut attributes = Vec::new();
+    if totals.is_unknown() {
+        return attributes;
+    }
+    attributes.push(number("flow.usage.work", totals.work));
+    for (key, measured) in
+        [("tokens_in", totals.tokens_in), ("tokens_out", totals.tokens_out), ("duration_ms", totals.duration_ms)]
+    {
+        let Some(measured) = measured else { continue };
+        attributes.push(number(&format!("flow.usage.{key}"), measured.sum));
+        attributes.push(number(&format!("flow.usage.{key}.reported"), measured.reported));
+    }
+    attributes.extend(costs(totals));
+    attributes
+}
+
+/// Exact amounts, each under its currency.
+fn costs(totals: &UsageTotals) -> Vec<Value> {
+    let costs = totals.costs.iter();
+    costs.map(|cost| said(&format!("flow.usage.cost.{}", cost.currency), &cost.amount.to_string())).collect()
 }
 
 fn truth(key: &str) -> Value {

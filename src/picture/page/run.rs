@@ -6,6 +6,7 @@ pub(super) mod log;
 pub(super) mod looks;
 pub(super) mod next;
 pub(super) mod timeline;
+pub(super) mod usage;
 pub(super) mod view;
 pub(super) mod workflow;
 
@@ -18,6 +19,7 @@ use crate::picture::page::run::evidence::evidence;
 use crate::picture::page::run::log::log;
 use crate::picture::page::run::next::next;
 use crate::picture::page::run::timeline::{slider, timeline};
+use crate::picture::page::run::usage::usage;
 use crate::picture::page::run::view::RunPage;
 use crate::picture::page::run::workflow::workflow;
 use crate::picture::page::runs::look_of;
@@ -38,6 +40,7 @@ pub fn run_page(view: &RunPage<'_>) -> Page {
                 (timeline(view))
                 (slider(view))
                 (activities(view))
+                (usage(view))
                 (evidence(view))
             }
             (workflow(view))

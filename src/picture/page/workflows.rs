@@ -11,6 +11,7 @@ use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encode
 use crate::picture::page::runs::row as run_row;
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
+use crate::picture::usage::totals_in_words;
 use crate::picture::words::{clean, count, duration, shortened};
 use crate::runs::{Card, PhaseUse, PhaseUses, WorkflowEntry, WorkflowReport, WorkflowUse};
 
@@ -94,6 +95,7 @@ pub fn workflow_page(view: &WorkflowPage<'_>) -> Page {
         @if let Some(purpose) = &workflow.description { p { (shortened(purpose, 1000)) } }
         p.dim.about { (workflow.notation) " · " (shortened(&workflow.origin, 200)) }
         p.facts data-key="facts" { (went(runs)) }
+        (used(view.phases))
         @if view.machine.is_some() { (command(&format!("flow start {}", crate::model::quoted(view.name)), Place::Served)) }
         (problems(&workflow.diagnostics))
         div.two {
@@ -115,6 +117,18 @@ fn went(runs: &WorkflowUse) -> Markup {
             (count(runs.over - runs.completed - runs.failed)) " cancelled"
         }
         @if let Some(took) = runs.took_ms { " · usually takes " b { (duration(took)) } }
+    }
+}
+
+/// What the work of its latest runs used.
+fn used(phases: &PhaseUses) -> Markup {
+    html! {
+        @if !phases.usage.totals.is_unknown() {
+            p.facts data-key="usage" {
+                "The latest " (count(phases.runs)) @if phases.runs == 1 { " run" } @else { " runs" } " used "
+                (totals_in_words(&phases.usage.totals))
+            }
+        }
     }
 }
 
@@ -188,6 +202,7 @@ fn usually(of: &PhaseUse) -> Markup {
     html! {
         @if let Some(took) = of.took_ms { (duration(took)) }
         @if let Some(worked) = of.worked_ms { div.dim { "worked " (duration(worked)) } }
+        @if !of.usage.totals.is_unknown() { div.dim { "used " (totals_in_words(&of.usage.totals)) } }
     }
 }
 

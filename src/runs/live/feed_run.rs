@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::engine::{Attempt, Timekeeper, Timeline};
+use crate::engine::{Attempt, RunUsage, Timekeeper, Timeline};
 use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, StateName, WorkflowId};
 use crate::runs::context::{Context, OpenedProject};
@@ -98,6 +98,11 @@ impl FeedRun<'_> {
             None => Vec::new(),
         };
         self.observed.timekeeper.timeline(&order, self.project.cx.clock.now(), &|_| false)
+    }
+
+    /// What its work used, as it was reported.
+    pub(in crate::runs) fn usage(&self) -> RunUsage {
+        self.observed.view.history.usage()
     }
 
     /// The id of the run.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{LogEnd, digest};
-use crate::engine::{Attempt, Drift, History, Lives, Timekeeper, Timeline, is_free, pinned};
+use crate::engine::{Attempt, Drift, History, Lives, RunUsage, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
 use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
 use crate::runs::context::OpenedProject;
@@ -58,6 +58,8 @@ pub struct RunReport {
     pub questions: Vec<ShownQuestion>,
     /// How many records of activities there are.
     pub activities: usize,
+    /// What its work used, as it was reported.
+    pub usage: RunUsage,
     /// The registered artifacts, the latest for each place.
     pub artifacts: Vec<ShownArtifact>,
     /// Phases that were left although their work was not done.
@@ -302,6 +304,7 @@ impl Observed {
             phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.entered()),
             questions: run.state.questions.iter().map(|question| ShownQuestion::of(history, question)).collect(),
             activities: history.attempts().len(),
+            usage: history.usage(),
             artifacts: artifacts(view),
             skipped: skipped(history),
             approvals: approvals(history),

@@ -16,6 +16,12 @@ pub fn phase_uses(feed: &mut Feed, workflow: &str, limit: usize) -> PhaseUses {
         // One that cannot be read is told in the list of runs.
         let Ok(run) = feed.run(&id) else { continue };
         uses.runs += 1;
+        let used = run.usage();
+        uses.usage.join(&used.sum);
+        for of_phase in used.phases {
+            let Some(phase) = of_phase.phase else { continue };
+            uses.phases.entry(phase).or_default().usage.join(&of_phase.sum);
+        }
         for lane in run.timeline().lanes {
             if lane.is_empty() {
                 continue;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::Lane;
-use crate::model::{RunStatus, StateName, StepStatus};
+use crate::model::{RunStatus, StateName, StepStatus, UsageSum};
 use crate::runs::open::listed::ListedRun;
 
 /// The runs of a workflow.
@@ -61,6 +61,8 @@ impl WorkflowUse {
 pub struct PhaseUses {
     /// How many runs were looked at.
     pub runs: usize,
+    /// What their work used.
+    pub usage: UsageSum,
     /// The phases in which one of them was.
     pub phases: BTreeMap<StateName, PhaseUse>,
 }
@@ -78,6 +80,8 @@ pub struct PhaseUse {
     pub attempts: usize,
     /// How many of those failed.
     pub failed: usize,
+    /// What the work in it used.
+    pub usage: UsageSum,
     #[serde(skip)]
     took: Vec<u64>,
     #[serde(skip)]

@@ -11,6 +11,7 @@ use crate::model::{Doing, RunStatus, SessionId, Timestamp, named};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
+use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::ask_store;
@@ -42,6 +43,8 @@ pub struct ListFilter {
     pub limit: Option<usize>,
     /// Whether to name all open runs of the repository's other worktrees; otherwise the newest are named.
     pub worktrees: bool,
+    /// Whether to add up what the work of each run used, for which the logs of all listed runs are read.
+    pub usage: bool,
 }
 
 impl ListFilter {
@@ -173,6 +176,9 @@ pub struct ListReport {
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
+    /// What the work of the listed runs used, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<ListUsage>,
     /// What a reader should know of shared runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -185,10 +191,10 @@ pub struct ListReport {
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     let Some(project) = cx.project_if_any()? else {
         let worktrees = other_worktrees(cx, named(filter.worktrees));
-        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
+        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes: Vec::new() });
     };
     let notes = ask_store(&project, RefreshScope::All);
-    let (mut runs, unreadable) = if filter.attention {
+    let (mut runs, mut unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
         (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)
     } else {
@@ -200,7 +206,8 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     // A run is ten times as long as its key, and would be moved again and again.
     runs.sort_by_cached_key(|run| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
-    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)), notes })
+    let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
+    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)), usage, notes })
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

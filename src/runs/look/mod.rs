@@ -16,4 +16,5 @@ pub(in crate::runs) mod resume;
 pub(in crate::runs) mod seen;
 pub(in crate::runs) mod show;
 pub(in crate::runs) mod tries;
+pub(in crate::runs) mod used;
 pub(in crate::runs) mod wait;

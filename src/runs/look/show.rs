@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::codec::parse_value;
-use crate::engine::{Attempt, History, LeftUndone, UnitWork, approval_title};
+use crate::engine::{Attempt, History, LeftUndone, RunUsage, UnitWork, approval_title};
 use crate::model::{Approval, Doing, Number, ReportType, Seq, SessionId, StateName, StepStatus, Timestamp, Unit};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -28,6 +28,8 @@ pub struct ShowReport {
     pub steps: Vec<ShownStep>,
     /// All records of activities, in the order of their numbers.
     pub activities: Vec<Attempt>,
+    /// What its work used, as it was reported.
+    pub usage: RunUsage,
     /// Commands of which flow saw the end, and whether that still holds; nothing of a run as it was.
     pub evidence: Vec<SeenEvidence>,
     /// The registered artifacts, the latest for each place.
@@ -185,14 +187,15 @@ fn report(view: View) -> ShowReport {
     without(
         &mut document,
         &[
-            "steps", "activities", "evidence", "artifacts", "skipped", "approvals", "left_undone", "doing", "features",
-            "notes", "store", "as_of",
+            "steps", "activities", "usage", "evidence", "artifacts", "skipped", "approvals", "left_undone", "doing",
+            "features", "notes", "store", "as_of",
         ],
     );
     ShowReport {
         document,
         steps: steps(&view),
         activities: view.history.attempts().to_vec(),
+        usage: view.history.usage(),
         evidence: Vec::new(),
         artifacts: artifacts(&view),
         skipped: skipped(&view.history),

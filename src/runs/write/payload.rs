@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::codec::{parse_json, parse_json_values};
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
-use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit};
+use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage};
 use crate::runs::error::{Error, Result};
 
 /// A report as the caller gives it.
@@ -71,7 +71,10 @@ impl ReportRequest {
             return usage(format!("--step is required for '{}' events", kind.as_str()));
         }
         match kind {
-            ReportType::StatusChange => status(&data)?,
+            ReportType::StatusChange => {
+                status(&data)?;
+                usage_of(&data)?;
+            }
             ReportType::ArtifactRegistered => artifact(disk, &mut data, root)?,
             ReportType::AnnotationUpdated => texts(kind, &data, &["docId", "content"])?,
             ReportType::WaitingForUser => texts(kind, &data, &["prompt"])?,
@@ -173,6 +176,20 @@ fn status(data: &Map<String, Value>) -> Result<()> {
             let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
             usage(format!("Invalid status value: '{shown}'. Must be one of: {known}"))
         }
+    }
+}
+
+/// Checks what the work used. A sentence about it would come too late once it is logged.
+fn usage_of(data: &Map<String, Value>) -> Result<()> {
+    let Some(given) = data.get("usage") else { return Ok(()) };
+    if let Err(why) = Usage::from_value(given) {
+        return usage(format!("--data: {why}"));
+    }
+    match text_in(data, "status") {
+        Some(begins @ ("running" | "not_started")) => {
+            usage(format!("'usage' is what work used, so it stands where work ends, not in a change to '{begins}'"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::codec::{DocumentKind, Violation, YamlFault, digest, parse, validate};
 use crate::engine::{Advance, Command, Decision, Record, Refusal, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
-    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, fill, slug,
+    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -51,6 +51,10 @@ pub struct RecordRequest {
     pub files: Vec<String>,
     /// Exit status of a command.
     pub exit_code: Option<i64>,
+    /// tokens_in, tokens_out, cost, model, duration. What is left out is not known, and is not 0.
+    // Without its fields: each byte of a tool's schema costs context, and the verb names what is wrong.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub usage: Option<Usage>,
     /// When the work began.
     pub started_at: Option<String>,
     /// Where the run moves then.
@@ -239,8 +243,24 @@ fn overlay(document: &mut Map<String, Value>, request: &RecordRequest) {
     set(document, "outputs", "evidence_refs", list(&request.evidence));
     set(document, "outputs", "files_changed", list(&request.files));
     set(document, "outputs", "command_exit_code", request.exit_code);
+    if let Some(usage) = &request.usage {
+        overlay_usage(document, usage);
+    }
     set(document, "result", "summary", request.summary.as_deref());
     set(document, "result", "confidence", request.confidence.map(Confidence::as_str));
+}
+
+/// Writes what the caller says of usage over what the document says, field by field.
+fn overlay_usage(document: &mut Map<String, Value>, usage: &Usage) {
+    let outputs = document.entry("outputs").or_insert_with(|| Value::Object(Map::new()));
+    let Some(outputs) = outputs.as_object_mut() else { return };
+    let known = outputs.entry("usage").or_insert(Value::Null);
+    if !known.is_object() {
+        *known = Value::Object(Map::new());
+    }
+    if let Some(known) = known.as_object_mut() {
+        known.extend(usage.fields());
+    }
 }
 
 /// Sets a field in a section of the document, if there is a value.

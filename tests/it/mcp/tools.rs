@@ -139,7 +139,7 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
     "#);
     let record = json!({
         "id": "look", "type": "agent", "status": "passed", "name": "Look", "summary": "Seen", "confidence": "high",
-        "evidence": ["log"], "files": ["a.rs"], "exit_code": 0, "advance": "next",
+        "evidence": ["log"], "files": ["a.rs"], "exit_code": 0, "advance": "next", "usage": { "tokens_in": 12, "duration": "2s" },
     });
     let recorded = client.data("flow_record", record);
     insta::assert_snapshot!(format!("{recorded:#}"), @r#"

@@ -8,5 +8,6 @@ pub(in crate::cli::cmd) mod report;
 pub(in crate::cli::cmd) mod seen;
 pub(in crate::cli::cmd) mod serve;
 pub(in crate::cli::cmd) mod show;
+pub(in crate::cli::cmd) mod usage;
 pub(in crate::cli::cmd) mod wait;
 pub(in crate::cli::cmd) mod watch;

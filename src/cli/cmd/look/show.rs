@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use crate::cli::args::ShowArgs;
 use crate::cli::cmd::look::seen::seen_table;
+use crate::cli::cmd::look::usage::usage_table;
 use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
+use crate::picture::usage_in_words;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
@@ -68,15 +70,23 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     questions(shown, page);
     // Where flow saw nothing, there is nothing to tell the rest from.
     let tells = !shown.evidence.is_empty();
+    // A column in which nothing stands would only take room.
+    let is_used = shown.activities.iter().any(|activity| activity.usage.is_some());
     let activities = shown.activities.iter().map(|activity| {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
         let mut status = activity.status.with_exit_code(activity.exit_code);
         if tells {
             status += activity.seen_or_claimed();
         }
-        vec![number, id, or_empty(activity.phase.as_ref()), status, or_empty(activity.summary.as_ref())]
+        let mut row = vec![number, id, or_empty(activity.phase.as_ref()), status];
+        if is_used {
+            row.push(or_empty(activity.usage.as_deref().map(usage_in_words)));
+        }
+        row.push(or_empty(activity.summary.as_ref()));
+        row
     });
     table("activities", activities, page);
+    usage_table(&shown.usage, page);
     seen_table("evidence", &shown.evidence, page);
     table("left undone", shown.left_undone.iter().map(left_undone), page);
     let approvals = shown.approvals.iter().map(|one| {

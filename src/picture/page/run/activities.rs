@@ -8,6 +8,7 @@ use crate::picture::page::pieces::{Clock, time};
 use crate::picture::page::run::evidence::evidence_of;
 use crate::picture::page::run::looks::look_of_activity;
 use crate::picture::page::run::view::RunPage;
+use crate::picture::usage::usage_in_words;
 use crate::picture::words::{clean, clean_lines, count, duration, shortened};
 use crate::runs::{CardGroup, ShownActivity, Try};
 
@@ -89,6 +90,7 @@ fn recorded(view: &RunPage<'_>, one: &Try) -> Markup {
                 dt { "ended" }
                 dd { (time(to, Clock::Second)) @if let Some(took) = one.took_ms() { span.dim { ", after " (duration(took)) } } }
             }
+            @if let Some(usage) = &last.usage { dt { "used" } dd { (usage_in_words(usage)) } }
             dt { "recorded" }
             dd {
                 (last.number)

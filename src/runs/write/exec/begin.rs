@@ -127,7 +127,12 @@ fn in_doubt(run: &RunId, latest: &ActivityRecorded) -> Problem {
 /// The request, as a retry gives it.
 fn canonical(request: &ExecRequest, execution: &Execution) -> String {
     let phase = request.phase.as_ref().map(StateName::as_str);
-    json!(["exec", execution.argv, execution.dir, execution.name, phase]).to_string()
+    let mut asked =
+        vec![json!("exec"), json!(execution.argv), json!(execution.dir), json!(execution.name), json!(phase)];
+    if !request.usage.is_unknown() {
+        asked.push(json!(request.usage));
+    }
+    Value::Array(asked).to_string()
 }
 
 /// An id made of the command: the one of an earlier run of it, whose outcome this one replaces, unless that still goes on.

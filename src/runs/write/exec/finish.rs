@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::engine::{Command, Decision, Record};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, KeptEvidence, Number, Seq, StateName,
-    TextDigest,
+    TextDigest, TimeUsed, Usage,
 };
 use crate::runs::error::Result;
 use crate::runs::open::reference::DIRECTORY;
@@ -25,6 +25,8 @@ pub(super) struct Finished<'f> {
     /// The request that a retry repeats.
     pub(super) request: Option<TextDigest>,
     pub(super) is_keyed: bool,
+    /// What the caller knows that it used.
+    pub(super) usage: &'f Usage,
 }
 
 impl Finished<'_> {
@@ -44,6 +46,10 @@ impl Finished<'_> {
         activity.insert("completed_at".to_owned(), end.at.to_string().into());
         let outputs = section(&mut document, "outputs");
         outputs.insert("command_exit_code".to_owned(), end.exit_code().into());
+        let usage = self.usage();
+        if !usage.is_unknown() {
+            outputs.insert("usage".to_owned(), json!(usage));
+        }
         if let Some((kept, _)) = &kept {
             outputs.insert("evidence_refs".to_owned(), json!([format!("{DIRECTORY}{}", kept.name)]));
         }
@@ -71,6 +77,18 @@ impl Finished<'_> {
         let key = self.is_keyed.then_some(self.id.as_str());
         append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
         Ok((tx.commit()?, *recorded))
+    }
+
+    /// What the caller says, and how long the command took.
+    fn usage(&self) -> Usage {
+        let mut usage = self.usage.clone();
+        if let Some(end) = &self.execution.end
+            && end.not_started.is_none()
+            && usage.duration.is_none()
+        {
+            usage.duration = Some(TimeUsed::of_ms(self.execution.started_at.milliseconds_until(end.at)));
+        }
+        usage
     }
 
     fn kept(&self, number: Number) -> Option<(KeptEvidence, &[u8])> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{ActivityId, ActivityStatus, Execution, Number, RunId, Seq, SessionId, StateName};
+use crate::model::{ActivityId, ActivityStatus, Execution, Number, RunId, Seq, SessionId, StateName, Usage};
 
 /// The command to run.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,8 @@ pub struct ExecRequest {
     pub again: bool,
     /// How long it may run.
     pub limit: Option<Duration>,
+    /// What it is known to use; without a duration, the time until its end is taken.
+    pub usage: Usage,
     /// Whether no output is kept.
     pub drops_output: bool,
     /// Whether it writes to a terminal where this program does.

@@ -74,6 +74,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         output: (!request.drops_output).then(|| executed.output.end(|text| mask.bytes(text))),
         request: Some(asked),
         is_keyed: request.id.is_some(),
+        usage: &request.usage,
     };
     let recorded = transact(&project, &*run, caller, cx.now(), |tx| {
         let recorded = finished.record(tx)?;
