@@ -102,7 +102,7 @@ pub fn holding(exec: &Execution, now: &dyn Now) -> Holding {
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.
 fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn Now) -> Holding {
     let (Some(then), Some(here)) = (&before.commit, &present.commit) else {
-        return Holding::unknown("it was run in another checkout, before the first commit");
+        return Holding::unknown("it was run in another place, on files that are in no commit");
     };
     if !before.clean || !present.clean {
         let what = if before.clean { "this one" } else { "that one" };

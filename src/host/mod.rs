@@ -70,5 +70,5 @@ pub(crate) use signal::stop;
 pub(crate) use stream::open_stream;
 pub(crate) use tree::checkout_place;
 #[doc(hidden)]
-pub use tree::{Tree, read_tree};
+pub use tree::{InputFiles, InputGlobs, Tree, read_tree};
 pub(crate) use watch::Watcher;

@@ -21,6 +21,11 @@ pub struct Execution {
     /// The directory in which it ran, relative to the top of the checkout, `.` at the top; relative to the project's without
     /// one.
     pub dir: String,
+    /// Globs of files, relative to the top of the project, that the files on which it ran include: ignored ones, and all of
+    /// them outside of a git repository.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(default)]
+    pub inputs: Vec<String>,
     /// When it began.
     pub started_at: Timestamp,
     /// The files on which it began; none if they are not known.

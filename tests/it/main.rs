@@ -48,6 +48,7 @@ mod hostile_names;
 mod hostile_paths;
 mod hostile_trees;
 mod images;
+mod inputs;
 mod interview_pads;
 mod interview_talks;
 mod interviews;

@@ -68,6 +68,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["cli/"]),
     ("rustyline", &["cli/prompt.rs"]),
     ("walkdir", &["disk/os.rs"]),
+    ("glob", &["host/tree/input.rs"]),
     ("annotate_snippets", &["machine/diagnostic.rs"]),
     ("unicode_width", &["cli/page.rs", "picture/text.rs"]),
     ("dagre", &["picture/diagram/layout.rs"]),

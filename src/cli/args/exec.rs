@@ -52,6 +52,10 @@ pub(crate) struct ExecArgs {
     /// End the command after so many seconds, and record it as failed [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+    /// A glob of files, from the top of the project, on which the command runs as well: ignored ones such as build output, and
+    /// all of them outside of git; may be repeated
+    #[arg(long = "input", value_name = "GLOB")]
+    pub(crate) inputs: Vec<String>,
     /// Keep no output; its digest is recorded all the same
     #[arg(long)]
     pub(crate) no_output: bool,

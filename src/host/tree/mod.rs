@@ -6,10 +6,12 @@
 mod cache;
 mod digest;
 mod entry;
+mod input;
 mod path;
 mod place;
 #[cfg(test)]
 mod tests;
 
 pub use digest::{Tree, read_tree};
+pub use input::{InputFiles, InputGlobs};
 pub(crate) use place::checkout_place;

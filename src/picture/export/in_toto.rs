@@ -60,7 +60,7 @@ fn subject(before: &TreeSnapshot) -> Value {
 
 /// The command, and where flow has it.
 fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, end: &ExecutionEnd) -> Value {
-    json!({
+    let mut about = json!({
         "name": command_line(&exec.argv),
         "digest": { "sha256": sha256_hex(json!(exec.argv).to_string().as_bytes()) },
         "annotations": {
@@ -76,5 +76,9 @@ fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, 
             "stdoutSha256": end.stdout_sha256,
             "stderrSha256": end.stderr_sha256,
         },
-    })
+    });
+    if !exec.inputs.is_empty() {
+        about["annotations"]["inputs"] = json!(exec.inputs);
+    }
+    about
 }

@@ -31,6 +31,8 @@ pub struct SeenEvidence {
     pub command: String,
     /// The directory in which it ran, relative to the top of the checkout.
     pub dir: String,
+    /// Globs of files that were looked at beside those that git lists.
+    pub inputs: Vec<String>,
     /// Whether it is the last record of its id: an earlier one says nothing of how the work is now.
     pub latest: bool,
     /// Whether it still holds for the tracked and untracked files.
@@ -177,6 +179,7 @@ pub(in crate::runs) fn seen_evidence(
             exit_code: attempt.exit_code,
             command: command_line(&exec.argv),
             dir: exec.dir.clone(),
+            inputs: exec.inputs.clone(),
             latest: last.get(attempt.id.as_str()) == Some(&attempt.number),
             holding,
             not_covered: exec.before.as_ref().map(|tree| tree.not_covered.clone()).unwrap_or_default(),

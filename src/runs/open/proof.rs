@@ -14,12 +14,14 @@ use crate::runs::mask::Mask;
 use crate::runs::open::parents::Parents;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::open::tree::{PresentTree, own_directories, present_tree};
+use crate::runs::open::tree::{ListedFiles, PresentTree, listed_files, own_directories, tree_of};
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
 /// How many paths that changed a refusal names.
 const NAMED: usize = 3;
+/// How many sets of inputs are looked at: each costs a look at all files.
+const INPUTS: usize = 20;
 
 /// Whether each of these commands still holds. The files are looked at only if there is one, which takes long.
 ///
@@ -36,7 +38,9 @@ pub(in crate::runs) fn holdings(
     }
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
     let mut parents = Parents::default();
-    let now = CheckoutNow::of(project);
+    // Most commands name the same inputs, or none.
+    let mut listed = None;
+    let mut nows: BTreeMap<&[String], CheckoutNow<'_>> = BTreeMap::new();
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
         let missing = match &attempt.of {
@@ -48,7 +52,14 @@ pub(in crate::runs) fn holdings(
         };
         let holding = match missing {
             Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
-            None => holding(exec, &now),
+            None if nows.len() >= INPUTS && !nows.contains_key(exec.inputs.as_slice()) => {
+                Holding::unknown("the commands of the run name too many sets of inputs")
+            }
+            None => {
+                let listed = listed.get_or_insert_with(|| listed_files(project));
+                let now = nows.entry(&exec.inputs);
+                holding(exec, now.or_insert_with(|| CheckoutNow::of(project, listed.clone(), &exec.inputs)))
+            }
         };
         holdings.insert(attempt.number, holding);
     }
@@ -167,8 +178,8 @@ struct CheckoutNow<'p> {
 }
 
 impl<'p> CheckoutNow<'p> {
-    fn of(project: &'p OpenedProject) -> Self {
-        Self { project, tree: present_tree(project), between: RefCell::default() }
+    fn of(project: &'p OpenedProject, listed: ListedFiles, inputs: &[String]) -> Self {
+        Self { project, tree: tree_of(project, listed, inputs), between: RefCell::default() }
     }
 }
 

@@ -1,9 +1,11 @@
 //! The files of the project's checkout as they are now.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::host::{Tree, TreeFiles, checkout_place, read_tree};
+use crate::host::{InputFiles, InputGlobs, Tree, TreeFiles, checkout_place, read_tree};
 use crate::model::TreeSnapshot;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::git_state;
@@ -21,25 +23,77 @@ pub(in crate::runs) struct PresentTree {
     pub(in crate::runs) snapshot: TreeSnapshot,
     /// Every file.
     pub(in crate::runs) files: Tree,
+    /// The globs that name nothing.
+    pub(in crate::runs) unmatched: Vec<String>,
 }
 
-/// The files of the project's checkout.
+/// What git lists of the project's checkout; none outside of a repository.
+pub(in crate::runs) type ListedFiles = Result<Option<TreeFiles>, String>;
+
+/// Asks git for the files of the project's checkout.
+pub(in crate::runs) fn listed_files(project: &OpenedProject) -> ListedFiles {
+    let (cx, root) = (&project.cx, project.root());
+    cx.git.tree_files(root, &own_directories(cx, root), || git_state(cx, root))
+}
+
+/// The files of the project's checkout, with those that the globs `inputs` name.
 ///
 /// # Errors
 /// Why they are not known, in one line.
-pub(in crate::runs) fn present_tree(project: &OpenedProject) -> Result<PresentTree, String> {
-    let (cx, root) = (&project.cx, project.root());
-    let listed = cx.git.tree_files(root, &own_directories(cx, root), || git_state(cx, root))?;
-    let listed = listed.ok_or("the project is not in a git repository")?;
+pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) -> Result<PresentTree, String> {
+    tree_of(project, listed_files(project), inputs)
+}
+
+/// As [`present_tree`], of files that git listed just now.
+pub(in crate::runs) fn tree_of(
+    project: &OpenedProject,
+    listed: ListedFiles,
+    inputs: &[String],
+) -> Result<PresentTree, String> {
+    let globs = InputGlobs::parse(inputs)?;
+    let mut listed = match listed? {
+        Some(listed) => listed,
+        None if globs.is_empty() => return Err("the project is not in a git repository".to_owned()),
+        None => TreeFiles { top: project.root().to_owned(), ..TreeFiles::default() },
+    };
+    let unmatched = add_inputs(project, &mut listed, &globs)?;
     // Made right before the files are looked at. Without it nothing is cached.
     let (began, device) = project.file_system_time().unwrap_or_default();
-    let (files, cache) = read_tree(&listed, &project.tree_cache(), began, device);
+    let with_inputs = !globs.is_empty();
+    let (files, cache) = read_tree(&listed, &project.tree_cache(with_inputs), began, device);
     if let Some(cache) = cache {
         // A cache: without it the next look takes longer.
-        let _ = project.keep_tree_cache(&cache);
+        let _ = project.keep_tree_cache(with_inputs, &cache);
     }
     let snapshot = snapshot(&listed, &files);
-    Ok(PresentTree { top: listed.top, snapshot, files })
+    Ok(PresentTree { top: listed.top, snapshot, files, unmatched })
+}
+
+/// Adds the files that globs name and git does not list. Returns the globs that name nothing.
+fn add_inputs(project: &OpenedProject, listed: &mut TreeFiles, globs: &InputGlobs) -> Result<Vec<String>, String> {
+    let root = project.root();
+    let InputFiles { files, unreadable, unmatched } = globs.files(root)?;
+    let below = below_top(&project.cx, root);
+    let mut added = Vec::new();
+    for path in files {
+        let whole = below.join(OsStr::from_bytes(&path)).into_os_string().into_vec();
+        if listed.files.binary_search(&whole).is_err() {
+            added.push(whole);
+        }
+    }
+    // Another checkout of the commit does not have them.
+    listed.is_clean &= added.is_empty();
+    for path in &added {
+        listed.changed.push(String::from_utf8_lossy(path).into_owned());
+    }
+    for path in unreadable {
+        listed.unreadable.push(below.join(OsStr::from_bytes(&path)).into_os_string().into_vec());
+    }
+    listed.unreadable.sort();
+    listed.unreadable.dedup();
+    listed.files.append(&mut added);
+    listed.files.sort_unstable();
+    Ok(unmatched)
 }
 
 fn snapshot(listed: &TreeFiles, files: &Tree) -> TreeSnapshot {

@@ -52,6 +52,8 @@ pub const SEEN_AT_CARRIER: &str = "seen.json";
 pub const STORE_OF_COPIES: &str = "store";
 /// Below [`CACHE`]: the digests of the checkout's files.
 pub const TREE: &str = "tree";
+/// The same, of looks at files that `exec --input` names.
+pub const INPUTS: &str = "inputs";
 /// Below [`CACHE`]: an empty file that is made again to tell the time by the file system's clock.
 pub const TREE_CLOCK: &str = "tree-clock";
 /// Below [`CACHE`]: the trouble that hooks had.

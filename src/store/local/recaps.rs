@@ -4,7 +4,7 @@
 use crate::disk::{Dir, replace_unflushed};
 use crate::model::RunId;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{CACHE, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES, TREE, TREE_CLOCK};
+use crate::store::local::layout::{CACHE, INPUTS, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES, TREE, TREE_CLOCK};
 use crate::store::local::project::Project;
 
 /// The largest recap, in bytes. A run with a larger one is read whole.
@@ -17,15 +17,16 @@ const SEEN_BYTES: usize = 128 << 20;
 const TREE_BYTES: usize = 512 << 20;
 
 impl Project {
-    /// The cache of digests of the checkout's files; empty if there is none.
-    pub(crate) fn tree_cache(&self) -> Vec<u8> {
+    /// The cache of digests of the checkout's files; empty if there is none. Looks with inputs have one of their own: a look
+    /// without them would forget their files.
+    pub(crate) fn tree_cache(&self, with_inputs: bool) -> Vec<u8> {
         let Ok(Some(cache)) = self.flow.find_dir(CACHE) else { return Vec::new() };
-        cache.read(TREE, TREE_BYTES).ok().flatten().unwrap_or_default()
+        cache.read(tree_cache_name(with_inputs), TREE_BYTES).ok().flatten().unwrap_or_default()
     }
 
     /// Keeps the digests of the checkout's files.
-    pub(crate) fn keep_tree_cache(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        Ok(replace_unflushed(&self.cache()?, TREE, bytes)?)
+    pub(crate) fn keep_tree_cache(&self, with_inputs: bool, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(replace_unflushed(&self.cache()?, tree_cache_name(with_inputs), bytes)?)
     }
 
     /// The time by the clock of the file system that has `.flow`, as seconds and nanoseconds, and which one that is.
@@ -73,6 +74,10 @@ impl Project {
     pub(in crate::store) fn keep_seen_at_carrier(&self, text: &str) -> Result<(), StoreError> {
         Ok(replace_unflushed(&self.cache()?, SEEN_AT_CARRIER, text)?)
     }
+}
+
+fn tree_cache_name(with_inputs: bool) -> &'static str {
+    if with_inputs { INPUTS } else { TREE }
 }
 
 fn name_of(id: &RunId) -> String {

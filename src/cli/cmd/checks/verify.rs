@@ -47,7 +47,10 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     if !claimed.is_empty() {
         page.field("claimed", &claimed.join(", "));
     }
-    page.line("  fresh means: the tracked and untracked files are the same; ignored ones are not looked at");
+    let has_inputs = report.evidence.iter().any(|seen| !seen.inputs.is_empty());
+    let ignored =
+        if has_inputs { "of ignored ones, only inputs are looked at" } else { "ignored ones are not looked at" };
+    page.line(&format!("  fresh means: the tracked and untracked files are the same; {ignored}"));
 }
 
 fn fill(report: &VerifyReport, page: &mut TextPage) {

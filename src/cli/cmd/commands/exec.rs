@@ -46,6 +46,7 @@ fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
         argv,
         again: args.again,
         limit: args.timeout,
+        inputs: args.inputs,
         usage: args.usage.usage(),
         drops_output: args.no_output,
         may_have_terminal: !args.no_tty,

@@ -15,7 +15,12 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
         (Some(why), true) => format!("{}: {why}", seen.holding.freshness),
         (None, true) => seen.holding.freshness.to_string(),
     };
-    [seen.number.to_string(), seen.id.clone(), or_empty(seen.phase.as_ref()), format!("{status}, seen"), freshness]
+    let inputs = match seen.inputs.as_slice() {
+        [] => String::new(),
+        inputs => format!("; inputs: {}", inputs.join(", ")),
+    };
+    let (phase, status) = (or_empty(seen.phase.as_ref()), format!("{status}, seen"));
+    [seen.number.to_string(), seen.id.clone(), phase, status, freshness + &inputs]
 }
 
 /// What changed since, and what was not looked at.

@@ -129,8 +129,11 @@ fn canonical(request: &ExecRequest, execution: &Execution) -> String {
     let phase = request.phase.as_ref().map(StateName::as_str);
     let mut asked =
         vec![json!("exec"), json!(execution.argv), json!(execution.dir), json!(execution.name), json!(phase)];
+    if !request.inputs.is_empty() {
+        asked.push(json!({ "inputs": request.inputs }));
+    }
     if !request.usage.is_unknown() {
-        asked.push(json!(request.usage));
+        asked.push(json!({ "usage": request.usage }));
     }
     Value::Array(asked).to_string()
 }

@@ -202,7 +202,7 @@ fn run_again(
     let tree = if request.clean {
         digest_of_copy(cx, project, &place.top)
     } else {
-        present_tree(project).ok().map(|tree| tree.snapshot.sha256)
+        present_tree(project, &exec.inputs).ok().map(|tree| tree.snapshot.sha256)
     };
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
     let command =

@@ -24,6 +24,9 @@ pub struct ExecRequest {
     pub again: bool,
     /// How long it may run.
     pub limit: Option<Duration>,
+    /// Globs of files, relative to the top of the project, on which it runs as well: ignored ones, and all of them outside of
+    /// a git repository.
+    pub inputs: Vec<String>,
     /// What it is known to use; without a duration, the time until its end is taken.
     pub usage: Usage,
     /// Whether no output is kept.

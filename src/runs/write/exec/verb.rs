@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::host::{Execute, ExecuteEnd, Executed, secrets};
+use crate::host::{Execute, ExecuteEnd, Executed, InputGlobs, secrets};
 use crate::model::{ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -43,12 +43,16 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         None => cx.absolute(Path::new("."))?,
     };
     let mask = Mask::of(secrets());
-    let before = present_tree(&project);
+    let before = present_tree(&project, &request.inputs);
     let execution = execution(cx, &dir, request, &mask, &before)?;
+    let mut told = Vec::new();
+    for glob in before.iter().flat_map(|tree| &tree.unmatched) {
+        told.push(format!("--input {glob:?} names no file of the project now"));
+    }
     let mut warnings = Vec::new();
     let begun = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
         let begun = begin(tx, request, &execution)?;
-        warnings.clone_from(&tx.warnings);
+        warnings = [told.as_slice(), &tx.warnings].concat();
         Ok((begun, tx.state.id().clone()))
     })?;
     let (id, phase, asked) = match begun {
@@ -65,7 +69,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     };
     // A signal from here on does not end this program before the end is recorded.
     let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
-    let end = end_of(cx, &executed, before.as_ref().ok(), present_tree(&project).ok().as_ref());
+    let end = end_of(cx, &executed, before.as_ref().ok(), present_tree(&project, &request.inputs).ok().as_ref());
     let code = end.exit_code();
     let finished = Finished {
         id: &id,
@@ -87,6 +91,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
 }
 
 fn check(request: &ExecRequest) -> Result<()> {
+    InputGlobs::parse(&request.inputs).map_err(|why| Error::Usage(format!("--input: {why}")))?;
     let len: usize = request.argv.iter().map(String::len).sum();
     match request.argv.first() {
         None => Err(Error::Usage("there is no command to run".to_owned())),
@@ -125,6 +130,7 @@ fn execution(
         argv,
         name: request.name.clone(),
         dir,
+        inputs: request.inputs.clone(),
         started_at: cx.now(),
         before: before.as_ref().ok().map(|tree| tree.snapshot.clone()),
         no_tree: before.as_ref().err().cloned(),
