@@ -45,8 +45,20 @@ pub struct Execute<'a> {
     pub limit: Option<Duration>,
     /// Whether it writes to a terminal where this program does.
     pub may_have_terminal: bool,
-    /// Whether its output goes to standard error, since standard output is taken.
-    pub to_stderr: bool,
+    /// Where its output goes as it comes.
+    pub output: PassOn,
+}
+
+/// Where the output of a command goes as it comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PassOn {
+    /// To where this program writes the same.
+    #[default]
+    Through,
+    /// To standard error, since standard output is taken.
+    ToStderr,
+    /// Nowhere. Standard input is taken as well, so the command reads nothing.
+    Nowhere,
 }
 
 /// How a command ended, and what it wrote.
@@ -135,9 +147,13 @@ struct Source {
 }
 
 impl Source {
-    fn new(from: impl Into<OwnedFd>, is_error: bool, to_stderr: bool) -> Self {
-        let to: Box<dyn Write> = if to_stderr { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-        Self { from: Some(File::from(from.into())), is_error, to: Some(to) }
+    fn new(from: impl Into<OwnedFd>, is_error: bool, passes: PassOn) -> Self {
+        let to: Option<Box<dyn Write>> = match passes {
+            PassOn::Nowhere => None,
+            PassOn::Through if !is_error => Some(Box::new(io::stdout())),
+            PassOn::Through | PassOn::ToStderr => Some(Box::new(io::stderr())),
+        };
+        Self { from: Some(File::from(from.into())), is_error, to }
     }
 
     fn pass(&mut self, output: &mut ExecuteOutput) {
@@ -180,8 +196,9 @@ impl Execute<'_> {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).current_dir(self.dir).process_group(0);
         // In a process group of its own, it would be stopped when it reads from a terminal.
-        command.stdin(if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() });
-        let terminal = self.may_have_terminal && !self.to_stderr && io::stdout().is_terminal();
+        let reads_nothing = self.output == PassOn::Nowhere || io::stdin().is_terminal();
+        command.stdin(if reads_nothing { Stdio::null() } else { Stdio::inherit() });
+        let terminal = self.may_have_terminal && self.output == PassOn::Through && io::stdout().is_terminal();
         // Without one, because the system has none left, it writes to a pipe.
         let pty = if terminal { pseudo_terminal().ok() } else { None };
         let merged = pty.is_some() && io::stderr().is_terminal();
@@ -196,10 +213,10 @@ impl Execute<'_> {
         let mut child = command.spawn()?;
         let mut sources = Vec::new();
         if let Some((master, _)) = pty {
-            sources.push(Source::new(master, false, false));
+            sources.push(Source::new(master, false, PassOn::Through));
         }
-        sources.extend(child.stdout.take().map(|out| Source::new(out, false, self.to_stderr)));
-        sources.extend(child.stderr.take().map(|error| Source::new(error, true, true)));
+        sources.extend(child.stdout.take().map(|out| Source::new(out, false, self.output)));
+        sources.extend(child.stderr.take().map(|error| Source::new(error, true, self.output)));
         Ok((child, sources))
     }
 
@@ -317,7 +334,8 @@ mod tests {
     fn run(script: &str, limit: Option<u64>) -> Executed {
         let argv = ["sh", "-c", script].map(OsString::from);
         let limit = limit.map(Duration::from_millis);
-        let command = Execute { argv: &argv, dir: Path::new("/"), limit, may_have_terminal: false, to_stderr: true };
+        let command =
+            Execute { argv: &argv, dir: Path::new("/"), limit, may_have_terminal: false, output: PassOn::ToStderr };
         command.run().unwrap()
     }
 
@@ -326,8 +344,13 @@ mod tests {
         assert_eq!(run("exit 3", None).ended, ExecuteEnd::Exited(3));
         assert_eq!(run("kill -9 $$", None).ended, ExecuteEnd::Signalled(9));
         let nowhere = ["/nowhere/to/be/found".into()];
-        let command =
-            Execute { argv: &nowhere, dir: Path::new("/"), limit: None, may_have_terminal: false, to_stderr: true };
+        let command = Execute {
+            argv: &nowhere,
+            dir: Path::new("/"),
+            limit: None,
+            may_have_terminal: false,
+            output: PassOn::ToStderr,
+        };
         assert!(matches!(command.run().unwrap().ended, ExecuteEnd::NotFound(_)));
         let directory = ["/".into()];
         assert!(matches!(Execute { argv: &directory, ..command }.run().unwrap().ended, ExecuteEnd::NotStarted(_)));

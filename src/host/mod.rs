@@ -45,7 +45,7 @@ pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub(crate) use env::secrets;
-pub use exec::{Execute, ExecuteEnd, ExecuteOutput, Executed};
+pub use exec::{Execute, ExecuteEnd, ExecuteOutput, Executed, PassOn};
 pub use git::{
     AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree,
 };

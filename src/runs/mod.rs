@@ -30,7 +30,7 @@ pub(crate) mod write;
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
-pub use crate::host::AgentHost;
+pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, wants_ascii};
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in};
 pub use advice::{Alternative, Who};

@@ -5,6 +5,8 @@ mod answers;
 #[cfg(feature = "mcp")]
 mod client;
 #[cfg(feature = "mcp")]
+mod exec;
+#[cfg(feature = "mcp")]
 mod lines;
 #[cfg(feature = "mcp")]
 mod page;

@@ -12,6 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
 
 use crate::mcp::Offer;
 use crate::mcp::server::answer::problem;
@@ -20,7 +21,7 @@ use crate::mcp::server::offer::ToolOffer;
 use crate::mcp::server::prompts::{self, invalid};
 use crate::mcp::server::tool::Tool;
 use crate::mcp::server::tools::offered;
-use crate::mcp::server::{completion, resources};
+use crate::mcp::server::{completion, exec, resources};
 use crate::runs::Context;
 
 /// The versions of the protocol, oldest first: four that begin with `initialize`, and one in which each request says who
@@ -59,16 +60,31 @@ const METHODS: [&str; 11] = [
 #[derive(Debug)]
 pub(super) struct McpHandler {
     cx: Context,
+    /// All tools that can be called.
     tools: Vec<Tool>,
-    /// The same tools, as calls and answers know them.
-    offers: Vec<ToolOffer>,
 }
 
 impl McpHandler {
     pub(super) fn new(cx: Context, offer: Offer) -> Self {
-        let tools = offered(offer);
-        let offers = tools.iter().map(|tool| tool.offer.clone()).collect();
-        Self { cx, tools, offers }
+        Self { cx, tools: offered(offer) }
+    }
+
+    /// The tools that are listed: commands of the project only if a person accepted some, and by their names.
+    fn tools_now(&self, cx: &Context) -> Vec<Tool> {
+        let mut tools = self.tools.clone();
+        let Some(at) = tools.iter().position(|tool| tool.row.name == exec::ROW.name) else { return tools };
+        let accepted = exec::accepted(cx);
+        if accepted.is_empty() {
+            tools.remove(at);
+        } else {
+            tools[at].offer.schema["properties"]["name"] = json!({ "enum": accepted });
+        }
+        tools
+    }
+
+    /// The listed tools, as calls and answers know them.
+    fn offers(&self, cx: &Context) -> Vec<ToolOffer> {
+        self.tools_now(cx).into_iter().map(|tool| tool.offer).collect()
     }
 
     fn context(&self, meta: &RequestMetaObject, what: &str) -> Context {
@@ -80,11 +96,12 @@ impl McpHandler {
             return Err(invalid(format!("there is no tool {:.60}", request.name)));
         };
         let cx = self.context(meta, tool.row.name);
-        let call = Call::new(cx.clone(), &tool.offer, request.arguments.unwrap_or_default(), &self.offers);
+        let offers = self.offers(&cx);
+        let call = Call::new(cx.clone(), &tool.offer, request.arguments.unwrap_or_default(), &offers);
         // What goes wrong in a verb is an answer, which the model reads; an error of the protocol it may never see.
         Ok(match call.and_then(tool.row.call) {
             Ok(answer) => CallToolResult::structured(answer),
-            Err(why) => CallToolResult::structured_error(problem(&cx, &self.offers, &why)),
+            Err(why) => CallToolResult::structured_error(problem(&cx, &offers, &why)),
         })
     }
 }
@@ -121,7 +138,9 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let client = context.client_info().map(|client| client.name);
-        let listed = self.tools.iter().map(|tool| tool.listed(client.as_deref()));
+        let cx = self.context(&context.meta, "tools");
+        let tools = self.tools_now(&cx);
+        let listed = tools.iter().map(|tool| tool.listed(client.as_deref()));
         Ok(ListToolsResult::with_all_items(listed.collect()))
     }
 
@@ -155,7 +174,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let cx = self.context(&context.meta, "resources");
-        guarded(|| resources::read(&cx, &self.offers, &request.uri).map(Into::into))
+        guarded(|| resources::read(&cx, &self.offers(&cx), &request.uri).map(Into::into))
     }
 
     async fn list_prompts(
@@ -173,7 +192,7 @@ impl ServerHandler for McpHandler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let cx = self.context(&context.meta, "prompts");
         let arguments = request.arguments.unwrap_or_default();
-        guarded(|| prompts::get(&cx, &self.offers, &request.name, &arguments).map(Into::into))
+        guarded(|| prompts::get(&cx, &self.offers(&cx), &request.name, &arguments).map(Into::into))
     }
 
     async fn complete(

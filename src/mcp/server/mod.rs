@@ -5,6 +5,7 @@ mod arguments;
 mod call;
 mod commands;
 mod completion;
+mod exec;
 mod handler;
 mod interview;
 mod lines;

@@ -43,6 +43,8 @@ pub(super) enum Writes {
     Always,
     /// It writes with this argument.
     With(&'static str),
+    /// It runs commands, which may do anything.
+    Anything,
 }
 
 /// A tool that is offered.
@@ -73,7 +75,7 @@ impl Tool {
     pub(super) fn reading(mut self) -> Option<Self> {
         match self.row.writes {
             Writes::Never => Some(self),
-            Writes::Always => None,
+            Writes::Always | Writes::Anything => None,
             Writes::With(argument) => {
                 // Without this argument the verb only reads.
                 self.offer.schema["properties"].as_object_mut()?.shift_remove(argument);
@@ -98,7 +100,8 @@ impl Tool {
         let schema = self.offer.schema.as_object().cloned().unwrap_or_default();
         let hints = match self.row.writes {
             Writes::Never => ToolAnnotations::new().read_only(true),
-            _ => ToolAnnotations::new().destructive(false).open_world(false),
+            Writes::Anything => ToolAnnotations::new().destructive(true).open_world(true),
+            Writes::Always | Writes::With(_) => ToolAnnotations::new().destructive(false).open_world(false),
         };
         let name = match client {
             Some(client) if PREFIXING.contains(&client) => self.short_name(),

@@ -2,6 +2,7 @@
 
 use crate::mcp::Offer;
 use crate::mcp::server::answer::{commands_of_resume, no_commands};
+use crate::mcp::server::exec;
 use crate::mcp::server::interview::{self, InterviewCall};
 use crate::mcp::server::schema::of;
 use crate::mcp::server::state;
@@ -163,9 +164,9 @@ const ROWS: [ToolRow; 11] = [
     },
 ];
 
-/// The tools of an offer.
+/// The tools of an offer; that which runs commands is among them, and listed only when there are some.
 pub(super) fn offered(offer: Offer) -> Vec<Tool> {
-    let mut tools: Vec<_> = ROWS.iter().chain(&state::ROWS).map(Tool::of).collect();
+    let mut tools: Vec<_> = ROWS.iter().chain(&state::ROWS).chain([&exec::ROW]).map(Tool::of).collect();
     if offer.core {
         tools.truncate(CORE);
     }

@@ -4,7 +4,7 @@ use crate::cli::args::ExecArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::model::counted;
-use crate::runs::{self, Context, Error, ExecReport, ExecRequest};
+use crate::runs::{self, Context, Error, ExecReport, ExecRequest, PassOn};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
     let request = request(args, out)?;
@@ -50,7 +50,7 @@ fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
         usage: args.usage.usage(),
         drops_output: args.no_output,
         may_have_terminal: !args.no_tty,
-        to_stderr: out.is_json(),
+        output: if out.is_json() { PassOn::ToStderr } else { PassOn::Through },
         session: args.caller.session,
         epoch: args.caller.epoch,
     })

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Attempt;
-use crate::host::{CommitCopy, Execute, read_tree, secrets};
+use crate::host::{CommitCopy, Execute, PassOn, read_tree, secrets};
 use crate::model::{
     ActivityStatus, ActivityType, Execution, Explain as _, Kind, Number, Problem, RunId, SessionId, command_line,
 };
@@ -205,8 +205,8 @@ fn run_again(
         present_tree(project, &exec.inputs).ok().map(|tree| tree.snapshot.sha256)
     };
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
-    let command =
-        Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, to_stderr: request.to_stderr };
+    let passes = if request.to_stderr { PassOn::ToStderr } else { PassOn::Through };
+    let command = Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, output: passes };
     let executed = command.run().map_err(|error| error.to_string())?;
     let now = end_of(cx, &executed, None, None);
     if let Some(why) = &now.not_started {

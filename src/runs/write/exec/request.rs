@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::host::PassOn;
 use crate::model::{ActivityId, ActivityStatus, Execution, Number, RunId, Seq, SessionId, StateName, Usage};
 
 /// The command to run.
@@ -33,8 +34,8 @@ pub struct ExecRequest {
     pub drops_output: bool,
     /// Whether it writes to a terminal where this program does.
     pub may_have_terminal: bool,
-    /// Whether its output goes to standard error, since standard output is taken.
-    pub to_stderr: bool,
+    /// Where its output goes as it comes.
+    pub output: PassOn,
     /// The session that runs it.
     pub session: Option<SessionId>,
     /// The epoch under which the session holds the run.
@@ -60,6 +61,8 @@ pub struct ExecReport {
     pub exit_code: i32,
     /// The file with the end of its output.
     pub evidence: Option<String>,
+    /// The end of its output, in which secrets are masked; none if no output is kept, or if it ran already.
+    pub output: Option<String>,
     /// The command as it was seen.
     pub exec: Execution,
     /// Whether it ran already under this id, so that nothing was run.

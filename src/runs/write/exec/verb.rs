@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::host::{Execute, ExecuteEnd, Executed, InputGlobs, secrets};
-use crate::model::{ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq};
+use crate::model::{
+    ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, is_terminal_control,
+};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::mask::Mask;
@@ -20,6 +22,8 @@ use crate::runs::write::transaction::transact;
 const CHANGED: usize = 1000;
 /// How much of their names, in bytes.
 const CHANGED_BYTES: usize = 64 << 10;
+/// How much of the end of the output is told, in bytes.
+const SHOWN: usize = 4 << 10;
 /// The longest command, in bytes of its arguments.
 const COMMAND_BYTES: usize = 64 << 10;
 
@@ -65,7 +69,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         dir: &dir,
         limit: request.limit,
         may_have_terminal: request.may_have_terminal,
-        to_stderr: request.to_stderr,
+        output: request.output,
     };
     // A signal from here on does not end this program before the end is recorded.
     let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
@@ -87,7 +91,8 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     });
     let ((seq, record), run_id) = recorded.map_err(|error| lost(&id, Some(code), &error))?;
     warnings.dedup();
-    Ok(report(run_id, seq, &record, false, warnings))
+    let output = finished.output.as_deref().map(end_of_output);
+    Ok(ExecReport { output, ..report(run_id, seq, &record, false, warnings) })
 }
 
 fn check(request: &ExecRequest) -> Result<()> {
@@ -191,6 +196,12 @@ fn lost(id: &ActivityId, code: Option<i32>, error: &Error) -> Error {
         .into()
 }
 
+/// The end of what is kept of the output, as text.
+fn end_of_output(kept: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&kept[kept.len().saturating_sub(SHOWN)..]);
+    text.replace(|c: char| is_terminal_control(c) && c != '\n' && c != '\t', "")
+}
+
 fn report(run_id: RunId, seq: Seq, record: &ActivityRecorded, repeated: bool, warnings: Vec<String>) -> ExecReport {
     let exec = record.exec.as_deref().cloned();
     let Some(exec) = exec else { unreachable!("BUG: a command without a command") };
@@ -203,6 +214,7 @@ fn report(run_id: RunId, seq: Seq, record: &ActivityRecorded, repeated: bool, wa
         status: record.activity.status(),
         exit_code: exec.end.as_ref().map_or(0, ExecutionEnd::exit_code),
         evidence: record.evidence.first().map(|kept| kept.name.clone()),
+        output: None,
         exec,
         repeated,
         warnings,
