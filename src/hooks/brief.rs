@@ -3,9 +3,13 @@
 //! Hosts show longer texts only in part. These are facts, not orders: instructions come from the user. All texts of a run
 //! are quoted, on one line and shortened, since other agents may have written them.
 
-use crate::engine::Completed;
-use crate::model::{RunStatus, SessionId, Suggestion, Unproved, is_terminal_control};
-use crate::runs::{BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, WorkflowEntry, passed_over_in_words};
+use std::collections::BTreeMap;
+
+use crate::engine::{Completed, Holding};
+use crate::model::{Number, RunStatus, SessionId, Suggestion, Unproved, is_terminal_control};
+use crate::runs::{
+    BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
+};
 
 /// What the brief of a run begins with.
 const OF_RUN: &str = "flow keeps the state of run ";
@@ -15,6 +19,8 @@ const LONGEST: usize = 2000;
 const QUOTED: usize = 200;
 /// How many activities, and how much unfinished work, is named.
 const NAMED: usize = 8;
+/// How many changed files are named.
+const CHANGED: usize = 3;
 
 /// How many workflows are named.
 const WORKFLOWS: usize = 24;
@@ -50,6 +56,29 @@ pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String 
         text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
     }
     text
+}
+
+/// The brief of a run, and whether what was seen of its commands still holds; as it is if that would be too long.
+pub(super) fn with_seen(text: String, seen: &SeenCommands, held: &BTreeMap<Number, Holding>) -> String {
+    let mut told = Vec::new();
+    for attempt in seen.last.iter().rev().take(NAMED) {
+        let Some(holding) = held.get(&attempt.number) else { continue };
+        let mut words = format!("{} {} {}, {}", attempt.number, attempt.id, attempt.status, holding.freshness);
+        let changed: Vec<_> = holding.changed.iter().take(CHANGED).map(|path| quoted(path)).collect();
+        if let (true, Some(why)) = (changed.is_empty(), &holding.why) {
+            words.push_str(&format!(": {}", clipped(why, QUOTED)));
+        }
+        if !changed.is_empty() {
+            let more = if holding.changed.len() > CHANGED || holding.more_changed { ", …" } else { "" };
+            words.push_str(&format!(" (changed since: {}{more})", changed.join(", ")));
+        }
+        told.push(words);
+    }
+    if told.is_empty() {
+        return text;
+    }
+    let line = format!("Seen by flow, and whether the tracked and untracked files are the same: {}", told.join("; "));
+    if text.chars().count() + line.chars().count() < LONGEST { format!("{text}\n{line}") } else { text }
 }
 
 /// How work is begun where none is open.

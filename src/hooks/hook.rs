@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::hooks::brief;
 use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, HostInput, Payload, host};
-use crate::model::{Explain, SessionId};
+use crate::model::{Explain, RunId, SessionId};
 use crate::modes::{self, ModePromptRequest, ModeScope};
 use crate::runs::{
     self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest, WantedGoingOn,
@@ -100,7 +100,7 @@ fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
     let cx = &cx.reading_for(None, READING);
     let told = OpenWork::find(cx).and_then(|work| brief(cx, work.as_ref(), None));
     match logged(cx, told) {
-        Some(Told { text: Some(text), .. }) => context(host, "SessionStart", &text),
+        Some(Told { text: Some(text), run, .. }) => context(host, "SessionStart", &with_files(cx, text, run.as_ref())),
         _ => String::new(),
     }
 }
@@ -108,15 +108,26 @@ fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
 /// What a session is told of the work.
 struct Told {
     text: Option<String>,
+    /// The run that it is about.
+    run: Option<RunId>,
     /// The same without what changes from call to call, for telling it once.
     gist: Option<String>,
 }
 
 fn brief(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> runs::Result<Told> {
     let overview = runs::overview(cx, work, session)?;
+    let run = overview.run.as_ref().map(|report| report.position.run_id.clone());
     let text = brief::text(&overview, session);
     let gist = brief::text(&Overview { passed_over: 0, ..overview }, session);
-    Ok(Told { text, gist })
+    Ok(Told { text, run, gist })
+}
+
+/// The brief with whether what was seen in the run still holds for the files. Only the brief of a session that begins has that:
+/// it is not told again when files change.
+fn with_files(cx: &Context, text: String, run: Option<&RunId>) -> String {
+    let Some(run) = run else { return text };
+    let Some(seen) = logged(cx, runs::seen_commands(cx, run)) else { return text };
+    brief::with_seen(text, &seen, &seen.held_within(READING))
 }
 
 /// The value, or nothing and a line in the log.
@@ -135,14 +146,14 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
-    let Told { mut text, gist } = brief(cx, work.as_ref(), Some(session))?;
+    let Told { mut text, run, gist } = brief(cx, work.as_ref(), Some(session))?;
     // Without the note the next prompt shows the same once more.
     logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
     if text.is_none() && is_new {
         text = Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows));
     }
     let Some(text) = text else { return Ok(String::new()) };
-    Ok(context(host, "SessionStart", &text))
+    Ok(context(host, "SessionStart", &with_files(cx, text, run.as_ref())))
 }
 
 /// What is told once where a prompt names a mode and there is no project.
@@ -181,7 +192,7 @@ fn prompt(
         for warning in logged(cx, runs::prompt_session(&mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
-        if let Some(Told { text: Some(text), gist }) = logged(cx, brief(cx, Some(&work), Some(session)))
+        if let Some(Told { text: Some(text), gist, .. }) = logged(cx, brief(cx, Some(&work), Some(session)))
             && logged(cx, runs::note_shown(cx, host, session, gist.as_deref())) == Some(true)
         {
             parts.push(text);

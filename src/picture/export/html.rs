@@ -1,5 +1,7 @@
 //! The page of a run in one file, without scripts and without a server.
 
+use std::collections::BTreeMap;
+
 use crate::picture::event::LogFilter;
 use crate::picture::page::{LogPart, Place, RunPage, document, run_page};
 use crate::runs::{LogReport, WholeRun, shown_activities};
@@ -16,6 +18,7 @@ pub(super) fn write(whole: &WholeRun) -> String {
     let view = RunPage {
         run,
         evidence: &whole.evidence,
+        held: &BTreeMap::new(),
         activities: &activities,
         all_activities,
         log: LogPart { report: &log, filter: LogFilter::All, find: None, earlier },

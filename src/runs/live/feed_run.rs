@@ -11,6 +11,7 @@ use crate::runs::error::Result;
 use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
 use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
+use crate::runs::look::held::SeenCommands;
 use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::look::tries::{ShownActivity, shown_activities};
@@ -160,6 +161,12 @@ impl FeedRun<'_> {
     /// `file_not_found` if it does not refer to this file, or if the file is not there.
     pub fn content(&self, file: &EvidenceFile, offset: u64, limit: usize) -> Result<FileContent> {
         content(self.opened(&self.observed.view), file, offset, limit)
+    }
+
+    /// Its commands of which flow saw the end. Whether they hold is looked at without the feed, which others wait for.
+    #[must_use]
+    pub fn seen_commands(&self) -> SeenCommands {
+        SeenCommands::of(&self.project.cx, self.id(), self.observed.view.history.attempts())
     }
 
     /// A part of its log: at most `limit` events after the position `after`.

@@ -3,8 +3,6 @@
 //! A host that always goes on never ends, so there is a budget. It is spent before the host is told, and neither progress
 //! nor a compaction of the conversation renews it.
 
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use crate::engine::Verdict;
@@ -14,6 +12,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
+use crate::runs::look::held::within;
 use crate::runs::look::seen::{seen_evidence, unproved_here};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::recap::for_deciding;
@@ -110,11 +109,8 @@ fn unproved_within(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
     if !known.is_empty() || !asks_files {
         return known;
     }
-    let (answer, answered) = mpsc::channel();
     let (cx, run) = (cx.clone(), view.history.state().id().clone());
-    // Not waited for: a host that waits longer ends the hook, and a checkout may have any number of files.
-    thread::spawn(move || answer.send(look(&cx, &run)));
-    answered.recv_timeout(time).unwrap_or_default()
+    within(time, move || look(&cx, &run)).unwrap_or_default()
 }
 
 /// What is missing of what the current phases of `run` require on the files as they are.

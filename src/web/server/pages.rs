@@ -1,6 +1,7 @@
 //! What is at which address. Names and ids in addresses are looked up; no path of a file system is made of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
@@ -22,6 +23,8 @@ use crate::web::server::{actions, files, places, socket};
 
 /// How many activities a page shows.
 const ACTIVITIES: usize = 100;
+/// How long a page waits for what the files are now.
+const LOOKING: Duration = Duration::from_millis(1500);
 /// The most events in one answer.
 const EVENTS: usize = 500;
 
@@ -150,6 +153,12 @@ async fn run_shown(
     Query(when): Query<When>,
 ) -> Response {
     page_of(live, visitor, "This run", move |live| {
+        // Without the feed, for which others wait. At an earlier time the files are not known.
+        let seen = match when.at {
+            None => Some(with_run(live, &project, &run, |run, _| Ok(run.seen_commands()))?),
+            Some(_) => None,
+        };
+        let held = seen.map(|seen| seen.held_within(LOOKING)).unwrap_or_default();
         with_run(live, &project, &run, |run, address| {
             let at = when.at.map(Seq);
             let report = run.report(at)?;
@@ -167,6 +176,7 @@ async fn run_shown(
                 activities: &activities,
                 all_activities,
                 evidence: &evidence,
+                held: &held,
                 log: LogPart { report: &log, filter, find: find.as_deref(), earlier },
                 machine: run.machine(),
                 address: Some(address),

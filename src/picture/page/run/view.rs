@@ -1,7 +1,10 @@
 //! What the page of a run is made of.
 
+use std::collections::BTreeMap;
+
+use crate::engine::Holding;
 use crate::machine::Machine;
-use crate::model::Timestamp;
+use crate::model::{Number, Timestamp};
 use crate::picture::event::LogFilter;
 use crate::picture::page::document::Place;
 use crate::runs::{EvidenceItem, LogReport, RunReport, ShownActivity};
@@ -17,6 +20,8 @@ pub struct RunPage<'a> {
     pub all_activities: usize,
     /// What it refers to as evidence and artifacts.
     pub evidence: &'a [EvidenceItem],
+    /// Whether what was seen of its commands holds, by the number of the record; empty where no one looked at the files.
+    pub held: &'a BTreeMap<Number, Holding>,
     /// A part of its log.
     pub log: LogPart<'a>,
     /// Its workflow; none if it has no state machine.

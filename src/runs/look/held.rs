@@ -1,0 +1,97 @@
+//! Whether what was seen still holds, as far as that is known in time: a host waits for its hooks, and a person for a page.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::engine::{Attempt, Holding};
+use crate::model::{Number, RunId};
+use crate::runs::context::Context;
+use crate::runs::error::Result;
+use crate::runs::open::proof::holdings;
+use crate::runs::open::recap::for_deciding;
+
+/// How many commands are looked at: those that ended last.
+const LAST: usize = 100;
+
+/// How many looks at files go on at once in this process.
+const AT_ONCE: usize = 4;
+/// How many go on now.
+static LOOKING: AtomicUsize = AtomicUsize::new(0);
+
+/// Commands of a run of which flow saw the end, the last record of each id.
+#[derive(Debug, Clone)]
+pub struct SeenCommands {
+    cx: Context,
+    run: RunId,
+    /// Their records, the oldest first.
+    pub(crate) last: Vec<Attempt>,
+}
+
+impl SeenCommands {
+    /// Those among the records of `run`.
+    pub(in crate::runs) fn of(cx: &Context, run: &RunId, attempts: &[Attempt]) -> Self {
+        let mut latest = BTreeMap::new();
+        for attempt in attempts {
+            latest.insert(attempt.id.as_str(), attempt);
+        }
+        let mut last: Vec<Attempt> = latest.into_values().filter(|attempt| attempt.is_seen()).cloned().collect();
+        last.sort_by_key(|attempt| attempt.number);
+        last.drain(..last.len().saturating_sub(LAST));
+        Self { cx: cx.clone(), run: run.clone(), last }
+    }
+
+    /// Whether each of them still holds, by the number of its record. It is unknown if the files cannot be looked at in this
+    /// time.
+    #[must_use]
+    pub fn held_within(&self, time: Duration) -> BTreeMap<Number, Holding> {
+        if self.last.is_empty() {
+            return BTreeMap::new();
+        }
+        let (cx, run, last) = (self.cx.clone(), self.run.clone(), self.last.clone());
+        let held = within(time, move || held(&cx, &run, &last).ok()).flatten();
+        held.unwrap_or_else(|| {
+            let unknown = || Holding::unknown("the files could not be looked at in time");
+            self.last.iter().map(|attempt| (attempt.number, unknown())).collect()
+        })
+    }
+}
+
+fn held(cx: &Context, run: &RunId, last: &[Attempt]) -> Result<BTreeMap<Number, Holding>> {
+    let project = cx.project()?;
+    let run = project.runs().open(run)?;
+    holdings(&project, &*run, &last.iter().collect::<Vec<_>>())
+}
+
+/// The commands of a run of which flow saw the end.
+///
+/// # Errors
+/// Those of reading a run.
+pub(crate) fn seen_commands(cx: &Context, run: &RunId) -> Result<SeenCommands> {
+    let project = cx.project()?;
+    let stored = project.runs().open(run)?;
+    let view = for_deciding(&project, &*stored)?;
+    Ok(SeenCommands::of(cx, run, view.history.attempts()))
+}
+
+/// What `look` finds, if it takes no longer than `time`.
+pub(in crate::runs) fn within<T: Send + 'static>(
+    time: Duration,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    // One that takes long goes on behind a page that was loaded again and again.
+    if LOOKING.fetch_add(1, Ordering::SeqCst) >= AT_ONCE {
+        LOOKING.fetch_sub(1, Ordering::SeqCst);
+        return None;
+    }
+    let (answer, answered) = mpsc::channel();
+    // Not waited for: a checkout may have any number of files.
+    thread::spawn(move || {
+        let found = look();
+        LOOKING.fetch_sub(1, Ordering::SeqCst);
+        answer.send(found)
+    });
+    answered.recv_timeout(time).ok()
+}
