@@ -22,6 +22,7 @@ mod hosts;
 mod interview;
 mod look;
 mod mode;
+mod prune;
 mod remote;
 mod shared;
 mod usage;
@@ -50,6 +51,7 @@ pub(super) use look::{
     WatchArgs,
 };
 pub(super) use mode::{ModeCommand, ReviewArg, ScopeArgs};
+pub(super) use prune::PruneArgs;
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
 use usage::UsageArgs;
@@ -318,6 +320,10 @@ pub(super) enum Checks {
     /// Share the runs of this project with other machines
     #[command(subcommand)]
     Remote(RemoteCommand),
+    /// Move runs that are over out of the project, or remove them
+    ///
+    /// Shows them first, and asks before it removes them. No other run can have their ids.
+    Prune(PruneArgs),
     /// Find what is wrong with a file, a run or the project
     Validate {
         /// A file, a directory, or a run [default: the whole project]

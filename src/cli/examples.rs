@@ -1,7 +1,7 @@
 //! Two examples of each command, for its page of help and its manual page.
 
 /// The commands, each with two lines for a shell.
-const EXAMPLES: [(&str, [&str; 2]); 80] = [
+const EXAMPLES: [(&str, [&str; 2]); 81] = [
     (
         "start",
         [
@@ -122,6 +122,7 @@ const EXAMPLES: [(&str, [&str; 2]); 80] = [
     ("remote probe", ["flow remote probe", "flow remote probe s3://bucket/prefix"]),
     ("remote push", ["flow remote push issue-42", "flow remote push @latest"]),
     ("remote fetch", ["flow remote fetch issue-42", "flow remote fetch issue-42 --json"]),
+    ("prune", ["flow prune --dry-run", "flow prune --older-than 30d --keep 20 --to ../old-runs"]),
     ("validate", ["flow validate", "flow validate .flow/workflows/own.workflow.yaml"]),
     ("doctor", ["flow doctor", "flow doctor --repair --dry-run"]),
     ("replay", ["flow replay", "flow replay '#42' test --clean --yes"]),

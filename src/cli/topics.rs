@@ -19,7 +19,7 @@ macro_rules! topics {
     };
 }
 topics!(
-    "cookbook" "recipes, also alone: claude-code, codex, ci, todo, make, worktrees, first-workflow",
+    "cookbook" "recipes: claude-code, codex, ci, todo, make, worktrees, old-runs, first-workflow",
     "dashboard" "runs in the browser and in the terminal",
     "doctor" "finding and repairing damage (`flow help doctor.md`)",
     "drive" "an agent's loop through a graph (`flow help drive.md`)",
@@ -41,13 +41,14 @@ topics!(
 );
 
 /// The recipes of the cookbook that are topics of their own: names and headings.
-const RECIPES: [(&str, &str); 7] = [
+const RECIPES: [(&str, &str); 8] = [
     ("claude-code", "Claude Code in two minutes"),
     ("codex", "Codex in two minutes"),
     ("ci", "CI"),
     ("todo", "From TODO.md or beads"),
     ("make", "Tests that were seen, with make or just"),
     ("worktrees", "Several worktrees"),
+    ("old-runs", "Old runs"),
     ("first-workflow", "Your first workflow"),
 ];
 

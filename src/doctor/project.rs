@@ -20,14 +20,14 @@ use crate::modes::POLICY_FILE;
 use crate::runs::OpenedProject;
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
-    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR,
-    SHARED, STATE, WORKFLOWS,
+    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUNS,
+    SCHEMAS as SCHEMA_DIR, SHARED, STATE, WORKFLOWS,
 };
 
 /// Names that flow or the original scripts create, besides those of runs that are being created.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 19] = [
     CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMA_DIR, LOCK, INIT_TMP, QUARANTINE, SHARED, ".gitignore", ".gitattributes",
-    "config.yaml", POLICY_FILE, STATE, "goals", "triggers", "README.md",
+    "config.yaml", POLICY_FILE, STATE, "goals", "triggers", "README.md", PRUNED, PRUNING,
 ];
 /// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
@@ -123,6 +123,11 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         found.add("unknown_file", &entry.path, "flow does not put this file here");
     } else if name == INIT_TMP && !creating {
         found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside);
+    } else if name == PRUNING && !creating {
+        let message = "runs that were pruned, and are not deleted yet; the next `flow prune` goes on";
+        found.add("leftover_file", &entry.path, message);
+    } else if name == PRUNED && entry.kind != FileKind::File {
+        odd_kind(entry, name, FileKind::File, found);
     } else if name == QUARANTINE {
         quarantine(disk, entry, found);
     } else if name == LOCK {

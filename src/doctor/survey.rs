@@ -15,7 +15,7 @@ use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{OpenedProject, Result};
 use crate::store::local::RunDir;
 use crate::store::local::layout::RUNS;
-use crate::store::{Document, StoreError, StoredRun};
+use crate::store::{Document, Presence, StoreError, StoredRun};
 
 /// How often a repair looks at what cannot be read.
 const LOOKS: usize = 3;
@@ -134,8 +134,13 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     }
     survey.parts.push(found);
     runs.sort_by(|a, b| a.id().cmp(b.id()));
-    for run in &runs {
+    for run in runs.iter().filter(|run| !is_pruned(project, run)) {
         survey.parts.push(diagnose(project, run, None, false, now).findings);
     }
     Ok(survey)
+}
+
+/// Whether git removed the files of a run because it was pruned: there is nothing to look for.
+fn is_pruned(project: &OpenedProject, run: &RunDir) -> bool {
+    run.presence() == Presence::Away && matches!(project.runs().pruned(run.id()), Ok(Some(_)))
 }

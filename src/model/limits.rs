@@ -52,6 +52,8 @@ pub const MODE_BYTES: usize = 1 << 20;
 pub const SHOWN_SESSIONS: usize = 100;
 /// Largest file of the cache, in bytes. A larger one is ignored.
 pub const CACHE_BYTES: usize = 64 << 20;
+/// Largest file of the ids of pruned runs, in bytes: some 500,000 runs.
+pub const PRUNED_BYTES: usize = 64 << 20;
 /// How much of a log's end to look at, at least, in bytes. More is read if necessary.
 pub const TAIL_BYTES: usize = 8 << 10;
 /// Maximum nesting depth of a YAML document.

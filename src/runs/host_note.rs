@@ -185,3 +185,9 @@ pub(in crate::runs) fn session_of_process(project: &Project, program: &str, proc
 pub(in crate::runs) fn is_dead(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {
     holder.is_some_and(|holder| holder.liveness() == Liveness::Dead) && bound_process(project, session).is_none()
 }
+
+/// Whether `session`, which claimed a run in the process `holder`, is known to live.
+pub(in crate::runs) fn is_alive(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {
+    let bound = bound_process(project, session);
+    [holder, bound.as_ref()].into_iter().flatten().any(|process| process.liveness() == Liveness::Alive)
+}

@@ -1,13 +1,13 @@
 //! Errors of stores.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::disk::DiskError;
-use crate::model::{Explain, Help, Kind, Problem, RunId, Seq, Suggestion};
+use crate::model::{Explain, Help, Kind, Problem, RunId, Seq, Suggestion, Timestamp, quoted};
 use crate::store::address::Address;
 use crate::store::request::Writer;
 use crate::store::work::WorkKey;
@@ -78,6 +78,22 @@ pub enum StoreError {
     Taken {
         /// The run.
         at: Address,
+    },
+    /// The run was pruned, so nothing is recorded in it, and no other run gets its id.
+    #[error("run {run} was pruned on {}{}", day(*at), whereabouts(to.as_deref()))]
+    Pruned {
+        /// The run.
+        run: RunId,
+        /// When.
+        at: Timestamp,
+        /// The directory like `.flow` that has it now; none if it was removed.
+        to: Option<PathBuf>,
+    },
+    /// Runs cannot be moved to a directory in one step.
+    #[error("{} is on another file system than the runs, so they cannot be moved there in one step", path.display())]
+    OtherFileSystem {
+        /// The directory.
+        path: PathBuf,
     },
     /// No run has this id.
     #[error("{at} does not exist")]
@@ -180,6 +196,16 @@ impl Explain for StoreError {
             Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
+            Self::Pruned { run, to: Some(to), .. } => new(Kind::NotFound, "run_pruned").help(format!(
+                "`FLOW_DIR={} flow show {run}` shows it; no other run can have this id, and nothing was written",
+                quoted(&to.to_string_lossy())
+            )),
+            Self::Pruned { to: None, .. } => {
+                new(Kind::NotFound, "run_pruned").help("no other run can have this id; nothing was written")
+            }
+            Self::OtherFileSystem { .. } => new(Kind::Refused, "other_file_system").help(
+                "name a directory on the file system of the project, then move that one as a whole; nothing was moved",
+            ),
             Self::Lost { run, .. } => new(Kind::NotFound, "run_lost").help(
                 Suggestion::flow("remote push").value(run) + " puts it there again, or remove the copy; nothing was written",
             ),
@@ -198,6 +224,19 @@ impl Explain for StoreError {
                 .help("try again; a record with the same --id is recorded once, whatever happened")
                 .caused_by(source),
         }
+    }
+}
+
+/// The day of a point in time, in UTC.
+fn day(at: Timestamp) -> String {
+    at.as_datetime().format("%Y-%m-%d").to_string()
+}
+
+/// Where a pruned run is, as the end of a sentence.
+fn whereabouts(to: Option<&Path>) -> String {
+    match to {
+        Some(to) => format!(", and is in {} now", to.display()),
+        None => " and removed".to_owned(),
     }
 }
 

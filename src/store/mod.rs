@@ -11,6 +11,7 @@ mod flaw;
 #[doc(hidden)]
 pub mod local;
 mod pause;
+mod pruned;
 mod request;
 mod run_store;
 pub mod shared;
@@ -23,9 +24,10 @@ pub use chores::LocalChores;
 pub use error::StoreError;
 pub use flaw::StoreFlaw;
 pub(crate) use local::Initialised;
-pub use local::Project;
 pub(crate) use local::git_stamp;
+pub use local::{Project, PrunePlace};
 pub(crate) use pause::pause_after;
+pub use pruned::{PrunedRun, Pruning, StayingRun};
 pub use request::{LOCK_WAIT, WriteRequest, Writer};
 pub use run_store::{
     AsOf, BroughtEvidence, MaybeOpen, Position, Presence, RefreshScope, Reopening, RunCache, RunStamp, RunStore,

@@ -18,6 +18,7 @@ use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
+use crate::store::pruned::PrunedRun;
 use crate::store::request::{LOCK_WAIT, WriteRequest};
 use crate::store::work::WorkKey;
 
@@ -83,7 +84,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// in [`Self::maybe_open`].
     ///
     /// # Errors
-    /// [`StoreError::Taken`] when every proposed id is taken; others when the run cannot be written, and then nothing
+    /// [`StoreError::Taken`] when every proposed id is taken, [`StoreError::Pruned`] when the last one was that of a pruned run; others when the run cannot be written, and then nothing
     /// is left behind. [`StoreError::Unconfirmed`] when the run exists but may not survive a power cut.
     fn create(
         &self,
@@ -91,6 +92,16 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         outside: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError>;
+
+    /// What is known of a run whose files are not here because it was pruned. No run is created with its id. By default none
+    /// was.
+    ///
+    /// # Errors
+    /// [`StoreError`] when that cannot be read.
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        let _ = id;
+        Ok(None)
+    }
 
     /// The runs that may be open. The store leaves out those that it knows to be finished, and has the summaries of those
     /// that it knows otherwise. `outside` stands for

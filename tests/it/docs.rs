@@ -214,7 +214,7 @@ fn limits_are_those_of_the_program() {
     }
     let known = known![FULL_RUN_BYTES RUN_BYTES ACTIVITY_BYTES EVIDENCE_BYTES LINE_BYTES LOG_BYTES GAP_BYTES GAP_LINES NAME_BYTES WORKFLOW_BYTES MARKDOWN_BYTES STATES TRANSITIONS JOURNAL_BYTES INTERVIEW_BYTES ANSWER_BYTES QUESTIONS HOOK_BYTES SETTINGS_BYTES EXPORT_BYTES MESSAGE_BYTES MESSAGE_DEPTH
         MODE_BYTES SHOWN_SESSIONS
-        CACHE_BYTES TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
+        CACHE_BYTES PRUNED_BYTES TAIL_BYTES YAML_DEPTH YAML_NODES COUNTER VIOLATIONS SKIPPED];
     let source = read("src/model/limits.rs");
     let declared = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
     assert_eq!(declared.collect::<Vec<_>>(), known.map(|(name, _)| name));

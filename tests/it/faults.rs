@@ -62,6 +62,11 @@ fn a_failed_call_of_an_interview_loses_and_repeats_nothing() {
 }
 
 #[test]
+fn a_failed_call_of_a_prune_loses_and_repeats_nothing() {
+    fails_everywhere(&["prune"], "a_failed_call_of_a_prune_loses_and_repeats_nothing");
+}
+
+#[test]
 fn a_repair_neither_replaces_nor_moves_what_it_could_not_read() {
     fails_at(3, &["doctor"], "a_repair_neither_replaces_nor_moves_what_it_could_not_read");
 }

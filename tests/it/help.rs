@@ -86,6 +86,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       demo             Show flow at work in a project to throw away
       init             Create .flow, or add what is missing in it
       remote           Share the runs of this project with other machines
+      prune            Move runs that are over out of the project, or remove them
       validate         Find what is wrong with a file, a run or the project
       doctor           Find what is wrong with .flow, and repair it when asked
       verify           Prove that a run's files are what its log says
@@ -162,6 +163,7 @@ fn a_recipe_of_the_cookbook_is_a_topic_of_its_own() {
         ("todo", "## From TODO.md or beads\n"),
         ("make", "## Tests that were seen, with make or just\n"),
         ("worktrees", "## Several worktrees\n"),
+        ("old-runs", "## Old runs\n"),
         ("first-workflow", "## Your first workflow\n"),
     ] {
         let recipe = sandbox.flow(["help", name]).ok().stdout;

@@ -51,6 +51,8 @@ fn commands(run: &str) -> Vec<Vec<&str>> {
         vec!["fail", run, "--reason", "why"],
         vec!["workflow", "check", ".flow/workflows/mine.workflow.yaml"],
         vec!["cancel", run],
+        vec!["prune", "--older-than", "0d", "--to", "archive"],
+        vec!["prune", "--older-than", "0d", "--yes"],
     ]
 }
 
@@ -69,6 +71,8 @@ fn places(run: &str) -> Vec<PathBuf> {
         "/schemas",
         "/schemas/run.schema.json",
         "/.init.tmp",
+        "/pruned.jsonl",
+        "/.prune.tmp",
     ]
     .map(|name| format!(".flow{name}").into())
     .to_vec();

@@ -8,9 +8,9 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, quick, scaled, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 18] = [
+const TAKEN: [&str; 19] = [
     "init", "start", "record-activity", "emit", "advance", "block", "unblock", "complete", "fail", "cancel", "reopen",
-    "set", "resume", "session-end", "workflow", "mode", "interview", "doctor",
+    "set", "resume", "session-end", "workflow", "mode", "interview", "doctor", "prune",
 ];
 
 /// Kills the commands whose rows begin like this before every call that changes something, also where renames have no flags.
@@ -81,6 +81,11 @@ fn a_killed_interview_loses_no_answer_that_was_given() {
 #[test]
 fn a_killed_repair_is_there_wholly_or_not_at_all() {
     dies_everywhere(&["doctor"], "a_killed_repair_is_there_wholly_or_not_at_all");
+}
+
+#[test]
+fn a_killed_prune_leaves_each_run_in_one_place() {
+    dies_everywhere(&["prune"], "a_killed_prune_leaves_each_run_in_one_place");
 }
 
 #[test]

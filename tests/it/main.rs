@@ -74,6 +74,7 @@ mod plugin;
 mod power;
 mod proof;
 mod properties;
+mod prune;
 mod questions;
 mod recaps;
 mod recovery;

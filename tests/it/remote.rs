@@ -552,3 +552,19 @@ fn the_doctor_looks_at_the_copies_and_repairs_none_of_them() {
     laptop.flow(["remote", "fetch", "r1"]).ok();
     assert_eq!(fs::read_to_string(&log).unwrap(), text);
 }
+
+#[test]
+fn a_prune_leaves_shared_runs_and_the_id_of_a_local_one_is_not_shared_later() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.flow(["start", "build", "--id", "r2", "--local", "--another"]).ok();
+    for run in ["r1", "r2"] {
+        laptop.flow(["cancel", run]).ok();
+    }
+    let report = laptop.flow(["prune", "--older-than", "0d", "--yes", "--json"]).ok().json();
+    assert_eq!(report["pruned"][0]["run_id"], "r2");
+    assert_eq!(report["kept"], json!([{ "run_id": "r1", "why": "several machines share it" }]));
+    assert_eq!(ids(laptop), ["r1"]);
+    let error = laptop.flow(["start", "build", "--id", "r2", "--json"]).exits(3).error();
+    assert_eq!(error["code"], "run_pruned");
+}

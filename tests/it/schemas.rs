@@ -34,10 +34,10 @@ use flowrun::runs::{
     AdoptRequest, AdvanceReport, AdvanceRequest, ApproveReport, AttentionReport, AttentionRequest, BriefRequest, Card,
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExecReport,
     ExportReport, ForkReport, ForkRequest, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus,
-    LogReport, LogRequest, NextStatesReport, NextStatesRequest, RecordReport, RecordRequest, ReplayReport,
-    ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest, SetReport, SetRequest,
-    ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest, TrustReport,
-    VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
+    LogReport, LogRequest, NextStatesReport, NextStatesRequest, PruneReport, PruneRequest, RecordReport, RecordRequest,
+    ReplayReport, ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest,
+    SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest,
+    TrustReport, VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
     WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
 };
 use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
@@ -80,7 +80,7 @@ fn shown() -> Value {
 type Form = fn() -> Value;
 
 /// Every command that answers with JSON, and the schema of its answer.
-const ANSWERS: [(&str, Form); 75] = [
+const ANSWERS: [(&str, Form); 76] = [
     ("init", printed::<InitReport>),
     ("start", printed::<StartReport>),
     ("record-activity", printed::<RecordReport>),
@@ -117,6 +117,7 @@ const ANSWERS: [(&str, Form); 75] = [
     ("report", printed::<WorkReport>),
     ("validate", printed::<ValidateReport>),
     ("doctor", printed::<DoctorReport>),
+    ("prune", printed::<PruneReport>),
     ("verify", printed::<VerifyReport>),
     ("remote use", printed::<UseReport>),
     ("remote status", printed::<StoreStatusReport>),
@@ -362,6 +363,7 @@ fn varied(forms: &Forms) {
     forms.ask(&sandbox, &["cancel", "r2-again"]);
     forms.ask(&sandbox, &["replay", "r2"]);
     forms.ask(&sandbox, &["report", "r2"]);
+    forms.ask(&sandbox, &["prune", "--older-than", "0d", "--dry-run"]);
     let verified = sandbox.flow(["verify", "r2", "--evidence", "--json"]).json();
     assert_valid(&validator(printed::<VerifyEvidenceReport>()), &verified, "verify --evidence");
     forms.ask(&sandbox, &["show", "r2"]);
@@ -627,6 +629,9 @@ fn every_other_request_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "repair": true, "dry_run": true, "strict": true, "worktrees": true,
     }));
 
+    holds::<PruneRequest>(&json!({
+        "ended_before": "2026-05-20T14:30:00.000Z", "keep": 2, "to": "archive", "only": ["r1"], "dry_run": true,
+    }));
     holds::<WorkflowNewRequest>(&json!({ "id": "own" }));
     holds::<InitRequest>(&json!({ "schemas": true }));
     holds::<DemoRequest>(&json!({ "dir": "there", "board": true }));

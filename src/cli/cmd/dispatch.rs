@@ -1,7 +1,7 @@
 //! Which file runs which command.
 
 use crate::cli::args::{Checks, Command, Everyday, Hosts, Look, People, Workflows};
-use crate::cli::cmd::checks::{doctor, man, validate, verify};
+use crate::cli::cmd::checks::{doctor, man, prune, validate, verify};
 use crate::cli::cmd::commands::{exec, replay, trust};
 use crate::cli::cmd::hosts::{hook, hooks, hud, mcp, session_end, sessions, setup};
 use crate::cli::cmd::look::{attention, evidence, export, log, report, serve, show, wait, watch};
@@ -61,6 +61,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Checks(Checks::Demo(args)) => demo::run(cx, args, out),
         Command::Checks(Checks::Init(args)) => init::init(cx, &args, out),
         Command::Checks(Checks::Remote(command)) => remote::run(cx, command, out),
+        Command::Checks(Checks::Prune(args)) => prune::run(cx, args, out),
         Command::Checks(Checks::Validate { target }) => validate::run(cx, target.as_deref(), out),
         Command::Checks(Checks::Doctor(args)) => doctor::run(cx, args, out),
         Command::Checks(Checks::Verify(run)) => verify::run(cx, run, out),

@@ -40,6 +40,12 @@ pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, n
 
 /// The error for a run whose files are not in this checkout.
 pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
+    // A commit in which it is pruned: git leaves what it ignores, such as the lock.
+    match project.runs().pruned(run.id()) {
+        Ok(Some(pruned)) => return pruned.refusal().into(),
+        Ok(None) => {}
+        Err(error) => return error.into(),
+    }
     // A sparse checkout leaves the files out although this very branch has them.
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;

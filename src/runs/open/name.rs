@@ -66,11 +66,20 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
 pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn StoredRun>> {
     match project.runs().open(&RunId::new(id)?) {
         Err(error) if error.is_not_found() => {
+            refuse_pruned(project, &RunId::new(id)?)?;
             let ids = project.runs().ids().unwrap_or_default();
             let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
             Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
         }
         found => Ok(found?),
+    }
+}
+
+/// Refuses a run that is not here because it was pruned.
+pub(crate) fn refuse_pruned(project: &Project, id: &RunId) -> Result<()> {
+    match project.runs().pruned(id)? {
+        Some(pruned) => Err(pruned.refusal().into()),
+        None => Ok(()),
     }
 }
 

@@ -121,6 +121,8 @@ fn read_in_turn<T>(
                 Ok(taken) => all.picked.extend(taken),
                 // The files are on another branch, so the run is not listed here.
                 Err(Error::Elsewhere { .. }) => {}
+                // It was pruned while it was read.
+                Err(_) if matches!(project.runs().open(id), Err(gone) if gone.is_not_found()) => {}
                 Err(error) => all.unreadable.push(Unreadable { run_id: id.to_string(), reason: error.one_line() }),
             }
         })?;

@@ -14,6 +14,7 @@ mod missing;
 mod named;
 pub(crate) mod next;
 pub(crate) mod payload;
+pub(crate) mod prune;
 mod questions;
 pub(crate) mod record;
 pub(crate) mod set;

@@ -31,11 +31,16 @@ impl Project {
         self.remove_half_made();
         // The new run changes the stamps by which the list of open runs counts.
         let known = self.known_open(outside);
-        let mut taken = runs.path().to_owned();
+        let mut refusal = StoreError::Taken { at: runs.path().into() };
         for attempt in 1..=ID_TRIES {
-            let Some(new) = propose(attempt) else { return Err(StoreError::Taken { at: taken.into() }) };
-            taken = runs.join(new.id.as_str());
+            let Some(new) = propose(attempt) else { return Err(refusal) };
+            let path = runs.join(new.id.as_str());
             if runs.exists(new.id.as_str())? {
+                refusal = StoreError::Taken { at: path.into() };
+                continue;
+            }
+            if let Some(pruned) = self.note_of_pruned(&new.id)? {
+                refusal = pruned.refusal();
                 continue;
             }
             let aside = format!("{NEW_RUN}{}", new.id);
@@ -46,7 +51,7 @@ impl Project {
                 Ok(()) => {
                     // Other processes may see the run from here on, so it is not taken back.
                     runs.sync().map_err(|error| match error {
-                        DiskError::Io { source, .. } => StoreError::Unconfirmed { at: (&taken).into(), source },
+                        DiskError::Io { source, .. } => StoreError::Unconfirmed { at: (&path).into(), source },
                         other => other.into(),
                     })?;
                     if let Some(known) = known {
@@ -56,7 +61,7 @@ impl Project {
                 }
                 Err(DiskError::Exists { path }) => {
                     self.remove_half_made();
-                    taken = path;
+                    refusal = StoreError::Taken { at: path.into() };
                 }
                 Err(error) => {
                     self.remove_half_made();
@@ -64,7 +69,7 @@ impl Project {
                 }
             }
         }
-        Err(StoreError::Taken { at: taken.into() })
+        Err(refusal)
     }
 
     fn build(&self, aside: &str, new: &NewRun) -> Result<(), DiskError> {

@@ -66,6 +66,10 @@ pub const INIT_TMP: &str = ".init.tmp";
 pub const STATE: &str = "state";
 /// Below [`STATE`]: one directory for each session.
 pub const SESSIONS: &str = "sessions";
+/// Below [`FLOW`]: a line for each run that was pruned.
+pub const PRUNED: &str = "pruned.jsonl";
+/// Below [`FLOW`]: pruned runs that are about to be deleted. git ignores the name.
+pub const PRUNING: &str = ".prune.tmp";
 /// Name prefix of a run that is being created.
 pub const NEW_RUN: &str = ".new-";
 
@@ -92,6 +96,12 @@ pub const GITIGNORE: &str = "\
 .quarantine/
 .new-*
 ";
+
+/// The name of the file with [`GITATTRIBUTES`].
+pub const GITATTRIBUTES_FILE: &str = ".gitattributes";
+
+/// What [`GITATTRIBUTES_FILE`] has besides, once a run was pruned.
+pub const PRUNED_ATTRIBUTES: &str = "pruned.jsonl merge=union -text";
 
 /// Contents of `.flow/.gitattributes`: git merges logs line by line and never converts line endings.
 pub const GITATTRIBUTES: &str = "\

@@ -63,7 +63,9 @@ impl RunDir {
     /// # Errors
     /// As [`RunDir::lock`].
     pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<Mender<'_>, StoreError> {
-        Ok(Mender { lock: Lock::take(&self.dir, request)?, run: self })
+        let lock = Lock::take(&self.dir, request)?;
+        self.check_place()?;
+        Ok(Mender { lock, run: self })
     }
 }
 
@@ -172,7 +174,7 @@ impl ProjectMender<'_> {
     /// # Errors
     /// [`StoreError`]; the file is then unchanged.
     pub fn add_lines(&self, name: &str, lines: &[String]) -> Result<(), StoreError> {
-        let mut text = self.flow.read_text(name, limits::JOURNAL_BYTES)?.unwrap_or_default();
+        let mut text = self.flow.read_text(name, limits::PRUNED_BYTES)?.unwrap_or_default();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

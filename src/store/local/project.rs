@@ -11,8 +11,8 @@ use crate::disk::{
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
-    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, QUARANTINE,
-    RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
+    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING,
+    QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
@@ -43,9 +43,9 @@ const MARK: &str = "# Written by flow";
 /// The `.gitignore` of the copies of shared runs.
 const IGNORE_COPIES: &str = "# Written by flow: copies of runs that several machines share.\n*\n";
 /// Names that flow and the original scripts use in `.flow`.
-const OWN_NAMES: [&str; 17] = [
+const OWN_NAMES: [&str; 19] = [
     CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
-    SHARED, "modes.yaml", ".gitignore", ".gitattributes", "README.md",
+    SHARED, PRUNED, PRUNING, "modes.yaml", ".gitignore", ".gitattributes", "README.md",
 ];
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;

@@ -55,6 +55,15 @@ impl Project {
         Ok(replace_unflushed(&recaps, &name_of(id), text)?)
     }
 
+    /// Removes the recaps of runs that are gone.
+    pub(super) fn forget_recaps(&self, ids: &[RunId]) {
+        let Some(recaps) = self.recaps() else { return };
+        for id in ids {
+            // Nothing depends on them.
+            let _ = recaps.remove(&name_of(id));
+        }
+    }
+
     /// Which store the copies of shared runs are from. `None` if that is not known.
     pub(in crate::store) fn store_of_copies(&self) -> Option<String> {
         self.flow.find_dir(CACHE).ok()??.read_text(STORE_OF_COPIES, SEEN_BYTES).ok()?

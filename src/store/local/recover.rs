@@ -10,12 +10,11 @@ use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
 use crate::store::local::mend::{keep_copy, set_aside};
-use crate::store::local::run_dir::LockedRun;
+use crate::store::local::run_dir::{LockedRun, RunDir};
 
 impl LocalChores for LockedRun<'_> {
     fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
-        let names = self.run.dir.names()?;
-        Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
+        self.run.has_writer_at_work()
     }
 
     fn settle(&mut self) -> Result<(), StoreError> {
@@ -40,7 +39,7 @@ impl LocalChores for LockedRun<'_> {
         dir.remove(LOG_TMP)?;
         self.activities.remove(ACTIVITY_TMP)?;
         let mut names = dir.names()?;
-        names.retain(|name| [RUN_TMP, RUN_MERGE_TMP].contains(&&**name) || self.is_of_dead_writer(name));
+        names.retain(|name| [RUN_TMP, RUN_MERGE_TMP].contains(&&**name) || self.run.is_of_dead_writer(name));
         for name in &names {
             let ours = match dir.read_text(name, limits::RUN_BYTES) {
                 // One without a text is what a power cut left.
@@ -83,24 +82,32 @@ impl LocalChores for LockedRun<'_> {
     }
 }
 
-impl LockedRun<'_> {
+impl RunDir {
+    /// Whether a writer that lives has released the lock and will publish what it appended.
+    pub(super) fn has_writer_at_work(&self) -> Result<bool, StoreError> {
+        let names = self.dir.names()?;
+        Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
+    }
+
     /// Whether this is the next `run.yaml` of a writer that has died: one that lives holds a lock on it.
     fn is_of_dead_writer(&self, name: &str) -> bool {
         if !is_run_tmp_of_one(name) {
             return false;
         }
-        match self.run.dir.open_read(name) {
+        match self.dir.open_read(name) {
             Ok(Some(file)) => !file.is_held().unwrap_or_default(),
             Ok(None) => false,
             // What cannot be opened goes to quarantine.
             Err(_) => true,
         }
     }
+}
 
+impl LockedRun<'_> {
     /// Whether a temporary file of an earlier writer is there.
     fn has_leftovers(&self) -> Result<bool, StoreError> {
         for name in self.run.dir.names()? {
-            if [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&*name) || self.is_of_dead_writer(&name) {
+            if [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&*name) || self.run.is_of_dead_writer(&name) {
                 return Ok(true);
             }
         }

@@ -44,8 +44,19 @@ impl RunDir {
     /// [`StoreError::Held`] when another process holds the lock for too long; others when files cannot be used.
     pub fn lock(&self, request: &WriteRequest) -> Result<LockedRun<'_>, StoreError> {
         let log = LockedLog::take(&self.dir, request)?;
+        self.check_place()?;
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
         Ok(LockedRun { run: self, log, activities })
+    }
+
+    /// Fails with [`StoreError::Replaced`] if the run was moved away, or another directory took its place, before it was locked.
+    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+        match self.runs.look(self.id.as_str()) {
+            Ok(there) if there.is_same(&self.dir.stat()?) => return Ok(()),
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        }
+        Err(StoreError::Replaced { at: self.path().into() })
     }
 
     /// The log's end with the events after `since`, and its place in the file; `None` without a log.

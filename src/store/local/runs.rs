@@ -7,6 +7,7 @@ use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
+use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{MaybeOpen, RunCache, RunStamp, RunStore, StoredRun, Visit};
 
@@ -46,6 +47,10 @@ impl RunStore for Project {
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError> {
         Ok(Box::new(self.create_run(request, outside, propose)?))
+    }
+
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        self.note_of_pruned(id)
     }
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {

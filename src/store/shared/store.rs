@@ -14,6 +14,7 @@ use crate::store::batch::NewRun;
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::local::Project;
+use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{
     AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit,
@@ -244,11 +245,15 @@ impl RunStore for Shared {
         let deadline = Instant::now() + request.wait;
         // A copy that is behind must not be the reason why a run is refused.
         self.refresh(RefreshScope::Open, request)?;
-        let mut taken = self.copies.carrier.address();
+        let mut refusal = StoreError::Taken { at: self.copies.carrier.address() };
         for attempt in 1..=ID_TRIES {
             let Some(NewRun { id, text, events, work }) = propose(attempt) else { break };
-            taken = self.copies.address(&id);
+            refusal = StoreError::Taken { at: self.copies.address(&id) };
             if self.is_here(&id) || self.copies.existing(&id)?.is_some() {
+                continue;
+            }
+            if let Some(pruned) = self.pruned(&id)? {
+                refusal = pruned.refusal();
                 continue;
             }
             let lines: String = events.iter().map(seal).collect();
@@ -260,7 +265,11 @@ impl RunStore for Shared {
                 return self.open(&id);
             }
         }
-        Err(StoreError::Taken { at: taken })
+        Err(refusal)
+    }
+
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        self.here.pruned(id)
     }
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {

@@ -7,6 +7,7 @@ use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, ModeCase, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
+use super::prune::{PRUNE_CASES, cut_prune};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::mount::FileSystem;
@@ -39,6 +40,12 @@ pub fn cut_every_mode_command(seed: u64) -> Vec<Row> {
 pub fn cut_every_interview_command(seed: u64) -> Vec<Row> {
     let effort = Effort { drawn: 1000, states: 3000, seed };
     INTERVIEW_CASES.iter().flat_map(|case| cut_interview(case, &effort, None)).collect()
+}
+
+/// The same of every way to prune.
+pub fn cut_every_prune(seed: u64) -> Vec<Row> {
+    let effort = Effort { drawn: 1000, states: 3000, seed };
+    PRUNE_CASES.iter().flat_map(|case| cut_prune(case, &effort, None)).collect()
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.

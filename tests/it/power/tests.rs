@@ -8,6 +8,7 @@ use super::materialise::reboot;
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
+use super::prune::{PRUNE_CASES, cut_prune};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::faulty::Mistake;
@@ -77,6 +78,26 @@ fn no_legal_crash_state_of_an_interview_breaks_a_promise() {
             show(&rows);
             rows.iter().for_each(Row::assert_clean);
         }
+    }
+}
+
+#[test]
+fn no_legal_crash_state_of_a_prune_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_a_prune_breaks_a_promise") {
+        for case in &PRUNE_CASES {
+            let rows = cut_prune(case, &Effort { drawn: 50, states: scaled(40, 1000), seed: 1 }, None);
+            show(&rows);
+            rows.iter().for_each(Row::assert_clean);
+        }
+    }
+}
+
+#[test]
+fn a_prune_that_is_not_flushed_is_noticed() {
+    if can_inject("a_prune_that_is_not_flushed_is_noticed") {
+        let rows = cut_prune(&PRUNE_CASES[0], &Effort { drawn: 50, states: 40, seed: 1 }, Some("fsync"));
+        let found = |row: &Row| row.violations.iter().any(|violation| violation.contains("without a note"));
+        assert!(rows.iter().any(found), "nobody noticed: {rows:?}");
     }
 }
 

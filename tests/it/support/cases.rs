@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 39] = [
+pub const CASES: [Case; 41] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -44,6 +44,8 @@ pub const CASES: [Case; 39] = [
     Case { name: "interview finish, of a run", prepare: finish },
     Case { name: "interview abandon", prepare: abandon },
     Case { name: "doctor --repair", prepare: repair },
+    Case { name: "prune", prepare: prune },
+    Case { name: "prune --to", prepare: prune_to },
 ];
 
 /// The row of this name.
@@ -371,4 +373,30 @@ fn repair(sandbox: &Sandbox) -> Order {
     std::fs::write(dir.join("events.jsonl"), &merged).unwrap();
     std::fs::write(dir.join("activities/001-preflight-done.yaml"), "").unwrap();
     Order { puts_aside: vec![merged], is_a_doctor: true, ..Order::new(&["doctor", "--repair"], (&PLAN, 0)) }
+}
+
+/// Two runs that are over, and one that is open.
+fn two_over(sandbox: &Sandbox) {
+    begin(sandbox);
+    for run in ["r2", "r3"] {
+        start(sandbox, run);
+        sandbox.flow(["cancel", run, "--reason", "not needed"]).ok();
+    }
+}
+
+/// A late report on a run that was pruned.
+const LATE: [&str; 5] = ["record-activity", "--run-id", "r2", "--id", "late"];
+
+fn prune(sandbox: &Sandbox) -> Order {
+    two_over(sandbox);
+    let order = Order::new(&["prune", "--older-than", "0d", "--yes"], (&LATE, 3)).and(&EXPLORE);
+    Order { is_a_prune: true, ..order }
+}
+
+/// The directory is one that is put back with the documents of interviews.
+fn prune_to(sandbox: &Sandbox) -> Order {
+    two_over(sandbox);
+    std::fs::create_dir(sandbox.path("docs")).unwrap();
+    let order = Order::new(&["prune", "--older-than", "0d", "--to", "docs/archive"], (&LATE, 3)).and(&EXPLORE);
+    Order { is_a_prune: true, ..order }
 }

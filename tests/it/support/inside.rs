@@ -91,7 +91,8 @@ impl Sandbox {
         Context::new(clock, ids, env, Git::new("no\0git"), options).on(disk)
     }
 
-    fn inside_of<S: AsRef<OsStr>>(
+    /// As [`Self::inside_on`], in another directory.
+    pub fn inside_of<S: AsRef<OsStr>>(
         &self,
         cwd: &Path,
         disk: Arc<dyn Disk>,

@@ -55,6 +55,8 @@ pub struct Order {
     pub is_a_hook: bool,
     /// Whether it answers with what it could not read, and exits 65: `doctor`.
     pub is_a_doctor: bool,
+    /// Whether it leaves the runs that it could not read, says so, and exits 0: `prune`.
+    pub is_a_prune: bool,
 }
 
 impl Order {
@@ -72,6 +74,7 @@ impl Order {
             is_told_in_steps: false,
             is_a_hook: false,
             is_a_doctor: false,
+            is_a_prune: false,
         }
     }
 
@@ -274,7 +277,7 @@ impl Files {
                 || file.ends_with(".lock")
         };
         let own = self.flow.files().filter(|file| !aside(file));
-        own.map(|file| (file.to_owned(), self.flow.text(file))).collect()
+        own.map(|file| (file.to_owned(), comparable(file, self.flow.text(file)))).collect()
     }
 
     /// Decision journals: neither locks nor what a writer at work leaves.
@@ -292,6 +295,18 @@ impl Files {
     pub fn strays_of_documents(&self) -> Vec<PathBuf> {
         self.docs.files().filter(|file| is_stray(file)).map(Path::to_owned).collect()
     }
+}
+
+/// The text of a file. Which runs were pruned, without when and in which order: the command that is given once more may note
+/// some of them later.
+fn comparable(file: &Path, text: String) -> String {
+    if !file.ends_with("pruned.jsonl") {
+        return text;
+    }
+    let parsed = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+    let mut lines: Vec<_> = text.lines().map(|line| without(&parsed(line), |key| key == "at").to_string()).collect();
+    lines.sort();
+    lines.join("\n")
 }
 
 fn is_stray(file: &Path) -> bool {
@@ -481,6 +496,9 @@ impl Scene {
             let report: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
             let marked = report["persisted"].as_array().map_or(0, Vec::len);
             return marked == self.old.0.len() && report["warnings"] == serde_json::json!([]);
+        }
+        if self.order.is_a_prune && answer.stdout.contains("it cannot be read") {
+            return false;
         }
         // `resume` answers with its verdict, also when it gives the run to somebody.
         !answer.stdout.is_empty() && (answer.code == Some(0) || answer.stdout.contains("\"claim\":{"))

@@ -15,7 +15,7 @@ use crate::model::{
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
-use crate::runs::open::name::{Purpose, open_run, open_run_exactly};
+use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_pruned};
 use crate::runs::open::shared::brings_news;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
@@ -74,6 +74,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
                 {
                     return emit_into(project, &*run, &asked);
                 }
+                refuse_pruned(project, &asked.run)?;
             }
             Err(error) => return Err(error.into()),
         }

@@ -1,0 +1,244 @@
+//! `prune`: takes runs that are over out of the project.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{DiskError, Errno, Operation};
+use crate::host::Holder;
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::error::{Error, Result};
+use crate::runs::host_note::is_alive;
+use crate::runs::open::fault::refusal;
+use crate::runs::open::reading::{Unreadable, read_all};
+use crate::runs::open::view::for_reading;
+use crate::store::{StoreError, StoredRun};
+
+/// Which runs to take out of the project, and where they go.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PruneRequest {
+    /// Only runs that ended before then; otherwise those that ended 90 days ago.
+    pub ended_before: Option<Timestamp>,
+    /// How many of the runs that ended last stay, whenever that was.
+    pub keep: Option<usize>,
+    /// The directory like `.flow` that they are moved into; otherwise they are removed.
+    pub to: Option<PathBuf>,
+    /// Of these runs only those that are named here, because a person saw them and agreed.
+    pub only: Option<Vec<RunId>>,
+    /// Only report what would be done.
+    pub dry_run: bool,
+}
+
+/// How old a run is that is pruned, in days, if nothing else is asked for.
+const DAYS: i64 = 90;
+
+/// The report of `prune`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PruneReport {
+    /// The runs that were taken out, or would be; those that ended first come first.
+    pub pruned: Vec<ListedPrune>,
+    /// All others.
+    pub kept: Vec<KeptRun>,
+    /// Whether nothing was done.
+    pub dry_run: bool,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
+}
+
+/// A run that is pruned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ListedPrune {
+    /// The run.
+    pub run_id: RunId,
+    /// How it ended.
+    pub status: RunStatus,
+    /// When it was changed last.
+    pub ended_at: Timestamp,
+    /// The size of its files.
+    pub bytes: u64,
+    /// The directory like `.flow` to which it goes, relative to the project if it is inside; none if it is removed.
+    pub to: Option<String>,
+}
+
+/// A run that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptRun {
+    /// The name of its directory.
+    pub run_id: String,
+    /// Why it stays.
+    pub why: String,
+    /// Whether it is over and old enough, and stays all the same.
+    #[serde(skip)]
+    pub is_due: bool,
+}
+
+/// Takes runs that are over out of the project: moves them into another directory, or removes them.
+///
+/// # Errors
+/// `usage` for a directory inside of `.flow`, `other_file_system` for one to which runs cannot be renamed; those of writing.
+/// Each run is in one place then, and the same command goes on.
+pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
+    let project = cx.project()?;
+    let to = request.to.as_deref().map(|to| Destination::of(&project, to)).transpose()?;
+    let mut report = plan(&project, request, to.as_ref().map(Destination::noted))?;
+    if let Some(only) = &request.only {
+        report.pruned.retain(|run| only.contains(&run.run_id));
+    }
+    if request.dry_run {
+        return Ok(report);
+    }
+    let ids: Vec<_> = report.pruned.iter().map(|run| run.run_id.clone()).collect();
+    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    let place = match &to {
+        Some(to) if !ids.is_empty() => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
+        _ => None,
+    };
+    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| why_it_stays(&project, run))?;
+    report.warnings.extend(pruning.warnings);
+    for stay in pruning.stay {
+        report.pruned.retain(|run| run.run_id != stay.run_id);
+        report.kept.push(KeptRun { run_id: stay.run_id.to_string(), why: stay.why, is_due: true });
+    }
+    report.dry_run = false;
+    Ok(report)
+}
+
+/// Where pruned runs are moved.
+struct Destination {
+    /// The directory.
+    flow: PathBuf,
+    /// As notes and reports name it.
+    noted: PathBuf,
+}
+
+impl Destination {
+    fn of(project: &OpenedProject, given: &Path) -> Result<Self> {
+        let cx = &project.cx;
+        let path: PathBuf = cx.absolute(given)?.components().collect();
+        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+            return Err(Error::Usage(format!("--to: {} does not name a directory", given.display())));
+        };
+        // The directory itself need not be there yet.
+        let flow = match canonical(cx, &path)? {
+            Some(there) => there,
+            None => match canonical(cx, parent)? {
+                Some(parent) => parent.join(name),
+                None => return Err(Error::Usage(format!("--to: there is no directory {}", parent.display()))),
+            },
+        };
+        let own = canonical(cx, project.path())?.unwrap_or_else(|| project.path().to_owned());
+        if flow.starts_with(&own) {
+            return Err(Error::Usage(format!("--to: {} is inside of the .flow that is pruned", given.display())));
+        }
+        if flow.to_str().is_none() {
+            return Err(Error::Usage(format!("--to: the path {} is not valid UTF-8", flow.display())));
+        }
+        let root = canonical(cx, project.root())?.unwrap_or_else(|| project.root().to_owned());
+        let noted = flow.strip_prefix(root).unwrap_or(&flow).to_owned();
+        Ok(Self { flow, noted })
+    }
+
+    fn noted(&self) -> String {
+        self.noted.display().to_string()
+    }
+}
+
+/// The path without links; `None` if there is nothing.
+fn canonical(cx: &Context, path: &Path) -> Result<Option<PathBuf>> {
+    match cx.disk.canonical(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(errno) => Err(StoreError::from(DiskError::io(Operation::Inspect, path.to_owned(), errno)).into()),
+    }
+}
+
+/// Which runs would go, and why the others stay.
+fn plan(project: &OpenedProject, request: &PruneRequest, to: Option<String>) -> Result<PruneReport> {
+    let before = request.ended_before.unwrap_or_else(|| project.cx.now().later(-DAYS * 24 * 60 * 60 * 1000));
+    let (mut runs, unreadable) = read_all(project, Some)?;
+    runs.sort_by_cached_key(|run| Reverse((run.head.updated_at, run.head.run_id.clone())));
+    let mut report = PruneReport { pruned: Vec::new(), kept: Vec::new(), dry_run: true, warnings: Vec::new() };
+    let mut over = 0;
+    for run in runs {
+        let id = run.head.run_id.clone();
+        over += usize::from(run.head.status.is_terminal());
+        if let Some(stays) = why_by_summary(project, request, &run, over, before) {
+            report.kept.push(stays);
+            continue;
+        }
+        match size_if_it_may_go(project, &id) {
+            Ok(bytes) => {
+                let (status, ended_at) = (run.head.status, run.head.updated_at);
+                report.pruned.push(ListedPrune { run_id: id, status, ended_at, bytes, to: to.clone() });
+            }
+            Err(why) => report.kept.push(KeptRun { run_id: id.to_string(), why, is_due: true }),
+        }
+    }
+    for Unreadable { run_id, reason } in unreadable {
+        report.kept.push(KeptRun { run_id, why: format!("it cannot be read: {reason}"), is_due: true });
+    }
+    report.pruned.reverse();
+    Ok(report)
+}
+
+/// Why a run stays, as far as its summary tells. It is the `nth` of those that are over, the one that ended last first.
+fn why_by_summary(
+    project: &OpenedProject,
+    request: &PruneRequest,
+    run: &RunSummary,
+    nth: usize,
+    before: Timestamp,
+) -> Option<KeptRun> {
+    let id = &run.head.run_id;
+    let kept = |why: &str, is_due| Some(KeptRun { run_id: id.to_string(), why: why.to_owned(), is_due });
+    if !run.head.status.is_terminal() {
+        return kept("it is open", false);
+    }
+    if run.head.updated_at > before {
+        return kept("it is not old enough", false);
+    }
+    if nth <= request.keep.unwrap_or_default() {
+        return kept("it is among those that ended last", false);
+    }
+    if project.runs().copies_with(id).is_some() {
+        return kept("several machines share it", true);
+    }
+    None
+}
+
+/// The size of a run, or why it stays.
+fn size_if_it_may_go(project: &OpenedProject, id: &RunId) -> std::result::Result<u64, String> {
+    let unread = |error: StoreError| format!("it cannot be read: {}", error.one_line());
+    let run = project.local_runs().open(id).map_err(unread)?;
+    match why_it_stays(project, &*run) {
+        Some(why) => Err(why),
+        None => project.size_of_run(id).map_err(unread),
+    }
+}
+
+/// Why a run that is over and old enough stays; `None` if it may go. Every such rule is here. Asked before a person sees the
+/// list, and again while the run is locked.
+fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun) -> Option<String> {
+    let view = match for_reading(project, run) {
+        Ok(view) => view,
+        Err(error) => return Some(format!("it cannot be read: {}", error.one_line())),
+    };
+    if let Some(fault) = view.faults.first() {
+        return Some(format!("it is damaged: {}", refusal(project, run, fault.clone()).one_line()));
+    }
+    let state = view.history.state();
+    if !state.status().is_terminal() {
+        return Some("it is open".to_owned());
+    }
+    if let Some(session) = &state.document().state.session {
+        let holder = view.history.hold().and_then(|hold| hold.holder.as_ref()?.parse::<Holder>().ok());
+        if is_alive(project, session, holder.as_ref()) {
+            return Some(format!("session {session} holds it, and lives"));
+        }
+    }
+    None
+}

@@ -1,0 +1,68 @@
+//! The file of the runs that were pruned: `.flow/pruned.jsonl`, a line each.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::disk::DiskError;
+use crate::model::{RunId, Timestamp, limits};
+use crate::store::error::StoreError;
+use crate::store::local::layout::{GITATTRIBUTES, GITATTRIBUTES_FILE, PRUNED, PRUNED_ATTRIBUTES};
+use crate::store::local::mend::ProjectMender;
+use crate::store::local::project::Project;
+use crate::store::pruned::PrunedRun;
+
+impl Project {
+    /// What is noted of a run that is not in its place; the last line about it counts. `None` if it was not pruned. The
+    /// directory to which it went is an absolute path.
+    pub(in crate::store) fn note_of_pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        let text = self.pruned_text()?;
+        let mut found = None;
+        // Most lines are about other runs, and need no parsing.
+        for line in text.lines().filter(|line| line.contains(id.as_str())) {
+            found = parsed(line).filter(|pruned| pruned.run_id == *id).or(found);
+        }
+        Ok(found.map(|pruned| PrunedRun { to: pruned.to.map(|to| self.root().join(to)), ..pruned }))
+    }
+
+    fn pruned_text(&self) -> Result<String, DiskError> {
+        Ok(self.flow.read_text(PRUNED, limits::PRUNED_BYTES)?.unwrap_or_default())
+    }
+
+    /// Notes that these runs go to the directory `to`, and makes that durable. A line that says so already stays as it is.
+    pub(super) fn note_pruned(
+        &self,
+        locked: &ProjectMender<'_>,
+        runs: &[RunId],
+        to: Option<&Path>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let text = self.pruned_text()?;
+        let mut known = HashMap::new();
+        // What is not a line of this kind may be what a merge left. It stays.
+        known.extend(text.lines().filter_map(parsed).map(|pruned| (pruned.run_id, pruned.to)));
+        let mut lines = Vec::new();
+        for run in runs {
+            let to = to.map(Path::to_owned);
+            if known.get(run) != Some(&to) {
+                lines.push(line(&PrunedRun { run_id: run.clone(), at, to }));
+            }
+        }
+        // Where several branches prune, git joins their lines.
+        let attributes = self.flow.read_text(GITATTRIBUTES_FILE, limits::JOURNAL_BYTES)?.unwrap_or_default();
+        if !attributes.lines().any(|rule| rule == PRUNED_ATTRIBUTES) {
+            let first = if attributes.is_empty() { GITATTRIBUTES } else { "" };
+            let rules: Vec<_> = first.lines().chain([PRUNED_ATTRIBUTES]).map(str::to_owned).collect();
+            locked.add_lines(GITATTRIBUTES_FILE, &rules)?;
+        }
+        // Also if nothing is new: who wrote it may have died before it was flushed.
+        locked.add_lines(PRUNED, &lines)
+    }
+}
+
+fn parsed(line: &str) -> Option<PrunedRun> {
+    serde_json::from_str(line).ok()
+}
+
+fn line(pruned: &PrunedRun) -> String {
+    serde_json::to_string(pruned).expect("BUG: a note of a pruned run is not JSON")
+}
