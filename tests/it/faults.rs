@@ -62,6 +62,11 @@ fn a_failed_call_of_an_interview_loses_and_repeats_nothing() {
 }
 
 #[test]
+fn a_failed_call_of_a_command_that_flow_runs_loses_and_repeats_nothing() {
+    fails_everywhere(&["exec", "replay"], "a_failed_call_of_a_command_that_flow_runs_loses_and_repeats_nothing");
+}
+
+#[test]
 fn a_failed_call_of_a_prune_loses_and_repeats_nothing() {
     fails_everywhere(&["prune"], "a_failed_call_of_a_prune_loses_and_repeats_nothing");
 }

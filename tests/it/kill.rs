@@ -8,9 +8,9 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, quick, scaled, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 19] = [
+const TAKEN: [&str; 21] = [
     "init", "start", "record-activity", "emit", "advance", "block", "unblock", "complete", "fail", "cancel", "reopen",
-    "set", "resume", "session-end", "workflow", "mode", "interview", "doctor", "prune",
+    "set", "resume", "session-end", "workflow", "mode", "interview", "doctor", "prune", "exec", "replay",
 ];
 
 /// Kills the commands whose rows begin like this before every call that changes something, also where renames have no flags.
@@ -81,6 +81,11 @@ fn a_killed_interview_loses_no_answer_that_was_given() {
 #[test]
 fn a_killed_repair_is_there_wholly_or_not_at_all() {
     dies_everywhere(&["doctor"], "a_killed_repair_is_there_wholly_or_not_at_all");
+}
+
+#[test]
+fn a_killed_run_of_a_command_is_recorded_as_far_as_it_was_seen() {
+    dies_everywhere(&["exec", "replay"], "a_killed_run_of_a_command_is_recorded_as_far_as_it_was_seen");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 41] = [
+pub const CASES: [Case; 43] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
@@ -44,6 +44,8 @@ pub const CASES: [Case; 41] = [
     Case { name: "interview finish, of a run", prepare: finish },
     Case { name: "interview abandon", prepare: abandon },
     Case { name: "doctor --repair", prepare: repair },
+    Case { name: "exec", prepare: exec },
+    Case { name: "replay", prepare: replay },
     Case { name: "prune", prepare: prune },
     Case { name: "prune --to", prepare: prune_to },
 ];
@@ -399,4 +401,28 @@ fn prune_to(sandbox: &Sandbox) -> Order {
     std::fs::create_dir(sandbox.path("docs")).unwrap();
     let order = Order::new(&["prune", "--older-than", "0d", "--to", "docs/archive"], (&LATE, 3)).and(&EXPLORE);
     Order { is_a_prune: true, ..order }
+}
+
+/// A run of a project that no git knows, since the tree is told differently where git cannot be asked.
+fn outside_of_git(sandbox: &Sandbox) {
+    std::fs::remove_dir_all(sandbox.path(".git")).unwrap();
+    begin(sandbox);
+}
+
+/// The command says nothing, so that the answer of flow stands alone.
+fn exec(sandbox: &Sandbox) -> Order {
+    outside_of_git(sandbox);
+    let args = ["exec", "--json", "--run-id", "r1", "--", "sh", "-c", "exit 0"];
+    Order { retry: Retry::OnceMore, is_told_in_steps: true, ..Order::new(&args, (&EXPLORE, 0)) }
+}
+
+fn replay(sandbox: &Sandbox) -> Order {
+    outside_of_git(sandbox);
+    std::fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: [sh, -c, exit 0]}\n").unwrap();
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    // What was accepted is in the user's state directory.
+    let home = ("HOME", sandbox.root().parent().unwrap().display().to_string());
+    let order = Order::new(&["replay", "r1", "--yes"], (&EXPLORE, 0));
+    Order { env: vec![home], retry: Retry::Again, is_a_replay: true, ..order }
 }

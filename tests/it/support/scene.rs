@@ -30,6 +30,8 @@ pub enum Retry {
     Again,
     /// There is nothing left to do it to: `interview finish`.
     Over,
+    /// It does all of its work once more: `exec` without an id.
+    OnceMore,
 }
 
 /// A command, and what is right about it.
@@ -57,6 +59,8 @@ pub struct Order {
     pub is_a_doctor: bool,
     /// Whether it leaves the runs that it could not read, says so, and exits 0: `prune`.
     pub is_a_prune: bool,
+    /// Whether it runs nothing where it could not read that it may, says so, and exits 1: `replay`.
+    pub is_a_replay: bool,
 }
 
 impl Order {
@@ -75,6 +79,7 @@ impl Order {
             is_a_hook: false,
             is_a_doctor: false,
             is_a_prune: false,
+            is_a_replay: false,
         }
     }
 
@@ -224,6 +229,7 @@ impl Known {
         let root = self.root.display().to_string();
         let trees = [&self.repository, &self.done.flow, &self.done.decisions, &self.done.docs];
         !trees.iter().any(|tree| tree.mentions(&root))
+            && !self.order.env.iter().any(|(_, value)| value.contains('/'))
             && !format!("{:?}{:?}{:?}", self.old, self.new, self.order.then).contains(&root)
     }
 }
