@@ -1,8 +1,8 @@
 //! Power cuts: every state that they can leave, and real ones.
 
 use crate::power::{
-    self, crashes_in_crashes, cut_command, cut_every_interview_command, cut_every_mode_command, cut_every_prune,
-    every_command, real_cuts,
+    self, crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
+    cut_every_prune, every_command, real_cuts,
 };
 use crate::section::{Plan, Row, in_parallel};
 
@@ -16,6 +16,7 @@ pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
     let mut rows = in_parallel(&jobs, |job| told(place, cut_command(*job, SEED)));
     rows.extend(told(place, cut_every_mode_command(SEED)));
     rows.extend(told(place, cut_every_interview_command(SEED)));
+    rows.extend(told(place, cut_every_exec(SEED)));
     rows.extend(told(place, cut_every_prune(SEED)));
     Ok(rows)
 }

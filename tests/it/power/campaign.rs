@@ -3,6 +3,7 @@
 
 use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
+use super::exec::{EXEC_CASES, cut_exec};
 use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, ModeCase, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
@@ -40,6 +41,12 @@ pub fn cut_every_mode_command(seed: u64) -> Vec<Row> {
 pub fn cut_every_interview_command(seed: u64) -> Vec<Row> {
     let effort = Effort { drawn: 1000, states: 3000, seed };
     INTERVIEW_CASES.iter().flat_map(|case| cut_interview(case, &effort, None)).collect()
+}
+
+/// The same of every way to run a command.
+pub fn cut_every_exec(seed: u64) -> Vec<Row> {
+    let effort = Effort { drawn: 1000, states: 3000, seed };
+    EXEC_CASES.iter().flat_map(|case| cut_exec(case, &effort, None)).collect()
 }
 
 /// The same of every way to prune.

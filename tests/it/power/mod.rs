@@ -29,13 +29,14 @@
 //! **Proof of the harness.** Debug builds of flow make mistakes on purpose; the tests fail when these are not noticed.
 //!
 //! A new command is a new row in [`commands`], in [`modes`] when it changes modes, in [`interviews`], or in a file of its
-//! own, as [`mod@prune`].
+//! own, as [`exec`] and [`mod@prune`].
 
 mod campaign;
 mod check;
 mod commands;
 mod disk;
 mod enumerate;
+mod exec;
 mod failing_flush;
 mod history;
 mod interviews;
@@ -53,8 +54,8 @@ mod trace;
 
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use campaign::{
-    crashes_in_crashes, cut_command, cut_every_interview_command, cut_every_mode_command, cut_every_prune,
-    every_command, real_cuts,
+    crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
+    cut_every_prune, every_command, real_cuts,
 };
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use enumerate::Row;

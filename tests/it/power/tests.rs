@@ -2,6 +2,7 @@
 
 use super::commands::{ALL, BEHIND_A_TORN_PAGE, COMPLETE, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
+use super::exec::{EXEC_CASES, cut_exec};
 use super::failing_flush::{Recorder, ThinDevice, Trial};
 use super::interviews::{INTERVIEW_CASES, cut_interview};
 use super::materialise::reboot;
@@ -77,6 +78,28 @@ fn no_legal_crash_state_of_an_interview_breaks_a_promise() {
             let rows = cut_interview(case, &Effort { drawn: 100, states: 120, seed: 1 }, None);
             show(&rows);
             rows.iter().for_each(Row::assert_clean);
+        }
+    }
+}
+
+#[test]
+fn no_legal_crash_state_of_a_command_that_flow_runs_breaks_a_promise() {
+    if can_inject("no_legal_crash_state_of_a_command_that_flow_runs_breaks_a_promise") {
+        for case in &EXEC_CASES {
+            let rows = cut_exec(case, &Effort { drawn: 100, states: scaled(120, 1000), seed: 1 }, None);
+            show(&rows);
+            rows.iter().for_each(Row::assert_clean);
+        }
+    }
+}
+
+#[test]
+fn an_end_of_a_command_that_is_not_flushed_is_noticed() {
+    if can_inject("an_end_of_a_command_that_is_not_flushed_is_noticed") {
+        for (flush, told) in [("fdatasync", "acknowledged, but lost"), ("fsync", "evidence")] {
+            let rows = cut_exec(&EXEC_CASES[0], &Effort { drawn: 100, states: 120, seed: 1 }, Some(flush));
+            let found = |row: &Row| row.violations.iter().any(|violation| violation.contains(told));
+            assert!(rows.iter().any(found), "{flush}: nobody noticed: {rows:?}");
         }
     }
 }
