@@ -27,7 +27,7 @@ fn fails_at(nth: usize, rows: &[&str], test: &str) {
 
 #[test]
 fn a_failed_call_of_a_start_loses_and_repeats_nothing() {
-    fails_everywhere(&["init", "start"], "a_failed_call_of_a_start_loses_and_repeats_nothing");
+    fails_everywhere(&["init", "start", "fork"], "a_failed_call_of_a_start_loses_and_repeats_nothing");
 }
 
 #[test]

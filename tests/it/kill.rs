@@ -8,9 +8,9 @@ use crate::support::cases::{CASES, case};
 use crate::support::{Sandbox, Scene, Tally, Tree, Trouble, calls, can_inject, killed_at, quick, scaled, try_all};
 
 /// Beginnings of the rows that the tests below take from the table.
-const TAKEN: [&str; 21] = [
-    "init", "start", "record-activity", "emit", "advance", "block", "unblock", "complete", "fail", "cancel", "reopen",
-    "set", "resume", "session-end", "workflow", "mode", "interview", "doctor", "prune", "exec", "replay",
+const TAKEN: [&str; 22] = [
+    "init", "start", "fork", "record-activity", "emit", "advance", "block", "unblock", "complete", "fail", "cancel",
+    "reopen", "set", "resume", "session-end", "workflow", "mode", "interview", "doctor", "prune", "exec", "replay",
 ];
 
 /// Kills the commands whose rows begin like this before every call that changes something, also where renames have no flags.
@@ -39,7 +39,7 @@ fn a_killed_init_or_first_start_is_made_good_by_the_next() {
 
 #[test]
 fn a_killed_start_makes_a_whole_run_or_none() {
-    dies_everywhere(&["start, further"], "a_killed_start_makes_a_whole_run_or_none");
+    dies_everywhere(&["start, further", "fork"], "a_killed_start_makes_a_whole_run_or_none");
 }
 
 #[test]

@@ -443,3 +443,18 @@ fn no_rule_of_a_host_allows_an_agent_to_prune() {
         assert!(!told.stdout.contains("flow prune") && !told.stdout.contains("\"prune\""), "{}", told.stdout);
     }
 }
+
+#[test]
+fn evidence_to_which_an_open_fork_refers_is_not_pruned() {
+    let sandbox = sandbox();
+    sandbox.flow(["fork", "r2", "--id", "r4"]).ok();
+    sandbox.flow(["fork", "r4", "--id", "r5"]).ok();
+    sandbox.flow(["cancel", "r4"]).ok();
+    // The fork of the fork is open, and has its evidence from the first run. The one between has none of its own.
+    let report = prune(&sandbox, &["--dry-run", "--json"]).ok().json();
+    let (pruned, kept) = told(&report);
+    assert_eq!(pruned, ["r3", "r4"]);
+    assert!(kept.contains(&"r2: the open fork r5 refers to its evidence".to_owned()), "{kept:?}");
+    sandbox.flow(["cancel", "r5"]).ok();
+    assert_eq!(told(&prune(&sandbox, &["--dry-run", "--json"]).ok().json()).0, ["r2", "r3", "r4", "r5"]);
+}

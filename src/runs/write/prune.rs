@@ -1,6 +1,7 @@
 //! `prune`: takes runs that are over out of the project.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -84,7 +85,12 @@ pub struct KeptRun {
 pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     let project = cx.project()?;
     let to = request.to.as_deref().map(|to| Destination::of(&project, to)).transpose()?;
-    let mut report = plan(&project, request, to.as_ref().map(Destination::noted))?;
+    let (runs, unreadable) = read_all(&project, Some)?;
+    let needed = needed_by_forks(&project, &runs)?;
+    let mut report = plan(&project, request, runs, &needed, to.as_ref().map(Destination::noted));
+    for Unreadable { run_id, reason } in unreadable {
+        report.kept.push(KeptRun { run_id, why: format!("it cannot be read: {reason}"), is_due: true });
+    }
     if let Some(only) = &request.only {
         report.pruned.retain(|run| only.contains(&run.run_id));
     }
@@ -97,7 +103,7 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
         Some(to) if !ids.is_empty() => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
         _ => None,
     };
-    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| why_it_stays(&project, run))?;
+    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| why_it_stays(&project, run, &needed))?;
     report.warnings.extend(pruning.warnings);
     for stay in pruning.stay {
         report.pruned.retain(|run| run.run_id != stay.run_id);
@@ -157,9 +163,14 @@ fn canonical(cx: &Context, path: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Which runs would go, and why the others stay.
-fn plan(project: &OpenedProject, request: &PruneRequest, to: Option<String>) -> Result<PruneReport> {
+fn plan(
+    project: &OpenedProject,
+    request: &PruneRequest,
+    mut runs: Vec<RunSummary>,
+    needed: &Needed,
+    to: Option<String>,
+) -> PruneReport {
     let before = request.ended_before.unwrap_or_else(|| project.cx.now().later(-DAYS * 24 * 60 * 60 * 1000));
-    let (mut runs, unreadable) = read_all(project, Some)?;
     runs.sort_by_cached_key(|run| Reverse((run.head.updated_at, run.head.run_id.clone())));
     let mut report = PruneReport { pruned: Vec::new(), kept: Vec::new(), dry_run: true, warnings: Vec::new() };
     let mut over = 0;
@@ -170,7 +181,7 @@ fn plan(project: &OpenedProject, request: &PruneRequest, to: Option<String>) -> 
             report.kept.push(stays);
             continue;
         }
-        match size_if_it_may_go(project, &id) {
+        match size_if_it_may_go(project, &id, needed) {
             Ok(bytes) => {
                 let (status, ended_at) = (run.head.status, run.head.updated_at);
                 report.pruned.push(ListedPrune { run_id: id, status, ended_at, bytes, to: to.clone() });
@@ -178,11 +189,32 @@ fn plan(project: &OpenedProject, request: &PruneRequest, to: Option<String>) -> 
             Err(why) => report.kept.push(KeptRun { run_id: id.to_string(), why, is_due: true }),
         }
     }
-    for Unreadable { run_id, reason } in unreadable {
-        report.kept.push(KeptRun { run_id, why: format!("it cannot be read: {reason}"), is_due: true });
-    }
     report.pruned.reverse();
-    Ok(report)
+    report
+}
+
+/// Runs with evidence that an open fork took over and did not copy, each with such a fork.
+type Needed = BTreeMap<RunId, RunId>;
+
+fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Needed> {
+    let mut needed = Needed::new();
+    for fork in runs {
+        let Some(from) = fork.forked_from.as_ref().filter(|_| !fork.head.status.is_terminal()) else { continue };
+        let id = &fork.head.run_id;
+        let Ok(view) = for_reading(project, &*project.runs().open(id)?) else {
+            // What it took over cannot be known.
+            needed.insert(from.run_id.clone(), id.clone());
+            continue;
+        };
+        for attempt in view.history.attempts() {
+            if let Some(of) = &attempt.of
+                && !(attempt.evidence.is_empty() && attempt.kept.is_empty())
+            {
+                needed.insert(of.clone(), id.clone());
+            }
+        }
+    }
+    Ok(needed)
 }
 
 /// Why a run stays, as far as its summary tells. It is the `nth` of those that are over, the one that ended last first.
@@ -211,10 +243,10 @@ fn why_by_summary(
 }
 
 /// The size of a run, or why it stays.
-fn size_if_it_may_go(project: &OpenedProject, id: &RunId) -> std::result::Result<u64, String> {
+fn size_if_it_may_go(project: &OpenedProject, id: &RunId, needed: &Needed) -> std::result::Result<u64, String> {
     let unread = |error: StoreError| format!("it cannot be read: {}", error.one_line());
     let run = project.local_runs().open(id).map_err(unread)?;
-    match why_it_stays(project, &*run) {
+    match why_it_stays(project, &*run, needed) {
         Some(why) => Err(why),
         None => project.size_of_run(id).map_err(unread),
     }
@@ -222,7 +254,10 @@ fn size_if_it_may_go(project: &OpenedProject, id: &RunId) -> std::result::Result
 
 /// Why a run that is over and old enough stays; `None` if it may go. Every such rule is here. Asked before a person sees the
 /// list, and again while the run is locked.
-fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun) -> Option<String> {
+fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -> Option<String> {
+    if let Some(fork) = needed.get(run.id()) {
+        return Some(format!("the open fork {fork} refers to its evidence"));
+    }
     let view = match for_reading(project, run) {
         Ok(view) => view,
         Err(error) => return Some(format!("it cannot be read: {}", error.one_line())),

@@ -4,10 +4,11 @@ use super::scene::{Case, Order, Retry};
 use super::{Sandbox, Tree};
 
 /// Every command that writes, in the ways that differ in what they write.
-pub const CASES: [Case; 43] = [
+pub const CASES: [Case; 44] = [
     Case { name: "init", prepare: init },
     Case { name: "start, first in a project", prepare: first_start },
     Case { name: "start, further", prepare: further_start },
+    Case { name: "fork", prepare: fork },
     Case { name: "record-activity", prepare: record },
     Case { name: "record-activity, from a file", prepare: record_file },
     Case { name: "record-activity --advance", prepare: record_and_advance },
@@ -83,6 +84,11 @@ fn further_start(sandbox: &Sandbox) -> Order {
     begin(sandbox);
     let args = [&START[..], &["--id", "r2"]].concat();
     Order { retry: Retry::Taken, ..Order::new(&args, (&EXPLORE, 0)) }
+}
+
+fn fork(sandbox: &Sandbox) -> Order {
+    begin(sandbox);
+    Order::new(&["fork", "r1", "--id", "r2"], (&EXPLORE, 0))
 }
 
 fn record(sandbox: &Sandbox) -> Order {
