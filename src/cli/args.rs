@@ -206,6 +206,10 @@ pub(super) enum People {
     Fork(ForkArgs),
     /// Change what a run is about, and its limits
     Set(SetArgs),
+    /// Move runs that are over out of the project, or remove them
+    ///
+    /// Shows them first, and asks before it removes them. No other run can have their ids.
+    Prune(PruneArgs),
     /// Accept the commands that this project names
     ///
     /// Shows those of `commands` in `.flow/config.yaml`, which `flow exec NAME` runs from then on, as they are now.
@@ -320,10 +324,6 @@ pub(super) enum Checks {
     /// Share the runs of this project with other machines
     #[command(subcommand)]
     Remote(RemoteCommand),
-    /// Move runs that are over out of the project, or remove them
-    ///
-    /// Shows them first, and asks before it removes them. No other run can have their ids.
-    Prune(PruneArgs),
     /// Find what is wrong with a file, a run or the project
     Validate {
         /// A file, a directory, or a run [default: the whole project]

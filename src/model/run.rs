@@ -261,7 +261,6 @@ pub struct RunSummary {
     /// The session that holds it.
     pub session: Option<SessionId>,
     /// The event of another run after which this one goes on.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub forked_from: Option<ForkPoint>,
     /// The position of the last event that this includes.
     pub last_seq: Option<Seq>,

@@ -113,7 +113,7 @@ fn one_id_is_one_fork_however_often_it_is_asked_for() {
 }
 
 #[test]
-fn a_fork_of_a_run_that_is_over_is_open_again_and_its_gates_are_closed() {
+fn a_fork_of_a_run_that_is_over_is_open_again() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     sandbox.flow(["record-activity", "--run-id", "r1", "--id", "a"]).ok();

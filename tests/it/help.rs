@@ -51,6 +51,7 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       reopen           Reopen a run that is over
       fork             Go on from an event of a run, in a new one
       set              Change what a run is about, and its limits
+      prune            Move runs that are over out of the project, or remove them
       trust            Accept the commands that this project names
 
     Look:
@@ -86,7 +87,6 @@ fn help_has_the_commands_of_every_day_first_and_one_line_for_each() {
       demo             Show flow at work in a project to throw away
       init             Create .flow, or add what is missing in it
       remote           Share the runs of this project with other machines
-      prune            Move runs that are over out of the project, or remove them
       validate         Find what is wrong with a file, a run or the project
       doctor           Find what is wrong with .flow, and repair it when asked
       verify           Prove that a run's files are what its log says

@@ -11,8 +11,8 @@ use flowrun::engine::{
 use flowrun::engine::{Drift, Plan, RECENT};
 use flowrun::machine::Machine;
 use flowrun::model::{
-    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, ForkPoint, Number, RunForked, RunId, Seq,
-    StateName, Timestamp,
+    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, ForkPoint, GateStatus, Number, RunForked, RunId,
+    RunStatus, Seq, StateName, Timestamp,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -417,6 +417,30 @@ proptest! {
             holds(&play, cut.index(play.events.len()) + 1)?;
         }
     }
+}
+
+/// The person had not seen why the run goes on after its end.
+#[test]
+fn what_was_decided_at_a_gate_counts_in_a_fork_unless_the_run_had_ended_there() {
+    let mut play = Play::new("merge-pr");
+    let passes = |phase| Deed::Record {
+        id: "a",
+        phase: Some(phase),
+        status: ActivityStatus::Passed,
+        onwards: phase == 1,
+        settles: None,
+    };
+    for deed in [passes(0), passes(1), Deed::Decide { approves: true }] {
+        play.act(&deed);
+    }
+    let gate = "confirm".parse().unwrap();
+    let decided = play.events.len();
+    play.act(&Deed::Status("fail"));
+    assert_eq!(play.events.len(), decided + 1, "{:?}", play.state);
+    let of = |cut| History::fold(&fork_of(&play, cut).events[..1]).unwrap();
+    assert_eq!(of(decided).gate(&gate), Some(GateStatus::Approved));
+    let again = of(decided + 1);
+    assert_eq!((again.gate(&gate), again.state().status()), (Some(GateStatus::Closed), RunStatus::Active));
 }
 
 /// What random runs hardly ever do: something that would be left out counts for what is kept.

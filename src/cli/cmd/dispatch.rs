@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(cx: &Context, command: Command, out: &mut Out) -> Exit
         Command::Checks(Checks::Demo(args)) => demo::run(cx, args, out),
         Command::Checks(Checks::Init(args)) => init::init(cx, &args, out),
         Command::Checks(Checks::Remote(command)) => remote::run(cx, command, out),
-        Command::Checks(Checks::Prune(args)) => prune::run(cx, args, out),
+        Command::People(People::Prune(args)) => prune::run(cx, args, out),
         Command::Checks(Checks::Validate { target }) => validate::run(cx, target.as_deref(), out),
         Command::Checks(Checks::Doctor(args)) => doctor::run(cx, args, out),
         Command::Checks(Checks::Verify(run)) => verify::run(cx, run, out),

@@ -103,7 +103,18 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
         Some(to) if !ids.is_empty() => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
         _ => None,
     };
-    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| why_it_stays(&project, run, &needed))?;
+    let mut needed = None;
+    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| {
+        // Looked at again now that no run can begin: a person may have taken time to agree.
+        let needed = match &mut needed {
+            Some(needed) => needed,
+            None => match read_all(&project, Some).and_then(|(runs, _)| needed_by_forks(&project, &runs)) {
+                Ok(found) => needed.insert(found),
+                Err(error) => return Some(format!("the forks cannot be read: {}", error.one_line())),
+            },
+        };
+        why_it_stays(&project, run, needed)
+    })?;
     report.warnings.extend(pruning.warnings);
     for stay in pruning.stay {
         report.pruned.retain(|run| run.run_id != stay.run_id);

@@ -10,7 +10,7 @@ use crate::store::local::finished::values;
 use crate::store::local::layout::OPEN_RUNS;
 
 /// The version of the cache. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OpenRuns {
