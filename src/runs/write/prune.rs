@@ -110,7 +110,9 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
             Some(needed) => needed,
             None => match read_all(&project, Some).and_then(|(runs, _)| needed_by_forks(&project, &runs)) {
                 Ok(found) => needed.insert(found),
-                Err(error) => return Some(format!("the forks cannot be read: {}", error.one_line())),
+                Err(error) => {
+                    return Some(format!("it cannot be read whether an open fork needs it: {}", error.one_line()));
+                }
             },
         };
         why_it_stays(&project, run, needed)
