@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::codec::{LogScan, seal};
+use crate::codec::{LogScan, digest, seal};
 use crate::engine::{Command, Decision, History, RunState, decide};
 use crate::machine::Machine;
 use crate::model::{
@@ -109,7 +109,10 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     }
     let point = point(&*parent, &view, request)?;
     let shown = view.history.state().document().clone();
-    view.go_back(parent.id(), point.seq)?;
+    // To read a long log once more takes as long as to read it.
+    if point.seq != view.log.last_seq() || !is_as_logged(&view) {
+        view.go_back(parent.id(), point.seq)?;
+    }
     if request.at.is_none() && shown != *view.history.state().document() {
         warnings.push(format!("{} was edited, and no event says so yet: the fork does not have the edit", parent.id()));
     }
@@ -172,6 +175,12 @@ fn point(parent: &dyn StoredRun, view: &View, request: &ForkRequest) -> Result<F
         return Err(Problem::new(Kind::Refused, "no_events", message).help(help).into());
     }
     Ok(ForkPoint { run_id: id.clone(), seq: request.at.map_or(last, Seq) })
+}
+
+/// Whether `run.yaml` is the one that was written with the last event.
+fn is_as_logged(view: &View) -> bool {
+    let last = view.log.events().next_back().and_then(|event| event.run.as_ref());
+    last.is_some_and(|written| written.0 == digest(view.text.as_bytes()))
 }
 
 /// The SHA-256 of a log's lines, as `sha256sum` says it of them.
