@@ -155,7 +155,7 @@ fn a_fork_follows_the_definition_of_its_parent_or_that_of_today() {
         (steps("r2"), steps("r3")),
         (vec!["one".into(), "two".into()], vec!["one".into(), "between".into(), "two".into()])
     );
-    // Where the position is gone, there is no fork.
+    // If the definition of today does not have the phase, the fork is refused.
     define("[{id: zero}, {id: two}]");
     sandbox.flow(["fork", "r1", "--id", "r4", "--workflow-now"]).exits(1);
     assert!(!sandbox.run_dir("r4").exists());

@@ -249,8 +249,8 @@ impl Play {
     }
 }
 
-/// Every answer about the present, without the completed activities that only the whole log has.
-fn answers(history: &History, machine: &Machine) -> Vec<String> {
+/// What `resume` says of a run that nothing around it troubles.
+fn plan_of(history: &History, machine: &Machine) -> Plan {
     let outlook = Outlook {
         machine: Some(machine),
         drift: Drift::None,
@@ -260,7 +260,12 @@ fn answers(history: &History, machine: &Machine) -> Vec<String> {
         lives: Lives::default(),
         unproved: None,
     };
-    let plan = resume(history, &outlook);
+    resume(history, &outlook)
+}
+
+/// Every answer about the present, without the completed activities that only the whole log has.
+fn answers(history: &History, machine: &Machine) -> Vec<String> {
+    let plan = plan_of(history, machine);
     let completed = plan.completed[plan.completed.len().saturating_sub(RECENT)..].to_vec();
     let plan = Plan { completed, ..plan };
     let mut answers =
@@ -335,16 +340,7 @@ fn fork_of(play: &Play, cut: usize) -> Play {
 
 /// Every answer about the work of a run, apart from what tells a fork from its parent: its name, its times and positions.
 fn answers_of_fork(history: &History, machine: &Machine) -> Vec<String> {
-    let outlook = Outlook {
-        machine: Some(machine),
-        drift: Drift::None,
-        damage: None,
-        presence: Presence::Free,
-        now: at(3000),
-        lives: Lives::default(),
-        unproved: None,
-    };
-    let plan = resume(history, &outlook);
+    let plan = plan_of(history, machine);
     let entries = plan.completed.iter().rev().take(RECENT);
     let completed: Vec<_> = entries.map(|one| (&one.number, &one.id, &one.phase, one.status)).collect();
     let in_doubt: Vec<_> = plan.in_doubt.iter().map(|doubt| (&doubt.number, &doubt.id, &doubt.phase)).collect();

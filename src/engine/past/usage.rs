@@ -66,7 +66,7 @@ impl History {
     }
 }
 
-/// What a unit or a sub-agent says that it used: there is no record of its work. That of a step is in the record of it.
+/// What a unit or a sub-agent says that it used: its work has no record. The usage of a step is in the record of the step.
 #[must_use]
 pub fn worker_usage(report: &StepReport) -> Option<Usage> {
     let is_of_worker = report.unit.is_some() || report.step.as_ref().is_some_and(|step| step.agent().is_some());

@@ -16,7 +16,7 @@ const SECONDS: u64 = 600;
 /// The most that a call can say.
 const MOST_SECONDS: u64 = 3600;
 
-/// What is asked for. There is no place for a command line.
+/// The arguments of a call. None of them takes a command line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExecCall {

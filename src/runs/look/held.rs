@@ -53,8 +53,8 @@ impl SeenCommands {
         let (cx, run, last) = (self.cx.clone(), self.run.clone(), self.last.clone());
         let held = within(time, move || held(&cx, &run, &last).ok()).flatten();
         held.unwrap_or_else(|| {
-            let unknown = || Holding::unknown("the files could not be looked at in time");
-            self.last.iter().map(|attempt| (attempt.number, unknown())).collect()
+            let unknown = Holding::unknown("the files could not be looked at in time");
+            self.last.iter().map(|attempt| (attempt.number, unknown.clone())).collect()
         })
     }
 }

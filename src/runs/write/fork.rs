@@ -254,7 +254,7 @@ fn named(mut events: Vec<Event>, base: &RunId, attempt: usize) -> Result<Vec<Eve
     Ok(events)
 }
 
-/// The fork that an earlier request with the same id made; `None` if there is no run with this id.
+/// The fork that an earlier request with the same id made; `None` if no run has this id.
 fn known_fork(project: &OpenedProject, request: &ForkRequest, parent: &RunId) -> Result<Option<ForkReport>> {
     let Some(id) = &request.id else { return Ok(None) };
     let run = match project.runs().open(id) {
@@ -269,12 +269,12 @@ fn known_fork(project: &OpenedProject, request: &ForkRequest, parent: &RunId) ->
         Some(Event { kind: EventKind::RunForked(forked), .. }) => Some(forked.parent),
         _ => None,
     };
-    let asked = |point: &ForkPoint| point.run_id == *parent && request.at.is_none_or(|at| point.seq == Seq(at));
-    if !of.as_ref().is_some_and(asked) {
-        let message = match of {
-            Some(of) => format!("run {id} exists, and goes on from event {} of {}", of.seq, of.run_id),
-            None => format!("run {id} exists, and is no fork of {parent}"),
-        };
+    let message = match of {
+        Some(point) if point.run_id == *parent && request.at.is_none_or(|at| point.seq == Seq(at)) => None,
+        Some(other) => Some(format!("run {id} exists, and goes on from event {} of {}", other.seq, other.run_id)),
+        None => Some(format!("run {id} exists, and is not a fork of {parent}")),
+    };
+    if let Some(message) = message {
         return Err(Problem::new(Kind::Refused, "run_exists", message).help("use another id").into());
     }
     let view = for_reading(project, &*run)?;
