@@ -8,7 +8,7 @@ use crate::hooks::payload::{Event, HostInput, Payload, host};
 use crate::model::{Explain, RunId, SessionId};
 use crate::modes::{self, ModePromptRequest, ModeScope};
 use crate::runs::{
-    self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest, WantedGoingOn,
+    self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest, StopOptions,
 };
 
 /// How long a hook or a status line reads runs, however many there are.
@@ -25,10 +25,8 @@ pub struct Call<'a> {
     pub host: &'a str,
     /// `session-start`, `user-prompt-submit`, `pre-compact`, `stop`, `subagent-start`, `subagent-stop` or `session-end`.
     pub event: &'a str,
-    /// Whether the session may go on by itself after its turn.
-    pub may_go_on: bool,
-    /// Whether it is sent on if its phase requires a command that was not seen to pass.
-    pub gates: bool,
+    /// For what the session goes on by itself after its turn.
+    pub stop: StopOptions,
 }
 
 /// Handles an event of a host, whose payload is `given`. Gives what the host reads on standard output; empty when there
@@ -78,7 +76,7 @@ fn answer(cx: &Context, call: Call<'_>, given: &HostInput) -> Result<String, Str
         Event::UserPromptSubmit => prompt(cx, patient, host, session, &payload),
         Event::PreCompact if host == AgentHost::ClaudeCode => compaction(cx, session),
         // A host that goes on already, or will be woken up, must not be sent on twice.
-        Event::Stop if (call.may_go_on || call.gates) && !payload.must_stop => stop(cx, host, session, call),
+        Event::Stop if call.stop.any() && !payload.must_stop => stop(cx, host, session, call.stop),
         Event::SessionEnd => session_end(cx, host, session, payload.reason.clone()),
         Event::PreCompact | Event::Stop | Event::SubagentStart | Event::SubagentStop => Ok(String::new()),
     };
@@ -216,8 +214,7 @@ fn prompt_modes(cx: &Context, patient: &Context, session: &SessionId, text: &str
     Vec::new()
 }
 
-fn stop(cx: &Context, host: AgentHost, session: &SessionId, call: Call<'_>) -> runs::Result<String> {
-    let wanted = WantedGoingOn { continues: call.may_go_on, gates: call.gates };
+fn stop(cx: &Context, host: AgentHost, session: &SessionId, wanted: StopOptions) -> runs::Result<String> {
     let Some(going_on) = runs::going_on(cx, host, session, wanted)? else { return Ok(String::new()) };
     let text = brief::of_run(&going_on.report, Some(session));
     Ok(go_on(host, &brief::with_requirements(text, &going_on)))

@@ -101,7 +101,8 @@ pub(crate) use sessions::begin::{Beginning, begin_session, give_runs, prompt_ses
 pub(crate) use sessions::conversation::{note_project, note_told_of_init, noted_project};
 pub(crate) use sessions::end::end_in;
 pub use sessions::end::{EndedRun, HookInput, SessionEndReport, SessionEndRequest, session_end};
-pub(crate) use sessions::going_on::{GoingOn, WantedGoingOn, going_on};
+pub use sessions::going_on::StopOptions;
+pub(crate) use sessions::going_on::{GoingOn, going_on};
 #[cfg(feature = "mcp")]
 pub(crate) use sessions::hosts::session_of_host;
 pub(crate) use sessions::hosts::{has_begun, is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};

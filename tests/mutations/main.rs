@@ -133,7 +133,7 @@ fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
             "--test",
             "conformance",
             "--no-run",
-            "--message-format=json",
+            "--message-format=json-render-diagnostics",
         ])
         .current_dir(copy);
     build.env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit());

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::StopOptions;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, Edited, StatusLineOutcome, WantedHooks};
 use crate::hooks::settings::error::EditFault;
@@ -16,7 +15,7 @@ use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::status::PluginStatus;
-use crate::runs::{Context, Result};
+use crate::runs::{Context, Result, StopOptions};
 
 /// What to install.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::host::{Event, STOP};
+use crate::runs::StopOptions;
 
 /// Settings reach people who do not have flow, and stay when flow is gone: without it, their host would report a failing hook
 /// at every prompt.
@@ -20,24 +21,13 @@ pub(super) enum Call {
     StatusLine,
 }
 
-/// What a handler does at the event `stop`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct StopOptions {
-    /// Whether it continues a run.
-    pub(super) continues: bool,
-    /// Whether it keeps a session from stopping before it ran what its phase requires.
-    pub(super) gates: bool,
-}
-
-impl StopOptions {
-    /// Whether there is anything to do at that event.
-    pub(super) fn does_something(self) -> bool {
-        self.continues || self.gates
-    }
-
-    /// What either of the two does.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self { continues: self.continues || other.continues, gates: self.gates || other.gates }
+impl Call {
+    /// For what it sends a session on at the event `stop`.
+    pub(super) fn stop(&self) -> StopOptions {
+        match self {
+            Self::Hook(stop) => *stop,
+            Self::SessionEnd | Self::StatusLine => StopOptions::default(),
+        }
     }
 }
 

@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::{self, Call, StopOptions};
+use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
 use crate::hooks::settings::host::{Event, HOOKS, STATUS_LINE, has_matcher};
 use crate::hooks::settings::{script, whole};
 use crate::host::Handler;
+use crate::runs::StopOptions;
 
 /// What the settings are to have.
 #[derive(Debug, Clone, Copy)]
@@ -174,7 +175,7 @@ impl WantedHooks {
 
     /// The names of the events that get a handler where there was none.
     fn event_names(&self) -> Vec<String> {
-        self.events(self.stop.does_something()).iter().map(|event| event.0.to_owned()).collect()
+        self.events(self.stop.any()).iter().map(|event| event.0.to_owned()).collect()
     }
 
     /// What an event's list gets.
@@ -189,7 +190,7 @@ impl WantedHooks {
     }
 
     fn hooks(&self, handler: &Handler) -> Value {
-        let events = self.events(self.stop.does_something()).into_iter();
+        let events = self.events(self.stop.any()).into_iter();
         Value::Object(events.map(|event| (event.0.to_owned(), json!([self.item(handler, event)]))).collect())
     }
 
@@ -227,7 +228,7 @@ impl WantedHooks {
         let stop = self.host.hooks().stop.and_then(|stop| hooks.get(stop.0));
         let keeps_stop = stop.is_some_and(|event| !ours(self.host, json, event).is_empty());
         let (mut new, mut changed) = (Vec::new(), Vec::new());
-        for event in self.events(self.stop.does_something() || keeps_stop) {
+        for event in self.events(self.stop.any() || keeps_stop) {
             let is_changed = match hooks.get(event.0) {
                 None => {
                     new.push((event.0, json!([self.item(handler, event)])));
@@ -260,8 +261,7 @@ impl WantedHooks {
             let Some(call) = handler.call() else { continue };
             // A handler for some causes alone leaves the others without one.
             needs_one &= handler.matcher.is_some();
-            let before = if let Call::Hook(stop) = call { stop } else { StopOptions::default() };
-            is_changed |= renew(json, written, &handler, &self.command(event, self.stop.or(before)));
+            is_changed |= renew(json, written, &handler, &self.command(event, self.stop.or(call.stop())));
         }
         if needs_one {
             let layout = json.layout(node, outer);

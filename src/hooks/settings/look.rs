@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::codec::{JsonNode, JsonText, Place};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::{self, Call, StopOptions};
+use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::edit;
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::SettingsFile;
@@ -63,7 +63,7 @@ impl FoundHandler {
     /// The command line that this version of flow would write; `None` for an event that it does not answer.
     fn wanted(&self, host: AgentHost) -> Option<String> {
         let event = host.all_events().into_iter().find(|event| event.0 == self.event)?;
-        let stop = if let Some(Call::Hook(stop)) = self.call { stop } else { StopOptions::default() };
+        let stop = self.call.as_ref().map(Call::stop).unwrap_or_default();
         Some(command::hook(host, event, stop))
     }
 

@@ -16,7 +16,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
-use crate::runs::open::parents::Parents;
+use crate::runs::open::kept::Keepers;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
 use crate::runs::open::select::select_run;
@@ -173,20 +173,18 @@ pub(in crate::runs) fn evidence_of<'a>(
         files.entry(name).or_insert(kept.bytes);
     }
     let mut found = Vec::new();
-    let mut parents = Parents::default();
+    let mut keepers = Keepers::of(project, run, &files);
     for attempt in activities {
         for reference in &attempt.evidence {
+            let names = match keepers.get(attempt) {
+                Some(keeper) => named(project, keeper.run, reference, keeper.files),
+                None => Named::Missing,
+            };
             let origin = EvidenceOrigin::Activity { number: attempt.number, id: attempt.id.clone() };
-            if let Some(of) = &attempt.of {
-                let names = match parents.get(project, of) {
-                    Some(parent) => named(project, &*parent.run, reference, &parent.files),
-                    None => Named::Missing,
-                };
-                found.push(item_of_activity(of, origin, reference, names));
-                continue;
-            }
-            let item = item_of_activity(run.id(), origin, reference, named(project, run, reference, &files));
-            if let Some(EvidenceFile::Evidence(name)) = &item.file {
+            let item = item_of_activity(attempt.of.as_ref().unwrap_or(run.id()), origin, reference, names);
+            if attempt.of.is_none()
+                && let Some(EvidenceFile::Evidence(name)) = &item.file
+            {
                 unnamed.remove(name);
             }
             found.push(item);

@@ -15,7 +15,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
-use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_here};
+use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
@@ -240,7 +240,7 @@ fn report_of(
     };
     let mut outlook = outlook(opened, presence, &Definitions::default());
     if asked.is_some() {
-        outlook.unproved = Some(unproved_here(project, view, &evidence));
+        outlook.unproved = Some(unproved_now(project, view, &evidence));
     }
     let plan = engine::resume(&view.history, &outlook);
     let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);

@@ -138,8 +138,9 @@ fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]
     required
 }
 
-/// What the phases require in which the run is and what is missing, given what was seen of its commands.
-pub(in crate::runs) fn unproved_here(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<Unproved> {
+/// What is missing of what the phases require in which the run is, on the files as they are: given what was seen of its
+/// commands.
+pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<Unproved> {
     let run = &view.history.state().document().state;
     let mut unproved = Vec::new();
     for one in required_evidence(project, view, seen) {

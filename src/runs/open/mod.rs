@@ -3,10 +3,10 @@
 pub(crate) mod checkout;
 pub(in crate::runs) mod copies;
 pub(in crate::runs) mod fault;
+pub(in crate::runs) mod kept;
 pub(in crate::runs) mod listed;
 pub(in crate::runs) mod listing;
 pub(crate) mod name;
-pub(in crate::runs) mod parents;
 pub(crate) mod pinned;
 pub(in crate::runs) mod proof;
 pub(crate) mod reading;

@@ -11,7 +11,7 @@ use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::mask::Mask;
-use crate::runs::open::parents::Parents;
+use crate::runs::open::kept::{Keeper, Keepers};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
 use crate::runs::open::tree::{ListedFiles, PresentTree, listed_files, own_directories, tree_of};
@@ -37,18 +37,15 @@ pub(in crate::runs) fn holdings(
         return Ok(holdings);
     }
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let mut parents = Parents::default();
+    let mut keepers = Keepers::of(project, run, &kept);
     // Most commands name the same inputs, or none.
     let mut listed = None;
     let mut nows: BTreeMap<&[String], CheckoutNow<'_>> = BTreeMap::new();
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
-        let missing = match &attempt.of {
-            None => missing(run, attempt, &kept)?,
-            Some(parent) => match parents.get(project, parent) {
-                Some(parent) => missing(&*parent.run, attempt, &parent.files)?,
-                None => attempt.kept.first().map(|kept| kept.name.clone()),
-            },
+        let missing = match keepers.get(attempt) {
+            Some(keeper) => missing(keeper, attempt)?,
+            None => attempt.kept.first().map(|kept| kept.name.clone()),
         };
         let holding = match missing {
             Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
@@ -149,9 +146,10 @@ fn in_words(attempt: &Attempt, holding: &Holding) -> String {
 }
 
 /// The file of the record that is not there or is another one. In a run that machines share, files come when they are read.
-fn missing(run: &dyn StoredRun, attempt: &Attempt, here: &BTreeMap<String, u64>) -> Result<Option<String>> {
+fn missing(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
+    let Keeper { run, files } = keeper;
     for KeptEvidence { name, sha256, bytes } in &attempt.kept {
-        let same = match here.get(name) {
+        let same = match files.get(name) {
             Some(len) if len == bytes => match run.read_evidence(name, 0, run.evidence_limit())? {
                 Some(part) => KeptEvidence::of(name, &part.bytes).sha256 == *sha256,
                 None => false,

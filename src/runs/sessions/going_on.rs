@@ -13,7 +13,7 @@ use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
 use crate::runs::look::held::within;
-use crate::runs::look::seen::{seen_evidence, unproved_here};
+use crate::runs::look::seen::{seen_evidence, unproved_now};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
@@ -27,13 +27,27 @@ const TIMES: u32 = 3;
 /// How long a hook looks at the files of a checkout.
 const LOOKING: Duration = Duration::from_millis(1500);
 
-/// For what a session may go on.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WantedGoingOn {
+/// For what a session goes on that would stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StopOptions {
     /// For its next phase.
-    pub(crate) continues: bool,
-    /// For what its phase requires.
-    pub(crate) gates: bool,
+    pub continues: bool,
+    /// For what its phase requires and was not seen to pass.
+    pub gates: bool,
+}
+
+impl StopOptions {
+    /// Whether it may go on at all.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.continues || self.gates
+    }
+
+    /// What either of the two asks for.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { continues: self.continues || other.continues, gates: self.gates || other.gates }
+    }
 }
 
 /// With what a session goes on.
@@ -57,7 +71,7 @@ pub(crate) fn going_on(
     cx: &Context,
     host: AgentHost,
     session: &SessionId,
-    wanted: WantedGoingOn,
+    wanted: StopOptions,
 ) -> Result<Option<GoingOn>> {
     if let Some(setting) = &cx.env.hook_continue
         && !setting.yes()?
@@ -119,7 +133,7 @@ fn look(cx: &Context, run: &RunId) -> Vec<Unproved> {
     let Ok(run) = project.runs().open(run) else { return Vec::new() };
     let Ok(view) = for_deciding(&project, &*run) else { return Vec::new() };
     match seen_evidence(&project, &*run, view.history.attempts()) {
-        Ok(seen) => unproved_here(&project, &view, &seen),
+        Ok(seen) => unproved_now(&project, &view, &seen),
         Err(_) => Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use flowrun::hooks::{Call, HostInput, hook};
 use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{Explain as _, SessionId};
 use flowrun::modes::ModesObserver;
-use flowrun::runs::{self, Budget, Context, Error, Options, SessionEndRequest};
+use flowrun::runs::{self, Budget, Context, Error, Options, SessionEndRequest, StopOptions};
 use serde_json::{Value, json};
 
 use super::faulty::{FaultyDisk, Mistake};
@@ -73,7 +73,7 @@ impl Sandbox {
             ..Options::default()
         };
         let cx = self.context(&self.root(), disk, env, options).observed_by(Arc::new(ModesObserver));
-        let call = Call { host, event, may_go_on: true, gates: true };
+        let call = Call { host, event, stop: StopOptions { continues: true, gates: true } };
         let given = HostInput::Text(payload.to_string());
         match catch_unwind(AssertUnwindSafe(|| hook(&cx, call, &given))) {
             Ok(answer) => Some(answer),

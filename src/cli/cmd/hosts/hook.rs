@@ -7,10 +7,11 @@ use crate::cli::cmd::stdin::{SHORT_WAIT, WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::Out;
 use crate::hooks::{self, Call};
-use crate::runs::Context;
+use crate::runs::{Context, StopOptions};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: &HookArgs, out: &mut Out) -> Exit {
-    let call = Call { host: &args.host, event: &args.event, may_go_on: args.may_go_on, gates: args.gates };
+    let stop = StopOptions { continues: args.may_go_on, gates: args.gates };
+    let call = Call { host: &args.host, event: &args.event, stop };
     let begun = Instant::now();
     let given = given(if args.event == "session-end" { SHORT_WAIT } else { WAIT });
     let cx = &cx.having_waited(begun.elapsed());

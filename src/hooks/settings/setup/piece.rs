@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::codec::{TomlText, digest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::command::StopOptions;
 use crate::hooks::settings::edit::{self, Edited, WantedHooks};
 use crate::hooks::settings::error::{EditFault, STRICT};
 use crate::hooks::settings::setup::entries::Entries;
+use crate::runs::StopOptions;
 
 /// A part of the setup of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
