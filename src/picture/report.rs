@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::model::is_terminal_control;
+use crate::picture::usage::totals_in_words;
 use crate::runs::{ReportedWork, WorkReport};
 
 /// How many lines a section has at most; there are six of them.
@@ -23,6 +24,10 @@ pub fn work_report(report: &WorkReport) -> String {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
             let _ = writeln!(text, "{label}: {}", code(value));
         }
+    }
+    let used = totals_in_words(&report.usage.sum.totals);
+    if !used.is_empty() {
+        let _ = writeln!(text, "Used: {used}");
     }
     section(&mut text, "Seen", report.seen.iter().map(seen));
     section(&mut text, "Claimed", report.claimed.iter().map(work));

@@ -174,6 +174,17 @@ fn what_nobody_reported_is_unknown_and_not_0() {
 }
 
 #[test]
+fn a_report_on_a_run_says_what_its_work_used() {
+    let sandbox = sandbox();
+    record(&sandbox, &["--id", "a"]);
+    assert!(!sandbox.flow(["report", "r1"]).ok().stdout.contains("Used"));
+    record(&sandbox, &["--id", "b", "--tokens-in", "1200", "--cost", "0.42 USD"]);
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report.contains("\nUsed: 1,200 tokens in, 0.42 USD (1 of 2 reported)\n"), "{report}");
+    assert_eq!(sandbox.flow(["report", "r1", "--format", "json"]).ok().json()["usage"], usage(&sandbox));
+}
+
+#[test]
 fn each_attempt_counts_and_each_event_once() {
     let sandbox = sandbox();
     let first = ["--id", "a", "--status", "failed", "--cost", "0.10 USD"];

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{Attempt, LeftUndone};
+use crate::engine::{Attempt, LeftUndone, RunUsage};
 use crate::model::{
     ActivityStatus, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId, command_line,
 };
@@ -57,6 +57,8 @@ pub struct WorkReport {
     pub left_undone: Vec<LeftUndone>,
     /// Questions that wait for an answer.
     pub questions: Vec<ReportedQuestion>,
+    /// What its work used, as it was reported.
+    pub usage: RunUsage,
 }
 
 /// The last record of an activity.
@@ -128,6 +130,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         open,
         left_undone: view.history.left_undone(),
         questions: questions.collect(),
+        usage: view.history.usage(),
     })
 }
 

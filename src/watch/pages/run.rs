@@ -3,7 +3,7 @@
 use crate::model::{StateName, StepStatus, Suggestion, Timestamp};
 use crate::picture::{
     age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
-    timeline_text,
+    timeline_text, totals_in_words,
 };
 use crate::runs::{HolderLife, Need, RunReport, ShownActivity, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
@@ -79,6 +79,10 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     facts.push(format!("started {} ago", age(card.head.created_at, now)));
     if run.timeline.worked_ms > 0 {
         facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
+    }
+    let used = totals_in_words(&run.usage.sum.totals);
+    if !used.is_empty() {
+        facts.push(format!("used {used}"));
     }
     if let Some(session) = &card.session {
         let life = match run.card.holder {
