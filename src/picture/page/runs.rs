@@ -10,7 +10,7 @@ use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::encoded;
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
-use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need};
+use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace};
 
 /// The cards of a project, and how its pages are addressed.
 #[derive(Debug, Clone, Serialize)]
@@ -107,6 +107,9 @@ fn jump(groups: &[MergedGroup<'_>], filter: &CardFilter) -> Markup {
         }
     }
 }
+
+/// The most parts of a bar that can be told apart in its column.
+const PARTS: usize = 16;
 
 /// How runs end.
 const ENDS: [RunStatus; 3] = [RunStatus::Completed, RunStatus::Failed, RunStatus::Cancelled];
@@ -305,10 +308,24 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp, names_project: boo
             }
             span.reason { (shortened(&about, 160)) }
             span.phase {
+                @if let Some(place) = card.place { (bar(place, class)) }
                 (run.head.phase.as_ref().map_or("", StateName::as_str))
                 @if let Some(place) = card.place { " " (place.number) "/" (place.of) }
             }
             time.dim datetime=(run.head.updated_at) title=(run.head.updated_at) { (age(run.head.updated_at, now)) }
+        }
+    }
+}
+
+/// The place of a phase as a bar of as many parts as there are phases, for the eye alone: its numbers stand beside it.
+fn bar(place: PhasePlace, class: &str) -> Markup {
+    html! {
+        @if place.of <= PARTS {
+            span.place.(class) aria-hidden="true" {
+                @for number in 1..=place.of {
+                    i.done[number < place.number].here[number == place.number] {}
+                }
+            }
         }
     }
 }
