@@ -2,13 +2,16 @@
 //!
 //! Whole processes are timed, alternating with what they are compared to, so that both meet the same machine. With
 //! `-- --write` the table goes into `docs/performance.md`. `-- --quick` takes fewer rounds and smaller projects. Words take
-//! only the parts of the table with these names: `-- hooks checkouts`.
+//! only the parts of the table with these names: `-- hooks checkouts`. How long installing takes is measured when it is named:
+//! `-- builds`.
 //! `-- --without FLOW` compares with a flow that was built without the dashboard and the screen:
 //! `cargo build --release --no-default-features --features mcp,network --target-dir target/without`.
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts processes and looks at the clock")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
+mod builds;
+mod evidence;
 #[path = "../../tests/it/support/lack.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod lack;
@@ -69,7 +72,10 @@ struct Bench {
 
 type Part = (&'static str, fn(&mut Bench));
 
-const PARTS: [Part; 13] = [
+/// What takes minutes is measured only when it is named.
+const WHEN_NAMED: &str = "builds";
+
+const PARTS: [Part; 15] = [
     ("records", |bench| all_records(bench)),
     ("reports", |bench| reports(&bench.home, &bench.sizes, &mut bench.table)),
     ("proofs", |bench| proofs(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
@@ -80,8 +86,12 @@ const PARTS: [Part; 13] = [
     ("hooks", |bench| hooks(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
     ("checkouts", |bench| checkouts(&bench.home, &bench.floor, &bench.sizes, &mut bench.table)),
     ("definitions", |bench| definitions(&bench.home, &bench.sizes, &mut bench.table)),
+    ("evidence", |bench| {
+        evidence::rows(&bench.home, bench.sizes.many, (bench.sizes.rounds / 10).max(5), &mut bench.table);
+    }),
     ("peers", |bench| peers::rows(&bench.home, &bench.floor, bench.sizes.rounds, &mut bench.table)),
     ("shared", |bench| shared::rows(&bench.home, (bench.sizes.rounds / 4).max(5), &mut bench.table)),
+    (WHEN_NAMED, |bench| builds::rows(&bench.home, &mut bench.table)),
     ("faces", |bench| match bench.without.clone() {
         Some(without) => faces(&bench.home, &without, &bench.sizes, &mut bench.table),
         None => println!("SKIPPED: what the dashboard and the screen cost: needs --without FLOW"),
@@ -104,7 +114,8 @@ fn main() {
     let mut bench = Bench { home: path, floor, sizes, table: Table::default(), without };
     let names: Vec<_> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
     for (name, part) in PARTS {
-        if names.is_empty() || names.iter().any(|wanted| *wanted == name) {
+        let is_asked = names.is_empty() && name != WHEN_NAMED;
+        if is_asked || names.iter().any(|wanted| *wanted == name) {
             part(&mut bench);
         }
     }

@@ -118,6 +118,13 @@ impl Project {
         project
     }
 
+    /// Changes so many of its files.
+    pub fn change_files(&self, files: usize) {
+        for nth in 0..files {
+            std::fs::write(self.root.join(format!("dir-{}/file-{}.txt", nth, nth * 100)), "another text\n").unwrap();
+        }
+    }
+
     /// `git status` of the checkout.
     pub fn git_status(&self) -> Command {
         let mut git = Command::new("git");
@@ -250,7 +257,7 @@ impl Project {
         self.command(&["list"])
     }
 
-    /// `log` or `verify` of the open run.
+    /// `log`, `verify` or `fork` of the open run.
     pub fn of_run(&self, verb: &str) -> Command {
         self.command(&[verb, &self.open])
     }

@@ -25,7 +25,8 @@ impl Row {
     /// `compared` is to what, how long that took, and what the ratio is to be.
     pub fn new(what: &str, median: Duration, compared: Option<(&'static str, Duration, Bound)>) -> Self {
         let ratio = |(to, other, bound): (_, Duration, _)| (to, median.as_secs_f64() / other.as_secs_f64(), bound);
-        let shown = format!("{:.2} ms", median.as_secs_f64() * 1e3);
+        let seconds = median.as_secs_f64();
+        let shown = if seconds < 10.0 { format!("{:.2} ms", seconds * 1e3) } else { format!("{seconds:.0} s") };
         Self { what: what.to_owned(), shown, compared: compared.map(ratio) }
     }
 
