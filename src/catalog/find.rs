@@ -1,7 +1,7 @@
 //! The workflows of a project.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::CatalogError;
@@ -49,6 +49,8 @@ pub struct ListedWorkflow {
     pub description: Option<String>,
     /// Why it cannot be used; `None` if it can.
     pub error: Option<String>,
+    /// Whether it is that of an agent which a skill calls.
+    pub is_agent: bool,
 }
 
 /// The workflows that a project can use.
@@ -235,18 +237,29 @@ fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
 fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<ListedWorkflow> {
     let notation = Form::of_file(file, &text).notation();
     let description = description(&text);
+    let is_agent = is_of_agent(file, &origin);
     let Ok(known) = WorkflowId::new(id) else { return None };
     let error = match load(&known, file, text, origin.clone(), types) {
         Err(CatalogError::NoMachine { .. }) => return None,
         Err(error) => Some(error.in_list()),
         Ok(_) => None,
     };
-    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error })
+    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error, is_agent })
 }
 
 fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWorkflow {
     let notation = Form::of_file(file, "").notation();
-    ListedWorkflow { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()) }
+    let is_agent = is_of_agent(file, &origin);
+    ListedWorkflow { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()), is_agent }
+}
+
+/// Whether a definition is an agent's: hosts keep agents in directories of this name, and so does this program.
+fn is_of_agent(file: &str, origin: &Origin) -> bool {
+    let path = match origin {
+        Origin::Shipped => Path::new(file),
+        Origin::Project(path) => path,
+    };
+    path.parent().is_some_and(|dir| dir.ends_with("agents"))
 }
 
 #[cfg(test)]

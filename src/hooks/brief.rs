@@ -83,7 +83,7 @@ pub(super) fn with_seen(text: String, seen: &SeenCommands, held: &BTreeMap<Numbe
 
 /// How work is begun where none is open.
 pub(super) fn how_to_begin(workflows: &[WorkflowEntry]) -> String {
-    let usable = workflows.iter().filter(|workflow| workflow.error.is_none()).take(WORKFLOWS);
+    let usable = workflows.iter().filter(|workflow| workflow.is_begun()).take(WORKFLOWS);
     let names = usable.map(|workflow| clipped(workflow.id.as_str(), QUOTED / 4)).collect::<Vec<_>>().join(", ");
     format!(
         "flow keeps the state of long work in this project; no run is open.\n\

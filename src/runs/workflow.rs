@@ -37,6 +37,18 @@ pub struct WorkflowEntry {
     pub description: Option<String>,
     /// Why it is not valid.
     pub error: Option<String>,
+    /// Whether it is that of an agent which a skill calls: its file lies in a directory `agents`. Such an agent reports into
+    /// the run of the skill.
+    #[serde(rename = "agent")]
+    pub is_agent: bool,
+}
+
+impl WorkflowEntry {
+    /// Whether a person or an agent would begin a run of it.
+    #[must_use]
+    pub fn is_begun(&self) -> bool {
+        self.error.is_none() && !self.is_agent
+    }
 }
 
 /// A workflow, or the problems of one that does not compile.
@@ -120,6 +132,7 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
             origin: origin(&entry.origin),
             description: entry.description,
             error: entry.error,
+            is_agent: entry.is_agent,
         });
     }
     Ok(WorkflowListReport { workflows, warnings: catalog.warnings() })

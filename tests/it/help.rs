@@ -143,13 +143,34 @@ fn start_alone_lists_the_workflows_with_their_purpose() {
     let sandbox = Sandbox::new();
     let told = sandbox.flow(["start"]).exits(2);
     assert_eq!(told.stdout, "", "nothing is taken for the id of a run");
-    assert!(
-        told.stderr.starts_with("What do you want to start?\n  address-pr         Answer every comment"),
-        "{told:?}"
-    );
+    assert!(told.stderr.starts_with("What do you want to start?\n  address-pr     Answer every comment"), "{told:?}");
+    assert!(!told.stderr.contains("task-builder"), "an agent that a skill calls begins no run: {told:?}");
     assert!(told.stderr.ends_with("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`\n"), "{told:?}");
     assert_eq!(sandbox.flow(["start", "--json"]).exits(2).error()["code"], "usage");
     assert!(!sandbox.path(".flow").exists());
+}
+
+#[test]
+fn workflows_of_agents_that_skills_call_are_listed_apart() {
+    let sandbox = Sandbox::new();
+    let agent = include_str!("../../workflows/agents/task-builder.md").replace("task-builder", "scout");
+    std::fs::create_dir_all(sandbox.path(".claude/agents")).unwrap();
+    std::fs::write(sandbox.path(".claude/agents/scout.md"), agent).unwrap();
+    sandbox.flow(["init"]).ok();
+    let listed = sandbox.flow(["workflow", "list"]).ok().stdout;
+    let (own, agents) = listed.split_once("\nof agents that skills call:\n").unwrap();
+    assert!(own.contains("start-issue ") && !own.contains("scout"), "{listed}");
+    assert!(
+        agents.contains("scout ") && agents.contains("task-reviewer ") && !agents.contains("build-fast"),
+        "{listed}"
+    );
+    let listed = sandbox.flow(["workflow", "list", "--json"]).ok().json();
+    for workflow in listed["workflows"].as_array().unwrap() {
+        let id = workflow["id"].as_str().unwrap();
+        assert_eq!(workflow["agent"], agents.contains(&format!("{id} ")), "{id}");
+    }
+    assert!(!sandbox.flow(["start"]).exits(2).stderr.contains("scout"));
+    sandbox.flow(["start", "scout", "--id", "r1"]).ok();
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn choose(cx: &Context, out: &mut Out) -> Ended {
     }
     let text = TextPage::of(|page| {
         page.line("What do you want to start?");
-        let rows = report.workflows.iter().filter(|workflow| workflow.error.is_none());
+        let rows = report.workflows.iter().filter(|workflow| workflow.is_begun());
         page.table(2, rows.map(|workflow| [workflow.id.as_str(), workflow.description.as_deref().unwrap_or_default()]));
         page.line("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`");
     });

@@ -10,8 +10,8 @@ use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
 use crate::picture::WorkflowGraphReport;
 use crate::runs::{
-    self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest,
-    WorkflowReport, WorkflowRequest,
+    self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowEntry, WorkflowListReport, WorkflowNewReport,
+    WorkflowNewRequest, WorkflowReport, WorkflowRequest,
 };
 
 pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ended {
@@ -90,14 +90,21 @@ fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
 }
 
 fn list(report: &WorkflowListReport, page: &mut TextPage) {
-    let rows = report.workflows.iter().map(|workflow| {
-        let about = match &workflow.error {
-            Some(error) => format!("cannot be used: {error}"),
-            None => workflow.description.clone().unwrap_or_default(),
-        };
-        [workflow.id.clone(), workflow.origin.clone(), about]
-    });
-    page.table(0, rows);
+    let (agents, workflows): (Vec<_>, Vec<_>) = report.workflows.iter().partition(|workflow| workflow.is_agent);
+    page.table(0, workflows.into_iter().map(listed));
+    if !agents.is_empty() {
+        page.line("");
+        page.line("of agents that skills call:");
+        page.table(0, agents.into_iter().map(listed));
+    }
+}
+
+fn listed(workflow: &WorkflowEntry) -> [String; 3] {
+    let about = match &workflow.error {
+        Some(error) => format!("cannot be used: {error}"),
+        None => workflow.description.clone().unwrap_or_default(),
+    };
+    [workflow.id.clone(), workflow.origin.clone(), about]
 }
 
 fn shown(report: &WorkflowReport, page: &mut TextPage) {

@@ -38,13 +38,24 @@ pub struct UsedWorkflow {
 #[must_use]
 pub fn workflows_page(projects: &OfProjects<ProjectWorkflows>) -> Page {
     by_project(Part::Workflows, "Workflows", projects, |name, found| {
+        let (agents, own): (Vec<_>, Vec<_>) = found.workflows.iter().partition(|used| used.workflow.is_agent);
         html! {
-            table.cards data-key={ (name) "/workflows" } {
-                thead { tr { th { "Workflow" } th { "Notation" } th { "Runs" } th { "Origin" } th { "Purpose" } } }
-                tbody { @for used in &found.workflows { (row(name, used)) } }
+            (table(name, "workflows", &own))
+            @if !agents.is_empty() {
+                h2 { "Agents that skills call " span.dim { "they report into the run of the skill" } }
+                (table(name, "agents", &agents))
             }
         }
     })
+}
+
+fn table(project: &str, key: &str, workflows: &[&UsedWorkflow]) -> Markup {
+    html! {
+        table.cards data-key={ (project) "/" (key) } {
+            thead { tr { th { "Workflow" } th { "Notation" } th { "Runs" } th { "Origin" } th { "Purpose" } } }
+            tbody { @for used in workflows { (row(project, used)) } }
+        }
+    }
 }
 
 fn row(project: &str, used: &UsedWorkflow) -> Markup {
