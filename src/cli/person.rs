@@ -181,6 +181,11 @@ impl Interviewee for Person<'_> {
     }
 }
 
+/// Whether there is a person who could agree. With `--json` a program reads the answer, and it cannot say yes.
+pub(super) fn can_be_asked(out: &Out) -> bool {
+    !out.is_json() && is_there() && io::stderr().is_terminal()
+}
+
 /// Asks a person for a word of agreement, and reads it.
 ///
 /// # Errors

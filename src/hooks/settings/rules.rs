@@ -55,3 +55,21 @@ pub(super) fn allow(host: AgentHost) -> Vec<String> {
         Rules::Unknown => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_rule_allows_an_agent_to_run_other_commands_to_prune_or_to_decide_for_a_person() {
+        let mut allowed = 0;
+        for host in AgentHost::ALL {
+            let rules = allow(host).join("\n");
+            allowed += usize::from(rules.contains("record-activity"));
+            for verb in ["exec", "replay", "prune", "trust", "remote", "approve", "reject", "drive"] {
+                assert!(!rules.contains(verb), "{host:?} allows {verb}: {rules}");
+            }
+        }
+        assert!(allowed > 1, "no host has rules");
+    }
+}

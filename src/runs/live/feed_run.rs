@@ -166,7 +166,7 @@ impl FeedRun<'_> {
     /// Its commands of which flow saw the end. Whether they hold is looked at without the feed, which others wait for.
     #[must_use]
     pub fn seen_commands(&self) -> SeenCommands {
-        SeenCommands::of(&self.project.cx, self.id(), self.observed.view.history.attempts())
+        SeenCommands::of(&self.project.cx, self.id(), &self.observed.view.history)
     }
 
     /// A part of its log: at most `limit` events after the position `after`.

@@ -136,7 +136,7 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
-    let seen = seen_evidence(&project, &*run, view.history.attempts())?;
+    let seen = seen_evidence(&project, &*run, &view.history)?;
     Ok(EvidenceReport { evidence, seen, unreadable: Vec::new() })
 }
 

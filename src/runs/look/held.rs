@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::engine::{Attempt, Holding};
+use crate::engine::{Attempt, History, Holding};
 use crate::model::{Number, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -32,13 +32,9 @@ pub struct SeenCommands {
 
 impl SeenCommands {
     /// Those among the records of `run`.
-    pub(in crate::runs) fn of(cx: &Context, run: &RunId, attempts: &[Attempt]) -> Self {
-        let mut latest = BTreeMap::new();
-        for attempt in attempts {
-            latest.insert(attempt.id.as_str(), attempt);
-        }
-        let mut last: Vec<Attempt> = latest.into_values().filter(|attempt| attempt.is_seen()).cloned().collect();
-        last.sort_by_key(|attempt| attempt.number);
+    pub(in crate::runs) fn of(cx: &Context, run: &RunId, history: &History) -> Self {
+        let mut last: Vec<Attempt> =
+            history.latest().into_iter().filter(|attempt| attempt.is_seen()).cloned().collect();
         last.drain(..last.len().saturating_sub(LAST));
         Self { cx: cx.clone(), run: run.clone(), last }
     }
@@ -73,7 +69,7 @@ pub(crate) fn seen_commands(cx: &Context, run: &RunId) -> Result<SeenCommands> {
     let project = cx.project()?;
     let stored = project.runs().open(run)?;
     let view = for_deciding(&project, &*stored)?;
-    Ok(SeenCommands::of(cx, run, view.history.attempts()))
+    Ok(SeenCommands::of(cx, run, &view.history))
 }
 
 /// What `look` finds, if it takes no longer than `time`.

@@ -233,13 +233,12 @@ fn report_of(
     runs: &Runs,
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
-    let evidence = match &asked {
-        // A file that cannot be read must not hide how the run stands.
-        Some(_) => seen_evidence(project, run, view.history.attempts()).unwrap_or_default(),
-        None => Vec::new(),
-    };
     let mut outlook = outlook(opened, presence, &Definitions::default());
+    let mut evidence = Vec::new();
+    // A hook, which asks git for nothing, has no time for files either.
     if asked.is_some() {
+        // A file that cannot be read must not hide how the run stands.
+        evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
         outlook.unproved = Some(unproved_now(project, view, &evidence));
     }
     let plan = engine::resume(&view.history, &outlook);
@@ -254,8 +253,10 @@ fn report_of(
         other_branch = Some(branch);
     }
     // Last, because git takes longest.
-    let tree = asked.map_or(WorkingTree::Unknown(String::new()), AskedForChanges::answer);
-    let working_tree = without_journals(project, tree, document, runs);
+    let working_tree = match asked {
+        Some(asked) => without_journals(project, asked.answer(), document, runs),
+        None => WorkingTreeReport::default(),
+    };
     ResumeReport {
         verdict,
         reason,
@@ -339,9 +340,7 @@ fn without_journals(project: &OpenedProject, tree: WorkingTree, run: &RunDocumen
         WorkingTree::Clean => Vec::new(),
         WorkingTree::Dirty(paths) => paths,
         WorkingTree::Unknown(why) => {
-            // An empty text: git was not asked.
-            let reason = if why.is_empty() { None } else { Some(why) };
-            return WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason };
+            return WorkingTreeReport { state: TreeState::Unknown, paths: Vec::new(), reason: Some(why) };
         }
     };
     let below = below_top(&project.cx, project.root());

@@ -1,11 +1,11 @@
 //! What was seen of commands that flow ran, and whether it still holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Attempt, Freshness, Holding, Judgement};
+use crate::engine::{Attempt, Freshness, History, Holding, Judgement};
 use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
@@ -105,7 +105,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
-    let evidence = seen_evidence(&project, &*run, view.history.attempts())?;
+    let evidence = seen_evidence(&project, &*run, &view.history)?;
     let mut claimed = Vec::new();
     for attempt in view.history.attempts() {
         if attempt.is_claimed() {
@@ -161,14 +161,11 @@ fn holdings_of(seen: &[SeenEvidence]) -> BTreeMap<Number, Holding> {
 pub(in crate::runs) fn seen_evidence(
     project: &OpenedProject,
     run: &dyn StoredRun,
-    attempts: &[Attempt],
+    history: &History,
 ) -> Result<Vec<SeenEvidence>> {
-    let ended: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.is_seen()).collect();
+    let ended: Vec<&Attempt> = history.attempts().iter().filter(|attempt| attempt.is_seen()).collect();
     let mut holdings = holdings(project, run, &ended)?;
-    let mut last = BTreeMap::new();
-    for attempt in attempts {
-        last.insert(attempt.id.as_str(), attempt.number);
-    }
+    let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
     let mut found = Vec::new();
     for attempt in ended {
         let (Some(exec), Some(holding)) = (&attempt.exec, holdings.remove(&attempt.number)) else { continue };
@@ -181,7 +178,7 @@ pub(in crate::runs) fn seen_evidence(
             command: command_line(&exec.argv),
             dir: exec.dir.clone(),
             inputs: exec.inputs.clone(),
-            latest: last.get(attempt.id.as_str()) == Some(&attempt.number),
+            latest: latest.contains(&attempt.number),
             holding,
             not_covered: exec.before.as_ref().map(|tree| tree.not_covered.clone()).unwrap_or_default(),
         });

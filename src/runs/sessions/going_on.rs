@@ -132,7 +132,7 @@ fn look(cx: &Context, run: &RunId) -> Vec<Unproved> {
     let Ok(project) = cx.project() else { return Vec::new() };
     let Ok(run) = project.runs().open(run) else { return Vec::new() };
     let Ok(view) = for_deciding(&project, &*run) else { return Vec::new() };
-    match seen_evidence(&project, &*run, view.history.attempts()) {
+    match seen_evidence(&project, &*run, &view.history) {
         Ok(seen) => unproved_now(&project, &view, &seen),
         Err(_) => Vec::new(),
     }

@@ -75,6 +75,13 @@ struct Behind {
     newer: Vec<Event>,
 }
 
+impl Behind {
+    fn of(repair: Repair, writer: &dyn RunWriter) -> Option<Self> {
+        let Repair::RollForward { since, old, .. } = repair else { return None };
+        Some(Self { since, old, newer: writer.end().newer.clone() })
+    }
+}
+
 /// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
 /// called again with the new state of the run, so it must do nothing except read and write the run.
 ///
@@ -105,7 +112,7 @@ pub(crate) fn transact_as<T>(
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, request, !left.is_zero()) {
+        let done = match Transaction::begin(project, run, &caller, request) {
             Ok(Some(mut tx)) => {
                 tx.warnings.extend(told.iter().cloned());
                 tx.proofs.clone_from(&proofs);
@@ -158,14 +165,24 @@ impl<'a> Transaction<'a> {
         Ok(done)
     }
 
+    /// Whether `run.yaml` lacks events that other writers are about to publish.
+    fn others_publish(&mut self, repairs: &[Repair]) -> Result<bool> {
+        if !repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. })) {
+            return Ok(false);
+        }
+        match self.writer.chores() {
+            Some(chores) => Ok(chores.is_flushed_elsewhere()?),
+            None => Ok(false),
+        }
+    }
+
     /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
-    /// they have appended; only if the caller `may_wait` for them.
+    /// they have appended, and there is time to wait for them.
     fn begin(
         project: &'a OpenedProject,
         run: &'a dyn StoredRun,
         caller: &Caller,
         request: &WriteRequest,
-        may_wait: bool,
     ) -> Result<Option<Self>> {
         let now = request.writer.since;
         match run.presence() {
@@ -211,20 +228,12 @@ impl<'a> Transaction<'a> {
             pending: Vec::new(),
             next_text: None,
         };
-        let is_behind = found.repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. }));
-        if is_behind
-            && let Some(chores) = tx.writer.chores()
-            && chores.is_flushed_elsewhere()?
-        {
-            match <[Repair; 1]>::try_from(found.repairs) {
-                Ok([Repair::RollForward { since, old, .. }]) => {
-                    let newer = tx.writer.end().newer.clone();
-                    tx.behind = Some(Behind { since, old, newer });
-                }
-                Ok(_) | Err(_) if may_wait => return Ok(None),
-                Ok(repairs) => tx.repair_all(repairs.into())?,
-                Err(repairs) => tx.repair_all(repairs)?,
-            }
+        if !tx.others_publish(&found.repairs)? {
+            tx.repair_all(found.repairs)?;
+        } else if found.repairs.len() == 1 {
+            tx.behind = found.repairs.into_iter().find_map(|repair| Behind::of(repair, &*tx.writer));
+        } else if !request.wait.is_zero() {
+            return Ok(None);
         } else {
             tx.repair_all(found.repairs)?;
         }

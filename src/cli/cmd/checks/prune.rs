@@ -1,12 +1,10 @@
 //! `prune`.
 
-use std::io::{self, IsTerminal};
-
 use crate::cli::args::PruneArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, TextPage};
-use crate::cli::person::agrees;
+use crate::cli::person::{agrees, can_be_asked};
 use crate::model::counted;
 use crate::runs::{self, Context, Error, ListedPrune, PruneReport, PruneRequest, parse_since};
 
@@ -24,9 +22,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
         if args.dry_run {
             return Ok(out.answer(&plan, |page| fill(&plan, page)));
         }
-        // With `--json` a program reads the answer, and it cannot say yes.
-        let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
-        if !plan.pruned.is_empty() && !can_ask {
+        if !plan.pruned.is_empty() && !can_be_asked(out) {
             return Ok(shown_only(&plan, out));
         }
         if !plan.pruned.is_empty() {

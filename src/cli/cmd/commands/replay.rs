@@ -1,13 +1,11 @@
 //! `replay`.
 
-use std::io::{self, IsTerminal};
-
 use crate::cli::args::ReplayArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage};
-use crate::cli::person::agrees;
+use crate::cli::person::{agrees, can_be_asked};
 use crate::runs::{self, Context, ReplayReport, ReplayRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
@@ -23,9 +21,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
     };
     if !args.yes {
         let plan = runs::replay(cx, &request)?;
-        // With `--json` a program reads the answer, and it cannot say yes.
-        let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
-        if !can_ask || plan.commands.is_empty() {
+        if !can_be_asked(out) || plan.commands.is_empty() {
             return Ok(shown_only(&plan, out));
         }
         out.aside(&TextPage::of(|page| fill(&plan, page)));

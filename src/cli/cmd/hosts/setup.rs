@@ -1,13 +1,11 @@
 //! `setup`: shows the change, asks, and makes it.
 
-use std::io::{self, IsTerminal};
-
 use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hosts::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
-use crate::cli::person::agrees;
+use crate::cli::person::{agrees, can_be_asked};
 use crate::hooks::settings::{
     ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
 };
@@ -17,9 +15,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
     let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
     let plan = plan_setup(cx, &request)?;
     if !args.yes && !plan.is_empty() {
-        // With `--json` a program reads the answer, and it cannot say yes.
-        let can_ask = !out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
-        if !can_ask {
+        if !can_be_asked(out) {
             return Ok(shown_only(&plan, out));
         }
         out.aside(&TextPage::of(|page| change(plan.report(), page)));
