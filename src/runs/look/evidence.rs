@@ -18,7 +18,7 @@ use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
 use crate::runs::open::kept::Keepers;
 use crate::runs::open::reading::{Unreadable, read_runs};
-use crate::runs::open::reference::{DIRECTORY, Named, is_web, named};
+use crate::runs::open::reference::{DIRECTORY, Referent, is_web, referent};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
 use crate::runs::open::view::for_reading;
@@ -177,8 +177,8 @@ pub(in crate::runs) fn evidence_of<'a>(
     for attempt in activities {
         for reference in &attempt.evidence {
             let names = match keepers.get(attempt) {
-                Some(keeper) => named(project, keeper.run, reference, keeper.files),
-                None => Named::Missing,
+                Some(keeper) => referent(project, keeper.run, reference, keeper.files),
+                None => Referent::Missing,
             };
             let origin = EvidenceOrigin::Activity { number: attempt.number, id: attempt.id.clone() };
             let item = item_of_activity(attempt.of.as_ref().unwrap_or(run.id()), origin, reference, names);
@@ -225,18 +225,18 @@ pub(crate) fn bring_evidence(run: &dyn StoredRun, request: &WriteRequest) -> Res
     Ok(run.bring_evidence(&wanted, request)?)
 }
 
-fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, named: Named) -> EvidenceItem {
+fn item_of_activity(run: &RunId, origin: EvidenceOrigin, reference: &str, referent: Referent) -> EvidenceItem {
     let mut item = EvidenceItem::bare(run, origin, reference.to_owned());
-    match named {
-        Named::Evidence { name, bytes } => {
+    match referent {
+        Referent::Evidence { name, bytes } => {
             item.file = Some(EvidenceFile::Evidence(name));
             (item.exists, item.bytes) = (Some(bytes.is_some()), bytes);
         }
-        Named::InProject { bytes } => (item.exists, item.bytes) = (Some(true), bytes),
-        Named::Missing => item.exists = Some(false),
-        Named::Outside => {}
-        Named::Link => item.kind = EvidenceKind::Link,
-        Named::Text => item.kind = EvidenceKind::Text,
+        Referent::InProject { bytes } => (item.exists, item.bytes) = (Some(true), bytes),
+        Referent::Missing => item.exists = Some(false),
+        Referent::Outside => {}
+        Referent::Link => item.kind = EvidenceKind::Link,
+        Referent::Text => item.kind = EvidenceKind::Text,
     }
     item
 }

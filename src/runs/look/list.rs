@@ -15,7 +15,7 @@ use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::ask_store;
-use crate::runs::open::worktrees::{OtherWorktree, named, other_worktrees};
+use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 use crate::store::RefreshScope;
 
 /// Which runs to list; the default is all.
@@ -189,8 +189,9 @@ pub struct ListReport {
 /// # Errors
 /// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
+    let named = if filter.worktrees { usize::MAX } else { RUNS_NAMED };
     let Some(project) = cx.project_if_any()? else {
-        let worktrees = other_worktrees(cx, named(filter.worktrees));
+        let worktrees = other_worktrees(cx, named);
         return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes: Vec::new() });
     };
     let notes = ask_store(&project, RefreshScope::All);
@@ -207,7 +208,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     runs.sort_by_cached_key(|run| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
     runs.truncate(filter.limit.unwrap_or(usize::MAX));
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
-    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named(filter.worktrees)), usage, notes })
+    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named), usage, notes })
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

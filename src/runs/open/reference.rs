@@ -17,7 +17,7 @@ const ENDING: usize = 8;
 
 /// What a reference names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::runs) enum Named {
+pub(in crate::runs) enum Referent {
     /// A file in the run's `evidence/`, with its length if it is there.
     Evidence { name: String, bytes: Option<u64> },
     /// A file or directory of the project.
@@ -33,12 +33,12 @@ pub(in crate::runs) enum Named {
 }
 
 /// What `reference` names in a run whose `evidence/` has these files, each with its length.
-pub(in crate::runs) fn named(
+pub(in crate::runs) fn referent(
     project: &OpenedProject,
     run: &dyn StoredRun,
     reference: &str,
     files: &BTreeMap<String, u64>,
-) -> Named {
+) -> Referent {
     let own = format!("{}/", run.address(Document::Run).from(project.root()));
     let plain = reference.trim_start_matches("./");
     let plain = plain.strip_prefix(&own).unwrap_or(plain);
@@ -47,25 +47,25 @@ pub(in crate::runs) fn named(
     // FlowRun refers to a record by its id, without the ending of its file.
     for known in [name.to_owned(), format!("{name}{RECORD}")] {
         if let Some(&bytes) = files.get(&known) {
-            return Named::Evidence { name: known, bytes: Some(bytes) };
+            return Referent::Evidence { name: known, bytes: Some(bytes) };
         }
     }
     match inside {
-        Some(name) if !name.contains('/') => return Named::Evidence { name: name.to_owned(), bytes: None },
-        Some(_) => return Named::Missing,
+        Some(name) if !name.contains('/') => return Referent::Evidence { name: name.to_owned(), bytes: None },
+        Some(_) => return Referent::Missing,
         None => {}
     }
     if is_web(plain) {
-        return Named::Link;
+        return Referent::Link;
     }
     let place = project.relative(Path::new(without_line(reference)));
     if place.as_os_str().is_empty() || !is_inside(&place) {
-        return if is_path(reference) { Named::Outside } else { Named::Text };
+        return if is_path(reference) { Referent::Outside } else { Referent::Text };
     }
     match path_state(&project.cx, &project.root().join(&place)) {
-        PathState::There { bytes } => Named::InProject { bytes },
-        PathState::Missing if is_path(reference) => Named::Missing,
-        PathState::Missing | PathState::Unknown => Named::Text,
+        PathState::There { bytes } => Referent::InProject { bytes },
+        PathState::Missing if is_path(reference) => Referent::Missing,
+        PathState::Missing | PathState::Unknown => Referent::Text,
     }
 }
 

@@ -50,11 +50,6 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
 /// How many runs of another worktree are named without being asked for.
 pub(crate) const RUNS_NAMED: usize = 5;
 
-/// How many runs to name of each other worktree: all that are asked for, else a few.
-pub(in crate::runs) fn named(all: bool) -> usize {
-    if all { usize::MAX } else { RUNS_NAMED }
-}
-
 /// The other worktrees with open runs, and the newest of these runs. Asks git nothing.
 pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> {
     let mut others = Vec::new();

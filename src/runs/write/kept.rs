@@ -3,7 +3,7 @@
 use crate::model::{Activity, KeptEvidence};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::runs::open::reference::{Named, named};
+use crate::runs::open::reference::{Referent, referent};
 use crate::store::StoredRun;
 
 /// What a record keeps of the files that it refers to.
@@ -26,7 +26,9 @@ impl KeptFiles {
         let there = run.evidence()?.into_iter().collect();
         let limit = run.evidence_limit();
         for reference in references {
-            let Named::Evidence { name, bytes: Some(bytes) } = named(project, run, reference, &there) else { continue };
+            let Referent::Evidence { name, bytes: Some(bytes) } = referent(project, run, reference, &there) else {
+                continue;
+            };
             if bytes > limit as u64 {
                 kept.warnings.push(format!(
                     "evidence/{name} is {bytes} bytes long, and up to {limit} are kept with a record: its content can change unseen"

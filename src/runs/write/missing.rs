@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::model::{Activity, quoted};
 use crate::runs::context::OpenedProject;
-use crate::runs::open::reference::{Named, PathState, is_path, named, path_state, without_line};
+use crate::runs::open::reference::{PathState, Referent, is_path, path_state, referent, without_line};
 use crate::runs::path::quoted_path;
 use crate::store::StoredRun;
 
@@ -36,13 +36,13 @@ fn missing_evidence(project: &OpenedProject, run: &dyn StoredRun, activity: &Act
     }
     // What cannot be listed is reported by the command that reads it.
     let files = run.evidence().unwrap_or_default().into_iter().collect();
-    references.filter_map(|reference| warning(project, reference, &named(project, run, reference, &files))).collect()
+    references.filter_map(|reference| warning(project, reference, &referent(project, run, reference, &files))).collect()
 }
 
-fn warning(project: &OpenedProject, reference: &str, named: &Named) -> Option<String> {
+fn warning(project: &OpenedProject, reference: &str, referent: &Referent) -> Option<String> {
     let path = Path::new(without_line(reference));
-    match named {
-        Named::Missing | Named::Evidence { bytes: None, .. } => {
+    match referent {
+        Referent::Missing | Referent::Evidence { bytes: None, .. } => {
             let Some(here) = found_here(project, path) else {
                 return Some(format!(
                     "the evidence {} is missing: it is neither in the run's evidence/ nor in the project",
@@ -54,10 +54,14 @@ fn warning(project: &OpenedProject, reference: &str, named: &Named) -> Option<St
                 quoted(reference)
             ))
         }
-        Named::Outside if is_path(reference) && is_nowhere(project, path) => {
+        Referent::Outside if is_path(reference) && is_nowhere(project, path) => {
             Some(format!("the evidence {} is missing", quoted(reference)))
         }
-        Named::Outside | Named::Evidence { .. } | Named::InProject { .. } | Named::Link | Named::Text => None,
+        Referent::Outside
+        | Referent::Evidence { .. }
+        | Referent::InProject { .. }
+        | Referent::Link
+        | Referent::Text => None,
     }
 }
 
