@@ -207,6 +207,7 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
 
     Workflow `merge-pr`, in `preflight`.
     Branch: `main`
+    Used: 2s (1 of 3 reported)
 
     ### Seen
 

@@ -3,6 +3,7 @@
 //! [`reconcile`] finds the state of a run and the repairs that must come before anything else; the repairs are made
 //! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
 
+mod behind;
 mod holder;
 
 use std::cell::{OnceCell, RefCell};
@@ -33,6 +34,7 @@ use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::journal;
+use crate::runs::write::transaction::behind::Behind;
 use crate::store::{
     ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after,
 };
@@ -64,22 +66,6 @@ pub(crate) struct Transaction<'a> {
     pending: Vec<Event>,
     /// The `run.yaml` for the state with these events.
     next_text: Option<RunText>,
-}
-
-/// Events in the log that `run.yaml` does not show yet, because their writers are still flushing. The next commit publishes
-/// them too.
-struct Behind {
-    /// The event that `run.yaml` shows.
-    since: Seq,
-    old: RunText,
-    newer: Vec<Event>,
-}
-
-impl Behind {
-    fn of(repair: Repair, writer: &dyn RunWriter) -> Option<Self> {
-        let Repair::RollForward { since, old, .. } = repair else { return None };
-        Some(Self { since, old, newer: writer.end().newer.clone() })
-    }
 }
 
 /// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
@@ -163,17 +149,6 @@ impl<'a> Transaction<'a> {
             chores.settle()?;
         }
         Ok(done)
-    }
-
-    /// Whether `run.yaml` lacks events that other writers are about to publish.
-    fn others_publish(&mut self, repairs: &[Repair]) -> Result<bool> {
-        if !repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. })) {
-            return Ok(false);
-        }
-        match self.writer.chores() {
-            Some(chores) => Ok(chores.is_flushed_elsewhere()?),
-            None => Ok(false),
-        }
     }
 
     /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
