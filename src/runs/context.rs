@@ -1,7 +1,7 @@
 //! The context of every verb: the project, the caller, the time.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -281,7 +281,14 @@ impl Context {
         }
         let named = self.env.cwd.clone().unwrap_or_default().join(given);
         // Compare components, so that trailing slashes and dots are ignored.
-        let named: PathBuf = named.components().collect();
+        let mut named: PathBuf = named.components().collect();
+        // The directories above a path with `..` in it are not those of its text.
+        if named.components().any(|part| part == Component::ParentDir)
+            && let (Some(dir), Some(name)) = (named.parent(), named.file_name())
+            && let Ok(dir) = self.disk.canonical(dir)
+        {
+            named = dir.join(name);
+        }
         if named.file_name().is_none() {
             let message = format!("FLOW_DIR is {}, which does not name a .flow directory", given.display());
             return Err(Error::Usage(message));

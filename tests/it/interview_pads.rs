@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::properties::interview::{BETWEEN, holds};
+use crate::support::scaled;
 
 /// What may mean something to somebody.
 const PIECES: [&str; 62] = [
@@ -76,7 +77,7 @@ fn text(pieces: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: scaled(2_500, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_answer_comes_back_and_every_document_stays(

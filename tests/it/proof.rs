@@ -415,3 +415,71 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
     sandbox.flow(["cancel", "r1"]).ok();
     assert_eq!(stop(&sandbox, &["--gate"]), None, "there is no run");
 }
+
+/// Ways to let other files than the project's be looked at, after `test` passed and `code` became bad.
+#[test]
+fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at() {
+    let sandbox = sandbox();
+    let verified = |expected: &str| {
+        let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]);
+        assert_eq!(report.json()["seen"][0]["freshness"], expected, "{report:?}");
+    };
+    shell(&sandbox, "flow exec --run-id r1 test && cp -a . ../copy && echo bad > code").ok();
+    verified("stale");
+    sandbox.git(&["config", "core.worktree", "../../copy"]);
+    verified("unknown");
+    assert!(is_in_verify(&sandbox));
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report", "--id", "report"]).exits(1);
+    sandbox.git(&["config", "--unset", "core.worktree"]);
+    verified("stale");
+}
+
+#[test]
+fn a_commit_that_the_repository_put_in_the_place_of_another_is_another_one() {
+    let sandbox = sandbox();
+    shell(
+        &sandbox,
+        "git add -A && git commit -qm runs && flow exec --run-id r1 test && git add -A && git commit -qm evidence && \
+         git clone -q . ../other && cd ../other && echo bad > code && git commit -qam bad && \
+         for one in $(git rev-list HEAD~1); do git replace $one HEAD; done",
+    )
+    .ok();
+    let verified = shell(&sandbox, "cd ../other && flow verify r1 --evidence --json").json();
+    assert_eq!(verified["seen"][0]["freshness"], "unknown", "{verified:#}");
+}
+
+#[test]
+fn a_flow_directory_of_any_name_and_place_is_about_the_files_beside_it() {
+    let sandbox = project("w.workflow.yaml", PHASES);
+    let begin = "flow trust --yes && flow start w --id r1 && flow record-activity --run-id r1 --phase build --id build && \
+                 flow record-activity --run-id r1 --phase verify --id look && flow exec --run-id r1 test";
+    let freshness = |script: &str| {
+        let answer = shell(&sandbox, &format!("{script}\nflow verify r1 --evidence --json"));
+        answer.json()["seen"][0]["freshness"].clone()
+    };
+    // Under another name, what flow writes is no change of the files.
+    shell(&sandbox, &format!("mv .flow flowdata && export FLOW_DIR=$PWD/flowdata && {begin}")).ok();
+    assert_eq!(freshness("export FLOW_DIR=$PWD/flowdata"), "fresh");
+    assert_eq!(
+        shell(&sandbox, "FLOW_DIR=$PWD/flowdata flow resume r1 --json").json()["working_tree"]["paths"],
+        json!([])
+    );
+    // From a repository below, by a path that leads up: the files are those beside the directory.
+    let below = "mkdir -p below && cd below && git init -q . && export FLOW_DIR=../flowdata";
+    assert_eq!(freshness(below), "stale", "the repository below is a new file");
+    shell(&sandbox, "rm -r below; echo bad > code; mkdir ../beside; cd ../beside; git init -q .").ok();
+    assert_eq!(freshness("cd ../beside; export FLOW_DIR=../project/flowdata"), "stale");
+}
+
+#[test]
+fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
+    let sandbox = sandbox();
+    let script = "flow exec --run-id r1 --id lines -- printf 'a\\r\\nb\\n' && git add -A && git commit -qm runs && \
+                  for how in true input; do git clone -q -c core.autocrlf=$how . ../$how; done";
+    shell(&sandbox, script).ok();
+    for how in ["true", "input"] {
+        let verified = shell(&sandbox, &format!("cd ../{how}; flow verify r1 --evidence --json")).json();
+        assert_eq!(verified["seen"][0]["freshness"], "fresh", "{how}: {verified:#}");
+        assert_eq!(shell(&sandbox, &format!("cd ../{how}; flow doctor --json")).json()["findings"], json!([]), "{how}");
+    }
+}

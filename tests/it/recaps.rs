@@ -399,7 +399,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: scaled(300, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: scaled(150, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_recap_and_the_events_behind_it_answer_as_the_whole_log_does(

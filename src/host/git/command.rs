@@ -11,12 +11,14 @@ use crate::host::git::asked::{Asked, GitAnswer, Silence};
 /// The time limit of one git command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Makes git wait for no lock, never prompt, and fetch nothing that a partial clone left out.
+/// Makes git wait for no lock, never prompt, fetch nothing that a partial clone left out, and take no commit or file for another
+/// one that the repository put in its place.
 const QUIET: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("LC_ALL", "C"),
 ];
 

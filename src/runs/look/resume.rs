@@ -142,7 +142,7 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
     let mut report = match cx.project() {
         Ok(project) => {
             // git takes longer than everything else here, so it begins before the runs are read.
-            let asked = ask_for_changes(cx, project.root());
+            let asked = ask_for_changes(cx, &project);
             let notes = ask_store(&project, RefreshScope::Open);
             let mut report = resume_here(&OpenWork::of(project)?, request, Some(asked))?.0;
             report.notes.extend(notes);
@@ -330,8 +330,9 @@ fn other_branch_of(project: &OpenedProject, run: &RunDocument) -> Option<(String
 }
 
 /// Asks git for uncommitted changes, without the files in flow's own directories.
-fn ask_for_changes<'a>(cx: &'a Context, root: &Path) -> AskedForChanges<'a> {
-    cx.git.ask_for_changes(root, own_directories(cx, root).into(), || git_state(cx, root))
+fn ask_for_changes<'a>(cx: &'a Context, project: &OpenedProject) -> AskedForChanges<'a> {
+    let root = project.root();
+    cx.git.ask_for_changes(root, own_directories(project), || git_state(cx, root))
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.

@@ -196,7 +196,7 @@ impl Now for CheckoutNow<'_> {
             return known.clone();
         }
         let (cx, root) = (&self.project.cx, self.project.root());
-        let own = own_directories(cx, root);
+        let own = own_directories(self.project);
         let paths = cx.git.changed_between(root, [one, other], &own, || git_state(cx, root)).ok();
         self.between.borrow_mut().insert(key, paths.clone());
         paths

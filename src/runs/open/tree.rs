@@ -33,7 +33,7 @@ pub(in crate::runs) type ListedFiles = Result<Option<TreeFiles>, String>;
 /// Asks git for the files of the project's checkout.
 pub(in crate::runs) fn listed_files(project: &OpenedProject) -> ListedFiles {
     let (cx, root) = (&project.cx, project.root());
-    cx.git.tree_files(root, &own_directories(cx, root), || git_state(cx, root))
+    cx.git.tree_files(root, &own_directories(project), || git_state(cx, root))
 }
 
 /// The files of the project's checkout, with those that the globs `inputs` name.
@@ -132,9 +132,16 @@ pub(in crate::runs) fn below_top(cx: &Context, root: &Path) -> PathBuf {
     }
 }
 
-/// The directories in which flow writes, as paths from the top of the checkout of `root`. A journal of decisions is about
+/// The directories in which flow writes, as paths from the top of the checkout of `project`. A journal of decisions is about
 /// the work: that flow notes in it how a run ended must not make stale what was seen in that run.
-pub(in crate::runs) fn own_directories(cx: &Context, root: &Path) -> [String; 2] {
-    let below = below_top(cx, root);
-    [".flow/", ".decisions/"].map(|name| below.join(name).to_string_lossy().into_owned())
+pub(in crate::runs) fn own_directories(project: &OpenedProject) -> Vec<String> {
+    let root = project.root();
+    let below = below_top(&project.cx, root);
+    // `FLOW_DIR` may give it any name.
+    let flow = project.path().file_name().unwrap_or_default();
+    let mut own = Vec::new();
+    for name in [flow, OsStr::new(".decisions")] {
+        own.push(format!("{}/", below.join(name).to_string_lossy()));
+    }
+    own
 }

@@ -34,7 +34,7 @@ use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::journal;
-use crate::runs::write::transaction::behind::Behind;
+use crate::runs::write::transaction::behind::{Behind, others_publish};
 use crate::store::{
     ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after,
 };
@@ -203,7 +203,7 @@ impl<'a> Transaction<'a> {
             pending: Vec::new(),
             next_text: None,
         };
-        if !tx.others_publish(&found.repairs)? {
+        if !others_publish(&mut *tx.writer, &found.repairs)? {
             tx.repair_all(found.repairs)?;
         } else if found.repairs.len() == 1 {
             tx.behind = found.repairs.into_iter().find_map(|repair| Behind::of(repair, &*tx.writer));

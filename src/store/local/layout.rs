@@ -109,5 +109,6 @@ pub const GITATTRIBUTES: &str = "\
 runs/*/events.jsonl merge=union -text
 runs/*/run.yaml -text
 runs/*/activities/*.yaml -text
+runs/*/evidence/* -text
 state/**/events.jsonl merge=union -text
 ";

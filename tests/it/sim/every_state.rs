@@ -16,7 +16,7 @@ use crate::support::scaled;
 /// So many choices a moment are tried in the campaign: all of them after a record.
 const CHOICES: usize = 1 << 9;
 /// So many every day, and so many after several records.
-const FEW_CHOICES: (usize, usize) = (1 << 6, 1 << 5);
+const FEW_CHOICES: (usize, usize) = (1 << 5, 1 << 4);
 /// So many of a moment in a recovery.
 const NESTED_CHOICES: usize = 3;
 

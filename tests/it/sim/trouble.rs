@@ -8,6 +8,7 @@ use super::every_state::shortened;
 use super::image::Image;
 use super::world::{COMMENT, Deed, World};
 use crate::support::faulty::Mistake;
+use crate::support::scaled;
 
 /// So many choices of a power cut are tried after each trouble.
 const CHOICES: usize = 6;
@@ -115,7 +116,7 @@ fn a_first_record_makes_safe_what_a_killed_start_left() {
         recorded += 1;
         world.act(&record("b1")).unwrap();
         let (base, changes) = world.disk.history();
-        leftovers_now(&base, &changes, 200, &mut |leftover| {
+        leftovers_now(&base, &changes, scaled(60, 200), &mut |leftover| {
             let mut world = World::left(leftover.image, 1, Order::Any);
             let lost: Vec<_> = leftover.lost.iter().map(|&at| shortened(&changes[at])).collect();
             assert_eq!(world.records_of("b1"), 1, "killed at call {at}, and the power cut took {lost:#?}");

@@ -1,6 +1,5 @@
 //! What other writers of the run are about to publish.
 
-use super::Transaction;
 use crate::codec::RunText;
 use crate::engine::Repair;
 use crate::model::{Event, Seq};
@@ -23,15 +22,13 @@ impl Behind {
     }
 }
 
-impl Transaction<'_> {
-    /// Whether `run.yaml` lacks events that other writers are about to publish.
-    pub(super) fn others_publish(&mut self, repairs: &[Repair]) -> Result<bool> {
-        if !repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. })) {
-            return Ok(false);
-        }
-        match self.writer.chores() {
-            Some(chores) => Ok(chores.is_flushed_elsewhere()?),
-            None => Ok(false),
-        }
+/// Whether `run.yaml` lacks events that other writers than `writer` are about to publish.
+pub(super) fn others_publish(writer: &mut dyn RunWriter, repairs: &[Repair]) -> Result<bool> {
+    if !repairs.iter().any(|repair| matches!(repair, Repair::RollForward { .. })) {
+        return Ok(false);
+    }
+    match writer.chores() {
+        Some(chores) => Ok(chores.is_flushed_elsewhere()?),
+        None => Ok(false),
     }
 }

@@ -18,8 +18,11 @@ impl Project {
         let text = self.pruned_text()?;
         let mut found = None;
         // Most lines are about other runs, and need no parsing.
-        for line in text.lines().filter(|line| line.contains(id.as_str())) {
-            found = parsed(line).filter(|pruned| pruned.run_id == *id).or(found);
+        let sought = id.as_str().to_ascii_lowercase();
+        for line in text.lines().filter(|line| line.to_ascii_lowercase().contains(&sought)) {
+            // Ids that differ in case alone are one id, since some file systems make no difference.
+            let is_meant = |pruned: &PrunedRun| pruned.run_id.as_str().eq_ignore_ascii_case(id.as_str());
+            found = parsed(line).filter(is_meant).or(found);
         }
         Ok(found.map(|pruned| PrunedRun { to: pruned.to.map(|to| self.root().join(to)), ..pruned }))
     }
