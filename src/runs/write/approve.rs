@@ -137,7 +137,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     transact(&project, &*run, caller, now, |tx| {
         // First of all: a retry has seen an older event than its own first try has written.
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
-            return Ok(report_of(tx, seq, &record, true));
+            return Ok(ApproveReport { repeated: true, ..report_of(tx, seq, &record) });
         }
         refuse_unseen(tx, request.seen)?;
         let id = ActivityId::new(APPROVAL)?;
@@ -156,7 +156,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
         let record = (**record).clone();
         tx.append(kind, request.id.as_ref().map(EventId::as_str))?;
         let seq = tx.commit()?;
-        Ok(report_of(tx, seq, &record, false))
+        Ok(report_of(tx, seq, &record))
     })
 }
 
@@ -205,7 +205,7 @@ fn decided_already(
     }
 }
 
-fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded, repeated: bool) -> ApproveReport {
+fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> ApproveReport {
     let approval = record.approval.clone().expect("BUG: a decision has no approval");
     ApproveReport {
         run_id: tx.state.document().id.clone(),
@@ -216,7 +216,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded, repeated
         phase: record.phase.clone(),
         approved: record.activity.status().is_completed(),
         approval,
-        repeated,
+        repeated: false,
         warnings: tx.warnings.clone(),
     }
 }

@@ -163,7 +163,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
                 }
                 append_and_warn(tx, kind, key, &[])?;
                 let seq = tx.commit()?;
-                Ok(report_of(tx, seq, &recorded, false))
+                Ok(report_of(tx, seq, &recorded))
             }
             Decision::Already => unreachable!("BUG: a record cannot be there already"),
         }
@@ -335,7 +335,7 @@ fn check_size(recorded: &ActivityRecorded) -> Result<()> {
     )))
 }
 
-fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeated: bool) -> RecordReport {
+fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded) -> RecordReport {
     let state = tx.state.document();
     let phase = recorded.advanced_to.as_ref().unwrap_or(&recorded.phase);
     RecordReport {
@@ -348,7 +348,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded, repeat
         status: recorded.activity.status(),
         exit_code: recorded.activity.exit_code(),
         completed_activities: state.state.completed_activities.len(),
-        repeated,
+        repeated: false,
         warnings: tx.warnings.clone(),
     }
 }
@@ -360,7 +360,7 @@ fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorde
         tx.warnings
             .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
     }
-    Ok(report_of(tx, seq, record, true))
+    Ok(RecordReport { repeated: true, ..report_of(tx, seq, record) })
 }
 
 /// The records with this id, latest first. Reads the log only if the state says that there are some, because the log

@@ -106,7 +106,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     let changed = transact(&project, &*run, caller, now, |tx| {
         // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
-            return Ok((report_of(tx, false), tx.state.document().clone()));
+            return Ok((report_of(tx), tx.state.document().clone()));
         }
         tx.refuse_moved_on(request.seen)?;
         tx.may_share_work = request.another;
@@ -128,7 +128,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             }
             Decision::Already => false,
         };
-        Ok((report_of(tx, changed), tx.state.document().clone()))
+        Ok((StatusReport { changed, ..report_of(tx) }, tx.state.document().clone()))
     });
     if reopens {
         remember_reopening(&project, run.id(), now, Reopening::Ended);
@@ -255,14 +255,14 @@ fn warn_of_early_end(tx: &mut Transaction<'_>) -> Result<()> {
     Ok(())
 }
 
-fn report_of(tx: &Transaction<'_>, changed: bool) -> StatusReport {
+fn report_of(tx: &Transaction<'_>) -> StatusReport {
     let state = tx.state.document();
     StatusReport {
         run_id: state.id.clone(),
         status: state.state.status,
         phase: state.state.current_phase.clone(),
         seq: state.state.last_seq.unwrap_or_default(),
-        changed,
+        changed: false,
         blocked_reason: state.state.blocked_reason.clone(),
         warnings: tx.warnings.clone(),
     }

@@ -19,36 +19,37 @@ use crate::runs::write::transaction::Transaction;
 const TITLE: usize = 200;
 
 /// What the first commit led to.
-pub(super) enum Begun {
+pub(super) enum Begin {
     /// The command is to be run.
-    Begins {
+    Run {
         id: ActivityId,
         phase: StateName,
         /// The digest of the request.
         asked: TextDigest,
     },
     /// It ran already, under the same id.
-    Ended(Seq, Box<ActivityRecorded>),
+    RanAlready {
+        /// The position of the event that has its end.
+        seq: Seq,
+        record: Box<ActivityRecorded>,
+    },
 }
 
 /// Records that `execution` begins, unless it ran already.
 ///
 /// # Errors
 /// `exec_in_doubt` and `exec_runs` if it began already and its end is not known, and those of a record.
-pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: &Execution) -> Result<Begun> {
+pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: &Execution) -> Result<Begin> {
     let id = match &request.id {
         Some(id) => id.clone(),
         None => free_id(tx, execution)?,
     };
     let asked = TextDigest(digest(canonical(request, execution).as_bytes()));
-    if request.id.is_some() {
-        let mut before = recorded_before(tx, &id)?;
-        if !before.is_empty() {
-            let (seq, latest) = before.swap_remove(0);
-            if let Some(ended) = earlier(tx.state.id(), request, &asked, seq, latest)? {
-                return Ok(ended);
-            }
-        }
+    if request.id.is_some()
+        && let Some((seq, latest)) = recorded_before(tx, &id)?.into_iter().next()
+        && ran_already(tx.state.id(), request, &asked, &latest)?
+    {
+        return Ok(Begin::RanAlready { seq, record: Box::new(latest) });
     }
     let status = ActivityStatus::Running;
     let mut document = document(&id, request.phase.as_ref(), execution, status);
@@ -74,38 +75,34 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     let key = request.id.as_ref().map(ActivityId::as_str);
     append_and_warn(tx, EventKind::ActivityRecorded(recorded), key, &[])?;
     tx.commit()?;
-    Ok(Begun::Begins { id, phase, asked })
+    Ok(Begin::Run { id, phase, asked })
 }
 
-/// What an earlier record of the same id means for this one. `None` if the command is to be run.
-fn earlier(
-    run: &RunId,
-    request: &ExecRequest,
-    asked: &TextDigest,
-    seq: Seq,
-    latest: ActivityRecorded,
-) -> Result<Option<Begun>> {
+/// Whether the latest record of the same id has the end of this command, so that it is not to be run.
+fn ran_already(run: &RunId, request: &ExecRequest, asked: &TextDigest, latest: &ActivityRecorded) -> Result<bool> {
     let status = latest.activity.status();
     let Some(exec) = &latest.exec else {
         // Someone else's record. Work that was begun or did not end well goes on.
-        return if status.is_completed() && !request.again { Err(reused(run, &latest)) } else { Ok(None) };
+        return if status.is_completed() && !request.again { Err(reused(run, latest)) } else { Ok(false) };
     };
     if exec.end.is_none() && status == ActivityStatus::Running {
         let lives =
             latest.by.iter().any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive));
-        return match (lives, request.again) {
-            (true, _) => Err(still_runs(&latest).into()),
-            (false, false) => Err(in_doubt(run, &latest).into()),
-            (false, true) => Ok(None),
-        };
+        if lives {
+            return Err(still_runs(latest).into());
+        }
+        if !request.again {
+            return Err(in_doubt(run, latest).into());
+        }
+        return Ok(false);
     }
     if request.again {
-        return Ok(None);
+        return Ok(false);
     }
     if latest.request.as_ref() == Some(asked) {
-        return Ok(Some(Begun::Ended(seq, Box::new(latest))));
+        return Ok(true);
     }
-    Err(reused(run, &latest))
+    Err(reused(run, latest))
 }
 
 fn reused(run: &RunId, latest: &ActivityRecorded) -> Error {

@@ -119,13 +119,15 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
             why_not: argv.as_ref().err().cloned(),
             again: None,
         };
-        if let (Ok(argv), true) = (argv, request.runs) {
+        if request.runs
+            && let Ok(argv) = argv
+        {
             match run_again(cx, &project, request, exec, argv) {
                 Ok(comparison) => command.again = Some(comparison),
                 Err(why) => command.why_not = Some(why),
             }
         }
-        if let (Some(again), false) = (&mut command.again, is_over) {
+        if !is_over && let Some(again) = &mut command.again {
             again.number = Some(note(cx, request, run.id(), attempt, again)?);
         }
         report.ok &= command.again.as_ref().is_some_and(|again| again.same_status);
@@ -146,7 +148,9 @@ fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Resu
             chosen.push(attempt);
         }
     }
-    if let (Some(named), true) = (named, chosen.is_empty()) {
+    if chosen.is_empty()
+        && let Some(named) = named
+    {
         let message = format!("run {run} has no command {named} of which the end was seen");
         return Err(Problem::new(Kind::NotFound, "no_such_command", message)
             .help("`flow evidence` has the numbers and ids of those that were seen")

@@ -7,12 +7,12 @@ use crate::host::{Execute, ExecuteEnd, Executed, InputGlobs, secrets};
 use crate::model::{
     ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, is_terminal_control,
 };
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::mask::Mask;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::tree::{PresentTree, present_tree};
-use crate::runs::write::exec::begin::{Begun, begin};
+use crate::runs::write::exec::begin::{Begin, begin};
 use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
 use crate::runs::write::exec::trust::trusted;
@@ -35,12 +35,7 @@ const COMMAND_BYTES: usize = 64 << 10;
 pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let named = match &request.name {
-        Some(name) => Some(ExecRequest { argv: trusted(cx, &project, name)?, ..request.clone() }),
-        None => None,
-    };
-    let request = named.as_ref().unwrap_or(request);
-    check(request)?;
+    let request = &resolve(cx, &project, request)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
     let dir = match &request.name {
         Some(_) => project.root().to_owned(),
@@ -49,19 +44,16 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let mask = Mask::of(secrets());
     let before = present_tree(&project, &request.inputs);
     let execution = execution(cx, &dir, request, &mask, &before)?;
-    let mut told = Vec::new();
-    for glob in before.iter().flat_map(|tree| &tree.unmatched) {
-        told.push(format!("--input {glob:?} names no file of the project now"));
-    }
-    let mut warnings = Vec::new();
-    let begun = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
-        let begun = begin(tx, request, &execution)?;
-        warnings = [told.as_slice(), &tx.warnings].concat();
-        Ok((begun, tx.state.id().clone()))
+    let mut warnings = unmatched_inputs(&before);
+    let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
+        Ok((begin(tx, request, &execution)?, std::mem::take(&mut tx.warnings)))
     })?;
-    let (id, phase, asked) = match begun {
-        (Begun::Begins { id, phase, asked }, _) => (id, phase, asked),
-        (Begun::Ended(seq, record), run_id) => return Ok(report(run_id, seq, &record, true, warnings)),
+    warnings.extend(told);
+    let (id, phase, asked) = match begin {
+        Begin::Run { id, phase, asked } => (id, phase, asked),
+        Begin::RanAlready { seq, record } => {
+            return Ok(ExecReport { repeated: true, ..report(run.id(), seq, &record, warnings) });
+        }
     };
     let argv: Vec<OsString> = request.argv.iter().map(OsString::from).collect();
     let command = Execute {
@@ -84,15 +76,33 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         is_keyed: request.id.is_some(),
         usage: &request.usage,
     };
-    let recorded = transact(&project, &*run, caller, cx.now(), |tx| {
-        let recorded = finished.record(tx)?;
-        warnings.extend(tx.warnings.iter().cloned());
-        Ok((recorded, tx.state.id().clone()))
-    });
-    let ((seq, record), run_id) = recorded.map_err(|error| lost(&id, Some(code), &error))?;
+    let recorded =
+        transact(&project, &*run, caller, cx.now(), |tx| Ok((finished.record(tx)?, std::mem::take(&mut tx.warnings))));
+    let ((seq, record), told) = recorded.map_err(|error| lost(&id, Some(code), &error))?;
+    warnings.extend(told);
+    // Both transactions may tell the same.
     warnings.dedup();
     let output = finished.output.as_deref().map(end_of_output);
-    Ok(ExecReport { output, ..report(run_id, seq, &record, false, warnings) })
+    Ok(ExecReport { output, ..report(run.id(), seq, &record, warnings) })
+}
+
+/// The request with the words of the command that it names.
+fn resolve(cx: &Context, project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest> {
+    let mut resolved = request.clone();
+    if let Some(name) = &request.name {
+        resolved.argv = trusted(cx, project, name)?;
+    }
+    check(&resolved)?;
+    Ok(resolved)
+}
+
+/// Warnings about globs that name nothing.
+fn unmatched_inputs(before: &std::result::Result<PresentTree, String>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for glob in before.iter().flat_map(|tree| &tree.unmatched) {
+        warnings.push(format!("--input {glob:?} names no file of the project now"));
+    }
+    warnings
 }
 
 fn check(request: &ExecRequest) -> Result<()> {
@@ -202,11 +212,11 @@ fn end_of_output(kept: &[u8]) -> String {
     text.replace(|c: char| is_terminal_control(c) && c != '\n' && c != '\t', "")
 }
 
-fn report(run_id: RunId, seq: Seq, record: &ActivityRecorded, repeated: bool, warnings: Vec<String>) -> ExecReport {
+fn report(run: &RunId, seq: Seq, record: &ActivityRecorded, warnings: Vec<String>) -> ExecReport {
     let exec = record.exec.as_deref().cloned();
     let Some(exec) = exec else { unreachable!("BUG: a command without a command") };
     ExecReport {
-        run_id,
+        run_id: run.clone(),
         seq,
         number: record.number,
         activity: record.id().to_string(),
@@ -216,7 +226,7 @@ fn report(run_id: RunId, seq: Seq, record: &ActivityRecorded, repeated: bool, wa
         evidence: record.evidence.first().map(|kept| kept.name.clone()),
         output: None,
         exec,
-        repeated,
+        repeated: false,
         warnings,
     }
 }
