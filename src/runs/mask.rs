@@ -115,6 +115,11 @@ impl Mask {
         String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
     }
 
+    /// The words without secrets, as a recorded command has them.
+    pub(super) fn words(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|word| self.text(word)).collect()
+    }
+
     fn secret_at(&self, text: &[u8], at: usize) -> Option<Secret> {
         let rest = &text[at..];
         if let Some(value) = self.values.iter().find(|value| rest.starts_with(value)) {

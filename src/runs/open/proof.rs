@@ -7,7 +7,7 @@ use crate::catalog::{NamedCommand, named_commands};
 use crate::engine::{Attempt, Freshness, Holding, Judgement, Now, holding};
 use crate::host::secrets;
 use crate::machine::Requirement;
-use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
+use crate::model::{ActivityStatus, Execution, KeptEvidence, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::mask::Mask;
@@ -124,13 +124,16 @@ impl Proofs {
         let Some(named) = commands.iter().find(|one| one.name == name) else {
             return Some("the project no longer names such a command".to_owned());
         };
-        // Secrets are not recorded.
-        let named: Vec<_> = named.argv.iter().map(|word| self.mask.text(word)).collect();
-        if named == exec.argv {
+        if is_as_named(&self.mask, &named.argv, exec) {
             return None;
         }
-        Some(format!("{} {} was another command than the project names so now", attempt.number, attempt.id))
+        Some(format!("{} {} ran another command than {name} is now", attempt.number, attempt.id))
     }
+}
+
+/// Whether the recorded command is `named`, which the project names now. Secrets are not recorded.
+pub(in crate::runs) fn is_as_named(mask: &Mask, named: &[String], exec: &Execution) -> bool {
+    mask.words(named) == exec.argv
 }
 
 fn in_words(attempt: &Attempt, holding: &Holding) -> String {

@@ -1,6 +1,5 @@
 //! The files of the project's checkout as they are now.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::git_state;
 
 /// How much of the names of changed paths is kept with evidence, in bytes.
-const CHANGED_BYTES: usize = 64 << 10;
+pub(in crate::runs) const CHANGED_BYTES: usize = 64 << 10;
 /// How many paths that are not covered are kept with evidence.
 const NOT_COVERED: usize = 100;
 
@@ -100,28 +99,33 @@ fn snapshot(listed: &TreeFiles, files: &Tree) -> TreeSnapshot {
     let mut not_covered = files.not_covered();
     let is_whole = not_covered.is_empty();
     not_covered.truncate(NOT_COVERED);
-    let (mut changed, mut more_changed, mut left) = (BTreeMap::new(), listed.more_changed, CHANGED_BYTES);
-    for path in &listed.changed {
-        let mark = files.mark(path);
-        match left.checked_sub(path.len() + mark.len()) {
-            Some(rest) => left = rest,
-            None => {
-                more_changed = true;
-                break;
-            }
-        }
-        changed.insert(path.clone(), mark);
-    }
+    let marked = listed.changed.iter().map(|path| (path.clone(), files.mark(path)));
+    let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
     TreeSnapshot {
         sha256: files.sha256(),
         files: files.files(),
         commit: listed.commit.clone(),
         clean: listed.is_clean && is_whole,
         place: checkout_place(&listed.top),
-        changed,
-        more_changed,
+        changed: changed.into_iter().collect(),
+        more_changed: listed.more_changed || is_cut,
         not_covered,
     }
+}
+
+/// The first items, up to `most` bytes of them, and whether others are left out.
+pub(in crate::runs) fn within_bytes<T>(
+    items: impl IntoIterator<Item = T>,
+    size: impl Fn(&T) -> usize,
+    most: usize,
+) -> (Vec<T>, bool) {
+    let (mut kept, mut left) = (Vec::new(), most);
+    for item in items {
+        let Some(rest) = left.checked_sub(size(&item)) else { return (kept, true) };
+        left = rest;
+        kept.push(item);
+    }
+    (kept, false)
 }
 
 /// The project's directory, relative to the top of the checkout.

@@ -11,7 +11,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::mask::Mask;
 use crate::runs::open::select::select_run_to_write;
-use crate::runs::open::tree::{PresentTree, present_tree};
+use crate::runs::open::tree::{CHANGED_BYTES, PresentTree, present_tree, within_bytes};
 use crate::runs::write::exec::begin::{Begin, begin};
 use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
@@ -20,8 +20,6 @@ use crate::runs::write::transaction::transact;
 
 /// How many paths that the command changed are kept.
 const CHANGED: usize = 1000;
-/// How much of their names, in bytes.
-const CHANGED_BYTES: usize = 64 << 10;
 /// How much of the end of the output is told, in bytes.
 const SHOWN: usize = 4 << 10;
 /// The longest command, in bytes of its arguments.
@@ -129,7 +127,7 @@ fn execution(
     mask: &Mask,
     before: &std::result::Result<PresentTree, String>,
 ) -> Result<Execution> {
-    let argv: Vec<_> = request.argv.iter().map(|word| mask.text(word)).collect();
+    let argv = mask.words(&request.argv);
     let cwd = cx.disk.canonical(at).unwrap_or_else(|_| at.to_owned());
     let top = match before {
         Ok(tree) => cx.disk.canonical(&tree.top).unwrap_or_else(|_| tree.top.clone()),
@@ -166,19 +164,14 @@ pub(super) fn end_of(
         ExecuteEnd::NotFound(why) => (Some(127), None, Some(why.clone())),
         ExecuteEnd::NotStarted(why) => (Some(126), None, Some(why.clone())),
     };
-    let (mut changed, mut more_changed, mut left) = (Vec::new(), false, CHANGED_BYTES);
-    if let (Some(before), Some(after)) = (before, after) {
-        for path in before.files.differences(&after.files) {
-            match left.checked_sub(path.len()) {
-                Some(rest) if changed.len() < CHANGED => left = rest,
-                _ => {
-                    more_changed = true;
-                    break;
-                }
-            }
-            changed.push(path);
-        }
-    }
+    let mut changed = match (before, after) {
+        (Some(before), Some(after)) => before.files.differences(&after.files),
+        _ => Vec::new(),
+    };
+    let found = changed.len();
+    changed.truncate(CHANGED);
+    let (changed, _) = within_bytes(changed, String::len, CHANGED_BYTES);
+    let more_changed = changed.len() < found;
     let [stdout_sha256, stderr_sha256] = executed.output.sha256();
     ExecutionEnd {
         at: cx.now(),
