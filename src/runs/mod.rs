@@ -120,8 +120,8 @@ pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use write::emit::{Reporter, emit_by};
 pub use write::exec::{
-    ExecReport, ExecRequest, ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, TrustReport, TrustRequest,
-    TrustedCommand, exec, replay, trust,
+    ExecReport, ExecRequest, ReplayComparison, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand,
+    TrustReport, TrustRequest, TrustedCommand, exec, replay, trust,
 };
 pub use write::fork::{ForkReport, ForkRequest, fork};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};

@@ -10,6 +10,7 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
+use crate::runs::open::tree::below_top;
 use crate::store::{Presence, Project};
 
 /// Another worktree of the repository with its own `.flow`.
@@ -32,8 +33,7 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
         return Vec::new();
     }
     let Ok(root) = cx.root() else { return Vec::new() };
-    let Some(top) = cx.git.top(&root) else { return Vec::new() };
-    let below = root.strip_prefix(&top).map(PathBuf::from).unwrap_or_default();
+    let below = below_top(cx, &root);
     let mut others = Vec::new();
     for top in cx.git.other_worktrees(&root) {
         // Collecting the components drops an empty last part.

@@ -6,18 +6,18 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage};
 use crate::cli::person::{agrees, can_be_asked};
-use crate::runs::{self, Context, ReplayReport, ReplayRequest};
+use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
     let mut request = ReplayRequest {
         run: meant(cx, args.run, out, true)?,
         activity: args.activity,
         clean: args.clean,
-        runs: args.yes,
-        to_stderr: true,
+        consent: if args.yes { ReplayConsent::AcceptedOnly } else { ReplayConsent::Show },
+        // Standard output is for the report.
+        output: PassOn::ToStderr,
         session: args.caller.session,
         epoch: args.caller.epoch,
-        ..ReplayRequest::default()
     };
     if !args.yes {
         let plan = runs::replay(cx, &request)?;
@@ -29,7 +29,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
             out.aside("nothing was run\n");
             return Ok(Exit::Refused);
         }
-        (request.runs, request.agreed) = (true, true);
+        request.consent = ReplayConsent::Agreed;
     }
     let report = runs::replay(cx, &request)?;
     out.warnings(&report.warnings);

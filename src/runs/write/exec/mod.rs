@@ -7,7 +7,7 @@ mod request;
 pub(in crate::runs) mod trust;
 mod verb;
 
-pub use replay::{ReplayComparison, ReplayReport, ReplayRequest, ReplayedCommand, replay};
+pub use replay::{ReplayComparison, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand, replay};
 pub use request::{ExecReport, ExecRequest};
 pub use trust::{TrustReport, TrustRequest, TrustedCommand, trust};
 pub use verb::exec;

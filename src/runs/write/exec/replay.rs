@@ -4,18 +4,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::engine::Attempt;
 use crate::host::{CommitCopy, Execute, PassOn, read_tree, secrets};
 use crate::model::{
-    ActivityStatus, ActivityType, Execution, Explain as _, Kind, Number, Problem, RunId, SessionId, command_line,
+    ActivityStatus, ActivityType, Execution, ExecutionEnd, Explain as _, Kind, Number, Problem, RunId, SessionId,
+    command_line,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::mask::Mask;
+use crate::runs::open::proof::is_as_named;
 use crate::runs::open::select::select_run;
-use crate::runs::open::tree::{own_directories, present_tree};
+use crate::runs::open::tree::{below_top, own_directories, present_tree};
 use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
 use crate::runs::write::exec::trust::trusted;
@@ -23,26 +25,34 @@ use crate::runs::write::exec::verb::end_of;
 use crate::runs::write::record::{RecordRequest, record_activity};
 
 /// Which commands to run again.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReplayRequest {
     /// The run; otherwise the session's or the only active one.
-    #[serde(rename = "run_id")]
     pub run: Option<String>,
     /// The number or the id of a record; otherwise the last record of each command.
     pub activity: Option<String>,
     /// Whether they run on the commit that they ran on, checked out in a temporary directory.
     pub clean: bool,
-    /// Whether to run them; otherwise they are only shown.
-    pub runs: bool,
-    /// Whether a person saw them and agreed. Otherwise only commands run that the project names and that were accepted.
-    pub agreed: bool,
-    /// Whether their output goes to standard error, since standard output is taken.
-    pub to_stderr: bool,
+    /// Which of them run.
+    pub consent: ReplayConsent,
+    /// Where their output goes as it comes.
+    pub output: PassOn,
     /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
     pub epoch: Option<u64>,
+}
+
+/// Which commands a caller may run again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReplayConsent {
+    /// None: they are only shown.
+    #[default]
+    Show,
+    /// Those that the project names and that were accepted on this machine.
+    AcceptedOnly,
+    /// All of them: a person saw them and agreed.
+    Agreed,
 }
 
 /// The report of `replay`.
@@ -102,6 +112,7 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
+    let runs_them = request.consent != ReplayConsent::Show;
     let is_over = view.history.state().status().is_terminal();
     let chosen = chosen(run.id(), view.history.attempts(), request.activity.as_deref())?;
     let mut report = ReplayReport { run_id: run.id().clone(), ok: true, commands: Vec::new(), warnings: Vec::new() };
@@ -119,10 +130,8 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
             why_not: argv.as_ref().err().cloned(),
             again: None,
         };
-        if request.runs
-            && let Ok(argv) = argv
-        {
-            match run_again(cx, &project, request, exec, argv) {
+        if runs_them && let Ok(argv) = argv {
+            match run_again(cx, &project, request, (exec, end), argv) {
                 Ok(comparison) => command.again = Some(comparison),
                 Err(why) => command.why_not = Some(why),
             }
@@ -133,7 +142,7 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
         report.ok &= command.again.as_ref().is_some_and(|again| again.same_status);
         report.commands.push(command);
     }
-    if is_over && request.runs {
+    if is_over && runs_them {
         report.warnings.push("the run is over, so the comparison is not recorded in it".to_owned());
     }
     Ok(report)
@@ -168,19 +177,16 @@ fn may_run(
 ) -> std::result::Result<Vec<String>, String> {
     if let Some(name) = &exec.name {
         let argv = trusted(cx, project, name).map_err(|error| error.problem().message)?;
-        let mask = Mask::of(secrets());
-        let shown: Vec<_> = argv.iter().map(|word| mask.text(word)).collect();
-        return if shown == exec.argv {
-            Ok(argv)
-        } else {
-            Err(format!("the project names another command {name} now"))
-        };
+        if !is_as_named(&Mask::of(secrets()), &argv, exec) {
+            return Err(format!("the project names another command {name} now"));
+        }
+        return Ok(argv);
     }
     if exec.masked {
         return Err("something in it was masked, so what is recorded is not what was run".to_owned());
     }
     // Anyone who may push to the repository could have written the record.
-    if request.runs && !request.agreed {
+    if request.consent == ReplayConsent::AcceptedOnly {
         return Err("the project does not name it, so it runs only after a person saw it and agreed".to_owned());
     }
     Ok(exec.argv.clone())
@@ -197,10 +203,9 @@ fn run_again(
     cx: &Context,
     project: &OpenedProject,
     request: &ReplayRequest,
-    exec: &Execution,
+    (exec, end): (&Execution, &ExecutionEnd),
     argv: Vec<String>,
 ) -> std::result::Result<ReplayComparison, String> {
-    let Some(end) = &exec.end else { return Err("its end was not seen".to_owned()) };
     let place = place(project, request, exec)?;
     let dir = directory(project, &place, exec)?;
     let tree = if request.clean {
@@ -209,8 +214,7 @@ fn run_again(
         present_tree(project, &exec.inputs).ok().map(|tree| tree.snapshot.sha256)
     };
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
-    let passes = if request.to_stderr { PassOn::ToStderr } else { PassOn::Through };
-    let command = Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, output: passes };
+    let command = Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, output: request.output };
     let executed = command.run().map_err(|error| error.to_string())?;
     let now = end_of(cx, &executed, None, None);
     if let Some(why) = &now.not_started {
@@ -244,13 +248,10 @@ fn place(
 
 /// The directory in which it runs again.
 fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> std::result::Result<PathBuf, String> {
-    let (cx, root) = (&project.cx, project.root());
+    let cx = &project.cx;
     let within = match &exec.name {
         // As `exec` runs it, whatever the record says: it may come from others.
-        Some(_) => {
-            let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
-            root.strip_prefix(top).unwrap_or(Path::new("")).to_owned()
-        }
+        Some(_) => below_top(cx, project.root()),
         None => PathBuf::from(&exec.dir),
     };
     match (cx.disk.canonical(&place.top), cx.disk.canonical(&place.top.join(within))) {
