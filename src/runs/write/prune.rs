@@ -77,6 +77,18 @@ pub struct KeptRun {
     pub is_due: bool,
 }
 
+impl KeptRun {
+    /// One that the request does not ask to prune.
+    fn not_asked_for(run_id: &str, why: impl Into<String>) -> Self {
+        Self { run_id: run_id.to_owned(), why: why.into(), is_due: false }
+    }
+
+    /// One that stays although it is over and old enough.
+    fn although_due(run_id: &str, why: impl Into<String>) -> Self {
+        Self { run_id: run_id.to_owned(), why: why.into(), is_due: true }
+    }
+}
+
 /// Takes runs that are over out of the project: moves them into another directory, or removes them.
 ///
 /// # Errors
@@ -89,7 +101,7 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     let needed = needed_by_forks(&project, &runs)?;
     let mut report = plan(&project, request, runs, &needed, to.as_ref().map(Destination::noted));
     for Unreadable { run_id, reason } in unreadable {
-        report.kept.push(KeptRun { run_id, why: format!("it cannot be read: {reason}"), is_due: true });
+        report.kept.push(KeptRun::although_due(&run_id, format!("it cannot be read: {reason}")));
     }
     if let Some(only) = &request.only {
         report.pruned.retain(|run| only.contains(&run.run_id));
@@ -103,24 +115,16 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
         Some(to) if !ids.is_empty() => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
         _ => None,
     };
-    let mut needed = None;
-    let pruning = project.prune(&ids, place.as_ref(), &write, &mut |run| {
-        // Looked at again now that no run can begin: a person may have taken time to agree.
-        let needed = match &mut needed {
-            Some(needed) => needed,
-            None => match read_all(&project, Some).and_then(|(runs, _)| needed_by_forks(&project, &runs)) {
-                Ok(found) => needed.insert(found),
-                Err(error) => {
-                    return Some(format!("it cannot be read whether an open fork needs it: {}", error.one_line()));
-                }
-            },
-        };
-        why_it_stays(&project, run, needed)
-    })?;
+    let mut by_open_forks = None;
+    let pruning =
+        project.prune(&ids, place.as_ref(), &write, &mut |run| match needed_now(&project, &mut by_open_forks) {
+            Ok(needed) => why_it_stays(&project, run, needed),
+            Err(error) => Some(format!("it cannot be read whether an open fork needs it: {}", error.one_line())),
+        })?;
     report.warnings.extend(pruning.warnings);
     for stay in pruning.stay {
         report.pruned.retain(|run| run.run_id != stay.run_id);
-        report.kept.push(KeptRun { run_id: stay.run_id.to_string(), why: stay.why, is_due: true });
+        report.kept.push(KeptRun::although_due(stay.run_id.as_str(), stay.why));
     }
     report.dry_run = false;
     Ok(report)
@@ -199,7 +203,7 @@ fn plan(
                 let (status, ended_at) = (run.head.status, run.head.updated_at);
                 report.pruned.push(ListedPrune { run_id: id, status, ended_at, bytes, to: to.clone() });
             }
-            Err(why) => report.kept.push(KeptRun { run_id: id.to_string(), why, is_due: true }),
+            Err(why) => report.kept.push(KeptRun::although_due(id.as_str(), why)),
         }
     }
     report.pruned.reverse();
@@ -230,6 +234,16 @@ fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Neede
     Ok(needed)
 }
 
+/// What open forks need, found when it is first asked: while the project is locked no run can begin, and before that a person
+/// may have taken time to agree.
+fn needed_now<'n>(project: &OpenedProject, found: &'n mut Option<Needed>) -> Result<&'n Needed> {
+    if found.is_none() {
+        let (runs, _) = read_all(project, Some)?;
+        *found = Some(needed_by_forks(project, &runs)?);
+    }
+    Ok(found.get_or_insert_default())
+}
+
 /// Why a run stays, as far as its summary tells. It is the `nth` of those that are over, the one that ended last first.
 fn why_by_summary(
     project: &OpenedProject,
@@ -238,19 +252,18 @@ fn why_by_summary(
     nth: usize,
     before: Timestamp,
 ) -> Option<KeptRun> {
-    let id = &run.head.run_id;
-    let kept = |why: &str, is_due| Some(KeptRun { run_id: id.to_string(), why: why.to_owned(), is_due });
+    let id = run.head.run_id.as_str();
     if !run.head.status.is_terminal() {
-        return kept("it is open", false);
+        return Some(KeptRun::not_asked_for(id, "it is open"));
     }
     if run.head.updated_at > before {
-        return kept("it is not old enough", false);
+        return Some(KeptRun::not_asked_for(id, "it is not old enough"));
     }
     if nth <= request.keep.unwrap_or_default() {
-        return kept("it is among those that ended last", false);
+        return Some(KeptRun::not_asked_for(id, "it is among those that ended last"));
     }
-    if project.runs().copies_with(id).is_some() {
-        return kept("several machines share it", true);
+    if project.runs().copies_with(&run.head.run_id).is_some() {
+        return Some(KeptRun::although_due(id, "several machines share it"));
     }
     None
 }
