@@ -32,7 +32,7 @@ fn a_fork_goes_on_where_the_run_was_and_leaves_it_as_it_is() {
     let before = Tree::of(&sandbox.run_dir("r1"));
     let now = verdict(&sandbox, "r1");
     let told = sandbox.flow(["fork", "r1", "--id", "r2"]).ok();
-    insta::assert_snapshot!(told.stderr, @"goes on from event 5 of r1, in phase plan; completed there: 2");
+    insta::assert_snapshot!(told.stderr, @"r2 goes on from event 5 of r1, in phase plan, with 2 completed activities");
     assert_eq!(told.stdout, "r2\n");
     assert_eq!(verdict(&sandbox, "r2"), now);
     assert_eq!(Tree::of(&sandbox.run_dir("r1")), before);

@@ -17,8 +17,9 @@ pub(super) fn run(cx: &Context, args: ForkArgs, out: &mut Out) -> Ended {
 }
 
 fn in_words(report: &ForkReport) -> String {
-    let ForkReport { forked_from: from, phase, completed_activities: completed, created, .. } = report;
+    let ForkReport { run_id, forked_from: from, phase, completed_activities: completed, created, .. } = report;
     let made = if *created { "goes on from" } else { "was made already, and goes on from" };
     let place = phase.as_ref().map(|phase| format!(", in phase {phase}")).unwrap_or_default();
-    format!("{made} event {} of {}{place}; completed there: {completed}\n", from.seq, from.run_id)
+    let activities = if *completed == 1 { "activity" } else { "activities" };
+    format!("{run_id} {made} event {} of {}{place}, with {completed} completed {activities}\n", from.seq, from.run_id)
 }
