@@ -72,7 +72,8 @@ pub use suggestion::{Argument, Invocation, Suggestion};
 #[doc(hidden)]
 pub use suggestion::{command_line, quoted};
 pub(crate) use text::{counted, is_terminal_control};
-pub use time::{BadTime, Timestamp};
+pub(crate) use time::FileTime;
+pub use time::{BadTime, DiskTime, Timestamp};
 pub use usage::{Amount, Cost, CostSum, Currency, Measured, ModelUsage, TimeUsed, Usage, UsageSum, UsageTotals};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

@@ -1,4 +1,4 @@
-//! Points in time, always in UTC and in one format.
+//! Points in time, always in UTC and in one format; and the times that a file system tells.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +13,18 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(transparent, extend("format" = "date-time"))]
 pub struct Timestamp(#[schemars(with = "String")] DateTime<Utc>);
+
+/// A time of a file, as the file system tells it: seconds and nanoseconds since 1970.
+pub(crate) type FileTime = (i64, i64);
+
+/// A moment by the clock of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskTime {
+    /// When a file was last changed that was made at that moment. No program can set this time.
+    pub changed: FileTime,
+    /// The device number of the file system, since another one may have another clock.
+    pub device: u64,
+}
 
 impl Timestamp {
     /// Converts a time, truncated to milliseconds.

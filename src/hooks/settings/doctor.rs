@@ -109,7 +109,7 @@ struct Examined<'c> {
 }
 
 /// A file with its handlers.
-type Looked = (SettingsFile, InstalledHooks);
+type SettingsWithHooks = (SettingsFile, InstalledHooks);
 
 impl Examined<'_> {
     fn add(
@@ -144,7 +144,7 @@ impl Examined<'_> {
     }
 
     fn host(&mut self, host: AgentHost, files: Vec<SettingsFile>) {
-        let mut looked: Vec<Looked> = Vec::new();
+        let mut looked: Vec<SettingsWithHooks> = Vec::new();
         for settings in files {
             if let Some(found) = self.read(&settings) {
                 looked.push((settings, found));
@@ -197,7 +197,7 @@ impl Examined<'_> {
         None
     }
 
-    fn turned_off(&mut self, host: AgentHost, looked: &[Looked]) {
+    fn turned_off(&mut self, host: AgentHost, looked: &[SettingsWithHooks]) {
         for (settings, found) in looked {
             if found.all_off {
                 let message = "\"disableAllHooks\" turns all hooks off";
@@ -266,7 +266,7 @@ impl Examined<'_> {
     }
 
     /// Events that flow would answer more than once.
-    fn twice(&mut self, host: AgentHost, looked: &[Looked]) {
+    fn twice(&mut self, host: AgentHost, looked: &[SettingsWithHooks]) {
         let plugin = obstacle::plugin(self.cx, host);
         // Hosts run the handlers of all scopes, so a handler of one file may meet one of another.
         let mut seen: Vec<&FoundHandler> = Vec::new();
@@ -285,7 +285,7 @@ impl Examined<'_> {
         }
     }
 
-    fn codex(&mut self, looked: &[Looked]) {
+    fn codex(&mut self, looked: &[SettingsWithHooks]) {
         let mut has_any = false;
         for (settings, found) in looked {
             if found.handlers.is_empty() {

@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::host::tree::entry::{ChangeTime, EntryKind, FileStamp};
+use crate::host::tree::entry::{EntryKind, FileStamp};
+use crate::model::DiskTime;
 
 /// What a cache begins with. Change it with the format.
 const BEGINS: &[u8] = b"flow tree 1\n";
@@ -98,21 +99,20 @@ fn parse_one(bytes: &[u8]) -> Option<(KnownFile<'_>, &[u8])> {
 /// A cache that is being made; paths are put in sorted.
 pub(super) struct NewCache {
     bytes: Vec<u8>,
-    /// When the look at the tree began, by the file system's clock.
-    began: ChangeTime,
-    /// The file system that told it.
-    device: u64,
+    /// When the look at the tree began; without it nothing more is kept.
+    began: Option<DiskTime>,
 }
 
 impl NewCache {
-    pub(super) fn new(began: ChangeTime, device: u64) -> Self {
-        Self { bytes: BEGINS.to_vec(), began, device }
+    pub(super) fn new(began: Option<DiskTime>) -> Self {
+        Self { bytes: BEGINS.to_vec(), began }
     }
 
     /// Whether a later edit of a file that was read with this stamp must show in the stamp.
     pub(super) fn may_keep(&self, stamp: &FileStamp) -> bool {
+        let Some(began) = self.began else { return false };
         // Another file system may have another clock.
-        stamp.device == self.device && stamp.changed < self.began
+        stamp.device == began.device && stamp.changed < began.changed
     }
 
     pub(super) fn put(&mut self, path: &[u8], stamp: &FileStamp, digest: &[u8; 32]) {

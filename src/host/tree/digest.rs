@@ -7,9 +7,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::git::TreeFiles;
 use crate::host::tree::cache::{KnownFile, KnownFiles, NewCache, parse};
-use crate::host::tree::entry::{ChangeTime, Content, FileStamp, Looked, NESTED, UNREADABLE, is_missing, look, os};
+use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, is_missing, look, os};
 use crate::host::tree::path::shown_path;
-use crate::model::{NotCovered, hex};
+use crate::model::{DiskTime, NotCovered, hex};
 
 /// What a digest begins with. Change it with anything that changes the digest of the same files.
 const BEGINS: &[u8] = b"flow tree 1\n";
@@ -30,28 +30,26 @@ pub struct Tree {
 /// A path with what was found there.
 struct Found<'l> {
     path: &'l [u8],
-    content: Content,
-    stamp: Option<FileStamp>,
-    is_known: bool,
+    file: ReadFile,
 }
 
 /// Reads the files that git listed. `cache` is what the last call gave. `began` is the time of a file that was made right
-/// before, on the file system `device`. Also gives the cache for the next call, if it is another one.
+/// before; without it no more is cached. Also gives the cache for the next call, if it is another one.
 #[must_use]
-pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: ChangeTime, device: u64) -> (Tree, Option<Vec<u8>>) {
+pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: Option<DiskTime>) -> (Tree, Option<Vec<u8>>) {
     let known = parse(cache);
     let mut found = look_at_all(&listed.top, &listed.files, &known);
     for (paths, why) in [(&listed.nested, NESTED), (&listed.unreadable, UNREADABLE)] {
         for path in paths {
-            found.push(Found { path, content: Content::NotCovered(why), stamp: None, is_known: false });
+            found.push(Found { path, file: ReadFile::not_covered(why) });
         }
     }
     found.sort_by(|one, other| one.path.cmp(other.path));
-    let mut next = NewCache::new(began, device);
+    let mut next = NewCache::new(began);
     let (mut kept, mut added) = (0, 0);
-    for Found { path, content, stamp, is_known } in &found {
-        let (Content::Covered(_, digest), Some(stamp)) = (content, stamp) else { continue };
-        if *is_known {
+    for Found { path, file } in &found {
+        let (Content::Covered(_, digest), Some(stamp)) = (&file.content, &file.stamp) else { continue };
+        if file.is_known {
             kept += 1;
         } else if next.may_keep(stamp) {
             added += 1;
@@ -60,7 +58,7 @@ pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: ChangeTime, device: u6
         }
         next.put(path, stamp, digest);
     }
-    let entries = found.into_iter().map(|found| (found.path.to_owned(), found.content)).collect();
+    let entries = found.into_iter().map(|found| (found.path.to_owned(), found.file.content)).collect();
     // Files that are gone cost a little, until something else is written.
     let is_other = added > 0 || kept < known.len() / 2;
     (Tree { entries }, is_other.then(|| next.into_bytes()))
@@ -100,9 +98,8 @@ fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec
         if !above.lead_to(path) {
             continue;
         }
-        let looked = look(&top.join(os(path)), |stamp| known?.digest(stamp));
-        if let Some(Looked { content, stamp, is_known }) = looked {
-            found.push(Found { path, content, stamp, is_known });
+        if let Some(file) = look(&top.join(os(path)), |stamp| known?.digest(stamp)) {
+            found.push(Found { path, file });
         }
     }
     found

@@ -10,6 +10,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
+use crate::model::FileTime;
+
 /// The largest file that is read, in bytes.
 pub(super) const FILE_BYTES: u64 = 1 << 30;
 /// How often a file is read that changes meanwhile.
@@ -47,9 +49,6 @@ impl EntryKind {
     }
 }
 
-/// The time of the last change of a file's data or properties: no program can set it.
-pub(crate) type ChangeTime = (i64, i64);
-
 /// What differs after a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileStamp {
@@ -57,8 +56,8 @@ pub(super) struct FileStamp {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) len: u64,
-    pub(super) modified: ChangeTime,
-    pub(super) changed: ChangeTime,
+    pub(super) modified: FileTime,
+    pub(super) changed: FileTime,
 }
 
 impl FileStamp {
@@ -92,50 +91,50 @@ pub(super) enum Content {
 }
 
 /// A path that exists, with its stamp if that may be cached.
-pub(super) struct Looked {
+pub(super) struct ReadFile {
     pub(super) content: Content,
     pub(super) stamp: Option<FileStamp>,
     /// Whether the content is from the cache.
     pub(super) is_known: bool,
 }
 
-impl Looked {
-    fn not_covered(why: &'static str) -> Self {
+impl ReadFile {
+    pub(super) fn not_covered(why: &'static str) -> Self {
         Self { content: Content::NotCovered(why), stamp: None, is_known: false }
     }
 }
 
 /// Looks at `path`. `known` gives the digest that the cache has for a stamp. `None` if nothing is there: a tracked file that
 /// was removed, or in whose place is a directory.
-pub(super) fn look(path: &Path, known: impl Fn(&FileStamp) -> Option<[u8; 32]>) -> Option<Looked> {
+pub(super) fn look(path: &Path, known: impl Fn(&FileStamp) -> Option<[u8; 32]>) -> Option<ReadFile> {
     for _ in 0..TRIES {
         let meta = match path.symlink_metadata() {
             Ok(meta) if meta.is_dir() => return None,
             Ok(meta) => meta,
             Err(error) if is_missing(&error) => return None,
-            Err(_) => return Some(Looked::not_covered(UNREADABLE)),
+            Err(_) => return Some(ReadFile::not_covered(UNREADABLE)),
         };
-        let Some(stamp) = FileStamp::of(&meta) else { return Some(Looked::not_covered(SPECIAL)) };
+        let Some(stamp) = FileStamp::of(&meta) else { return Some(ReadFile::not_covered(SPECIAL)) };
         if let Some(digest) = known(&stamp) {
             let content = Content::Covered(stamp.kind, digest);
-            return Some(Looked { content, stamp: Some(stamp), is_known: true });
+            return Some(ReadFile { content, stamp: Some(stamp), is_known: true });
         }
         if stamp.len > FILE_BYTES {
-            return Some(Looked::not_covered(TOO_LARGE));
+            return Some(ReadFile::not_covered(TOO_LARGE));
         }
         let read = if stamp.kind == EntryKind::Link { digest_of_link(path) } else { digest_of_file(path, &stamp) };
         match read {
             Ok(Some(digest)) if is_still(path, &stamp) => {
                 let content = Content::Covered(stamp.kind, digest);
-                return Some(Looked { content, stamp: Some(stamp), is_known: false });
+                return Some(ReadFile { content, stamp: Some(stamp), is_known: false });
             }
             // It changed meanwhile.
             Ok(_) => {}
             Err(error) if is_missing(&error) => {}
-            Err(_) => return Some(Looked::not_covered(UNREADABLE)),
+            Err(_) => return Some(ReadFile::not_covered(UNREADABLE)),
         }
     }
-    Some(Looked::not_covered(UNSTEADY))
+    Some(ReadFile::not_covered(UNSTEADY))
 }
 
 pub(super) fn is_missing(error: &io::Error) -> bool {

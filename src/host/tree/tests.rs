@@ -11,6 +11,7 @@ use std::process::Command;
 
 use crate::host::git::{Git, TreeFiles};
 use crate::host::tree::digest::{Tree, read_tree};
+use crate::model::DiskTime;
 
 /// A checkout with a cache, untouched by the machine's configuration of git.
 struct Checkout {
@@ -90,8 +91,9 @@ impl Checkout {
         let marker = self.dir.path().join("marker");
         fs::write(&marker, "").unwrap();
         let meta = fs::metadata(&marker).unwrap();
-        let (tree, cache) = read_tree(listed, &self.cache, (meta.ctime(), meta.ctime_nsec()), meta.dev());
-        let (cold, _) = read_tree(listed, b"", (0, 0), 0);
+        let now = DiskTime { changed: (meta.ctime(), meta.ctime_nsec()), device: meta.dev() };
+        let (tree, cache) = read_tree(listed, &self.cache, Some(now));
+        let (cold, _) = read_tree(listed, b"", None);
         assert_eq!(tree.sha256(), cold.sha256(), "the cache must not change the digest");
         if let Some(cache) = cache {
             self.cache = cache;

@@ -57,9 +57,9 @@ pub(in crate::runs) fn tree_of(
     };
     let unmatched = add_inputs(project, &mut listed, &globs)?;
     // Made right before the files are looked at. Without it nothing is cached.
-    let (began, device) = project.file_system_time().unwrap_or_default();
+    let began = project.file_system_time().ok();
     let with_inputs = !globs.is_empty();
-    let (files, cache) = read_tree(&listed, &project.tree_cache(with_inputs), began, device);
+    let (files, cache) = read_tree(&listed, &project.tree_cache(with_inputs), began);
     if let Some(cache) = cache {
         // A cache: without it the next look takes longer.
         let _ = project.keep_tree_cache(with_inputs, &cache);

@@ -2,7 +2,7 @@
 //! names does not count.
 
 use crate::disk::{Dir, replace_unflushed};
-use crate::model::RunId;
+use crate::model::{DiskTime, RunId};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{CACHE, INPUTS, RECAPS, SEEN_AT_CARRIER, STORE_OF_COPIES, TREE, TREE_CLOCK};
 use crate::store::local::project::Project;
@@ -29,12 +29,12 @@ impl Project {
         Ok(replace_unflushed(&self.cache()?, tree_cache_name(with_inputs), bytes)?)
     }
 
-    /// The time by the clock of the file system that has `.flow`, as seconds and nanoseconds, and which one that is.
-    pub(crate) fn file_system_time(&self) -> Result<((i64, i64), u64), StoreError> {
+    /// The time by the clock of the file system that has `.flow`.
+    pub(crate) fn file_system_time(&self) -> Result<DiskTime, StoreError> {
         let cache = self.cache()?;
         replace_unflushed(&cache, TREE_CLOCK, "")?;
         let stat = cache.look(TREE_CLOCK)?;
-        Ok((stat.changed, stat.device))
+        Ok(DiskTime { changed: stat.changed, device: stat.device })
     }
 
     pub(super) fn recaps(&self) -> Option<Dir> {

@@ -265,7 +265,7 @@ fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> 
 fn digest_of_copy(cx: &Context, project: &OpenedProject, top: &Path) -> Option<String> {
     let own = own_directories(project);
     let listed = cx.git.tree_files(top, &own, || git_state(cx, project.root())).ok()??;
-    let (files, _) = read_tree(&listed, &[], (0, 0), 0);
+    let (files, _) = read_tree(&listed, &[], None);
     Some(files.sha256())
 }
 
