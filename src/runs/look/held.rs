@@ -77,7 +77,7 @@ pub(in crate::runs) fn within<T: Send + 'static>(
     time: Duration,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    // One that takes long goes on behind a page that was loaded again and again.
+    // A look that takes too long goes on after its page was given up; without a limit, reloading would pile them up.
     if LOOKING.fetch_add(1, Ordering::SeqCst) >= AT_ONCE {
         LOOKING.fetch_sub(1, Ordering::SeqCst);
         return None;

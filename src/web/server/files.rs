@@ -10,7 +10,7 @@ use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
 use crate::web::server::answer::{file, missing, status_of, text};
 use crate::web::server::gate::Visitor;
-use crate::web::server::respond::{BelowProject, Shared, page_of, read_apart, with_run};
+use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, with_run};
 
 /// How many bytes of a file one answer has.
 const PART: usize = 1 << 20;
@@ -54,7 +54,7 @@ pub(super) async fn raw(
     let Some(named) = wanted.file() else {
         return text(StatusCode::BAD_REQUEST, "one of evidence and artifact is needed");
     };
-    read_apart(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
+    page_from_reader(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
         Ok(found) => file(found.image, found.bytes, wanted.from, found.len),
         Err(problem) => text(status_of(&problem), &live.hide.in_problem(problem).one_line()),
     })

@@ -101,7 +101,7 @@ impl Live {
             ring: Mutex::default(),
             notices: broadcast::Sender::new(UNREAD),
             clock: cx.clock.clone(),
-            // Several would wait for the same feed, and each would keep the memory that it needed once for a long log.
+            // As the module says: one thread reads.
             reading: Arc::new(Semaphore::new(1)),
             acting: Arc::new(Semaphore::new(ACTIONS)),
         })
@@ -223,7 +223,7 @@ pub(super) async fn keep(live: Arc<Live>, (sender, mut hints): (UnboundedSender<
         while let Ok(hint) = hints.try_recv() {
             hinted.push(hint);
         }
-        let looked = apart(&live, move |live| {
+        let looked = on_reader(&live, move |live| {
             for (at, path) in &hinted {
                 live.projects[*at].keeper().hint(path);
             }
@@ -252,7 +252,7 @@ pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
 pub(super) struct Panicked;
 
 /// Calls `read` on the thread that may wait for the disk.
-pub(super) async fn apart<T: Send + 'static>(
+pub(super) async fn on_reader<T: Send + 'static>(
     live: &Arc<Live>,
     read: impl FnOnce(&Live) -> T + Send + 'static,
 ) -> std::result::Result<T, Panicked> {

@@ -95,7 +95,7 @@ impl MemoryFile {
         let mut digest = Sha256::new();
         for root in roots {
             digest.update(root.as_os_str().as_encoded_bytes());
-            // Or two roots could be another pair of them.
+            // A separator, so that [`a`, `bc`] and [`ab`, `c`] differ.
             digest.update(b"\n");
         }
         let name: String = hex(&digest.finalize()[..8]);

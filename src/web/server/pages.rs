@@ -18,7 +18,7 @@ use crate::runs::{CardFilter, CardGroup, EvidenceReport};
 use crate::web::server::answer::{json as as_json, text, with_type};
 use crate::web::server::gate::Visitor;
 use crate::web::server::live::{Live, cards};
-use crate::web::server::respond::{BelowProject, Shared, page_of, read_apart, report_run, shown, with_run};
+use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, report_run, shown, with_run};
 use crate::web::server::{actions, files, places, socket};
 
 /// How many activities a page shows.
@@ -129,7 +129,7 @@ async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, Query
 
 async fn list(State(live): Shared, Query(search): Query<Search>) -> Response {
     let filter = CardFilter::from(search);
-    read_apart(live, move |live| as_json(StatusCode::OK, &json!({ "projects": cards(live, &filter) }))).await
+    page_from_reader(live, move |live| as_json(StatusCode::OK, &json!({ "projects": cards(live, &filter) }))).await
 }
 
 /// Which state of a run, and which part of its log.

@@ -19,7 +19,7 @@ use crate::web::server::answer::{Found, failed, json as as_json, missing};
 use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::respond::{BelowProject, Shared, page_of, project_of, read_apart, report_apart};
+use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, project_of, report_from_reader};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
@@ -55,7 +55,7 @@ fn sessions_in(project: &Served) -> Found<ProjectSessions> {
 }
 
 pub(super) async fn sessions(State(live): Shared) -> Response {
-    read_apart(live, |live| listed(of_each(live, sessions_in))).await
+    page_from_reader(live, |live| listed(of_each(live, sessions_in))).await
 }
 
 pub(super) async fn sessions_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
@@ -75,7 +75,7 @@ fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
 }
 
 pub(super) async fn workflows(State(live): Shared) -> Response {
-    read_apart(live, |live| listed(of_each(live, workflows_in))).await
+    page_from_reader(live, |live| listed(of_each(live, workflows_in))).await
 }
 
 pub(super) async fn workflows_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
@@ -95,7 +95,7 @@ fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Car
 }
 
 pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject) -> Response {
-    report_apart(live, move |live| {
+    report_from_reader(live, move |live| {
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
         let (used, phases, _) = runs_of(project, &workflow);
@@ -142,7 +142,7 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
 }
 
 pub(super) async fn interviews(State(live): Shared) -> Response {
-    read_apart(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
+    page_from_reader(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
 pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {

@@ -13,7 +13,7 @@ use crate::picture::page::{self, Page, Place, document, message_page};
 use crate::runs::{FeedRun, Result};
 use crate::web::server::answer::{Found, failed, html, missing, of_moment, reported, text};
 use crate::web::server::gate::Visitor;
-use crate::web::server::live::{Live, Panicked, Served, acting, apart};
+use crate::web::server::live::{Live, Panicked, Served, acting, on_reader};
 
 /// All that is served, as a request gets it.
 pub(super) type Shared = State<Arc<Live>>;
@@ -36,14 +36,14 @@ pub(super) async fn page_of(
     if !visitor.is_known {
         return html(StatusCode::OK, page::shell());
     }
-    read_apart(live, move |live| {
+    page_from_reader(live, move |live| {
         // Before the page is made, so that a change meanwhile is told again and not lost.
         let since = live.since();
         let (status, page) = match make(live) {
             Ok(page) => (StatusCode::OK, page),
             Err(problem) => {
                 let problem = live.hide.in_problem(problem);
-                // That something cannot be read is what there is to say of it.
+                // A page that says why is a page, so the status is 200.
                 let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
                 (status, message_page(&format!("{what} cannot be shown"), &problem.one_line()))
             }
@@ -54,31 +54,34 @@ pub(super) async fn page_of(
 }
 
 /// Answers with what `read` makes, which may wait for the disk and for other readers.
-pub(super) async fn read_apart(live: Arc<Live>, read: impl FnOnce(&Live) -> Response + Send + 'static) -> Response {
-    match apart(&live, read).await {
+pub(super) async fn page_from_reader(
+    live: Arc<Live>,
+    read: impl FnOnce(&Live) -> Response + Send + 'static,
+) -> Response {
+    match on_reader(&live, read).await {
         Ok(response) => response,
         Err(Panicked) => text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made"),
     }
 }
 
-/// As [`read_apart`], for programs: the report that `read` makes, or its error.
-pub(super) async fn report_apart<T: Serialize>(
+/// As [`page_from_reader`], for programs: the report that `read` makes, or its error.
+pub(super) async fn report_from_reader<T: Serialize>(
     live: Arc<Live>,
     read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
 ) -> Response {
-    read_apart(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
+    page_from_reader(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
 }
 
-/// As [`report_apart`], about a run of a project.
+/// As [`report_from_reader`], about a run of a project.
 pub(super) async fn report_run<T: Serialize>(
     live: Arc<Live>,
     (project, run): (String, String),
     read: impl FnOnce(&FeedRun) -> Result<T> + Send + 'static,
 ) -> Response {
-    report_apart(live, move |live| with_run(live, &project, &run, |run, _| read(run))).await
+    report_from_reader(live, move |live| with_run(live, &project, &run, |run, _| read(run))).await
 }
 
-/// As [`report_apart`], for an action.
+/// As [`report_from_reader`], for an action.
 pub(super) async fn report_act<T: Serialize>(
     live: Arc<Live>,
     act: impl FnOnce(&Live) -> Found<T> + Send + 'static,

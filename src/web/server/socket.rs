@@ -24,7 +24,7 @@ use crate::model::RunId;
 use crate::runs::{CardFilter, Cursor};
 use crate::web::server::answer::text;
 use crate::web::server::gate::PROTOCOL;
-use crate::web::server::live::{Live, Notice, Panicked, apart, cards};
+use crate::web::server::live::{Live, Notice, Panicked, cards, on_reader};
 use crate::web::server::respond::Shared;
 
 /// The most sockets at once.
@@ -82,9 +82,9 @@ pub(super) async fn open(State(live): Shared, upgrade: WebSocketUpgrade) -> Resp
 
 async fn talk(socket: WebSocket, live: Arc<Live>, place: OwnedSemaphorePermit) {
     let notices = live.notices.subscribe();
-    let talk = Talk { socket, live, list: None, runs: BTreeMap::new() };
+    let connection = Connection { socket, live, list: None, runs: BTreeMap::new() };
     // A client that is gone or too slow ends its own connection.
-    let _ = talk.run(notices).await;
+    let _ = connection.run(notices).await;
     drop(place);
 }
 
@@ -97,7 +97,7 @@ impl From<Panicked> for SocketEnd {
     }
 }
 
-struct Talk {
+struct Connection {
     socket: WebSocket,
     live: Arc<Live>,
     /// Which cards the client wants.
@@ -106,7 +106,7 @@ struct Talk {
     runs: BTreeMap<(usize, RunId), Cursor>,
 }
 
-impl Talk {
+impl Connection {
     async fn run(mut self, mut notices: Receiver<Notice>) -> Result<(), SocketEnd> {
         let Live { id, actions, .. } = &*self.live;
         let (n, projects) = (self.live.last(), self.live.names());
@@ -190,7 +190,7 @@ impl Talk {
     async fn snapshot(&mut self) -> Result<(), SocketEnd> {
         let Some(filter) = self.list.clone() else { return Ok(()) };
         let n = self.live.last();
-        let message = apart(&self.live, move |live| {
+        let message = on_reader(&self.live, move |live| {
             json!({ "type": "snapshot", "n": n, "projects": cards(live, &filter) }).to_string()
         });
         let message = message.await?;
@@ -212,7 +212,7 @@ impl Talk {
 
     async fn cards(&mut self, changed: &BTreeSet<(usize, RunId)>, n: u64) -> Result<(), SocketEnd> {
         for (project, run) in changed.clone() {
-            let message = apart(&self.live, move |live| {
+            let message = on_reader(&self.live, move |live| {
                 let served = &live.projects[project];
                 match served.keeper().feed.card(&run) {
                     Some(card) => json!({ "type": "run", "n": n, "project": served.name, "card": card }),
@@ -237,7 +237,7 @@ impl Talk {
         // In pieces, each with its own look at the feed, so that a long log does not keep others waiting.
         while let Some(cursor) = self.runs.get(&run).cloned() {
             let key = run.clone();
-            let Newer { messages, rest } = apart(&self.live, move |live| newer(live, &key, &cursor)).await?;
+            let Newer { messages, rest } = on_reader(&self.live, move |live| newer(live, &key, &cursor)).await?;
             for message in messages {
                 self.send(message).await?;
             }
