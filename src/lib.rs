@@ -33,8 +33,8 @@
 //! The modules, bottom up: [`model`] (documents and names), [`host`] (clock, ids, environment, git, processes), [`machine`]
 //! (workflow definitions, compiled), [`store`] (the traits of a store of runs, and two stores), [`engine`] (the pure core:
 //! decide, apply, reconcile, resume), [`runs`] (the verbs over runs), [`picture`] (runs and workflows as pictures and
-//! pages). Above the runs, and independent of each other: [`modes`], [`interviews`], [`drive`] and [`sharing`]; [`doctor`] uses them
-//! all. `ARCHITECTURE.md` is the map.
+//! pages). Above the runs, and independent of each other: [`modes`], [`interviews`], [`drive`] and [`sharing`]; [`doctor`]
+//! uses them all. `ARCHITECTURE.md` is the map.
 //!
 //! The modules `catalog`, `cli`, `codec` and `disk`, and other public items that these pages do not show, serve the
 //! project's own tests. They may change in any release.

@@ -32,7 +32,8 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! # let graph = dir.path().join("job.graph.yaml");
-//! # let text = "initial: a\nstates:\n  a: {type: work, transition: {next: [b]}}\n  b: {type: work, transition: {next: [end]}}\n  end: {type: terminal}\n";
+//! # let text = "initial: a\nstates:\n  a: {type: work, transition: {next: [b]}}\n".to_owned()
+//! #     + "  b: {type: work, transition: {next: [end]}}\n  end: {type: terminal}\n";
 //! # std::fs::write(&graph, text)?;
 //! let mut registry = Registry::new();
 //! registry.register("work", |_: StateConfig<'_>| Work)?;

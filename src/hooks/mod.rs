@@ -1,7 +1,7 @@
 //! The hooks of agents' hosts: a host's payload in, a verb, the host's output out. No rule lives here.
 //!
-//! A hook may never disturb its host. So it always succeeds, and trouble goes to `.flow/.cache/hooks.log`, or to the user's own log. The facts about
-//! hosts come from Claude Code 2.1.330 and Codex 0.169.0; see `docs/hosts.md`.
+//! A hook may never disturb its host. So it always succeeds, and trouble goes to `.flow/.cache/hooks.log`, or to the
+//! user's own log. The facts about hosts come from Claude Code 2.1.330 and Codex 0.169.0; see `docs/hosts.md`.
 
 mod brief;
 mod hook;

@@ -30,15 +30,16 @@ pub struct UseReport {
     /// Who can read the runs, in words.
     pub readers: String,
     /// Whether `.flow/config.yaml` was changed; it should be committed then.
-    pub named: bool,
+    #[serde(rename = "named")]
+    pub changed_configuration: bool,
     /// How many runs are shared there.
     pub runs: usize,
     /// Problems that did not stop the command.
     pub warnings: Vec<String>,
 }
 
-/// Tries a store that the project does not name yet, notes that the user accepted its exact address, names it in the project's configuration, and brings copies
-/// of its runs. Idempotent.
+/// Tries a store that the project does not name yet, notes that the user accepted its exact address, names it in the
+/// project's configuration, and brings copies of its runs. Idempotent.
 ///
 /// # Errors
 /// `invalid_store`, `no_remote`, `store_broken` for a store that does not keep its promises, `store_not_reached`.
@@ -57,14 +58,14 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
             .help("flow needs to write below XDG_STATE_HOME, or HOME/.local/state; nothing was changed")
             .into());
     }
-    let named = name_store(&project, &store.name)?;
+    let changed_configuration = name_store(&project, &store.name)?;
     let shared = store.open(&project)?;
     let warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
     Ok(UseReport {
         store: store.name.to_string(),
         readers: store.readers(),
         address: store.shown_address(),
-        named,
+        changed_configuration,
         runs: shared.ids_of_copies()?.len(),
         warnings,
     })

@@ -106,8 +106,9 @@ pub(crate) struct WaitArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// mermaid: the workflow with the run's position; gantt: the steps over time, for Mermaid; svg: the same as a picture;
-    /// html: a page in one file; chrome-trace: for Perfetto; cloudevents: all events; otlp-json: for OpenTelemetry; in-toto: statements
+    /// mermaid: the workflow with the run's position; gantt: the steps over time, for Mermaid; svg: the same as a
+    /// picture; html: a page in one file; chrome-trace: for Perfetto; cloudevents: all events; otlp-json: for
+    /// OpenTelemetry; in-toto: statements
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: FormatArg,
     /// The run as it was after this event

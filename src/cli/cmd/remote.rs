@@ -46,7 +46,7 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
 
 fn use_store(cx: &Context, store: String, out: &mut Out) -> Ended {
     let report = while_waiting("trying the store with many writers", || sharing::use_store(cx, &UseRequest { store }))?;
-    let UseReport { store, readers, named, runs, .. } = &report;
+    let UseReport { store, readers, changed_configuration, runs, .. } = &report;
     out.committed(format!("{store} is accepted"));
     out.warnings(&report.warnings);
     Ok(out.answer(&report, |page| {
@@ -58,7 +58,7 @@ fn use_store(cx: &Context, store: String, out: &mut Out) -> Ended {
             n => format!("{n} runs are shared there"),
         };
         page.line(&shared);
-        if *named {
+        if *changed_configuration {
             page.line("commit .flow/config.yaml, which names it now; each machine accepts it once with this command");
         }
     }))

@@ -4,8 +4,8 @@ use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::host::SettingsScope;
 use crate::host::{Rules, Trust};
 
-/// Commands that an agent may call without asking, and `resume` besides. `drive` and `interview` run other commands, `hooks` changes settings,
-/// and the rest undoes decisions of people.
+/// Commands that an agent may call without asking, and `resume` besides. `drive` and `interview` run other commands,
+/// `hooks` changes settings, and the rest undoes decisions of people.
 const HARMLESS: [&str; 13] = [
     "start", "record-activity", "emit", "next", "advance", "block", "complete", "fail", "list", "show", "log",
     "validate", "verify",

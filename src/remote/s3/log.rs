@@ -74,7 +74,8 @@ impl BucketLog<'_> {
         Ok(None)
     }
 
-    /// What is wrong with the log, in words. Of the windows that are full it reads the object that readers read, of the last one all.
+    /// What is wrong with the log, in words. Of the windows that are full it reads the object that readers read, of the
+    /// last one all.
     pub(super) fn faults(&self) -> Result<Vec<String>, String> {
         let positions = self.positions(Seq(0))?;
         let Some(last) = positions.last() else { return Ok(Vec::new()) };

@@ -2,7 +2,7 @@
 //!
 //! | object | written | what it has |
 //! |---|---|---|
-//! | `logs/<key>/<position>` | if there is none of this name | the lines of a commit, behind those since the last multiple of 64 |
+//! | `logs/<key>/<position>` | if there is none | the lines of a commit, behind those since the last multiple of 64 |
 //! | `open/<key>` | before the first event, and after each commit | how far an open run is; it may lag behind |
 //! | `over/<key>` | after the last event; then `open/<key>` goes | how far a run is that is over |
 //! | `work/<digest>` | if there is none, or it is still the one that was read | which run is about something |

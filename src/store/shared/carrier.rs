@@ -28,8 +28,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// [`NotReached`].
     fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached>;
 
-    /// The lines of these runs are asked for next, each from this position on. A carrier may bring them all at once, and keep them
-    /// until then. Takes at most `left`. What does not succeed is found out when they are asked for.
+    /// The lines of these runs are asked for next, each from this position on. A carrier may bring them all at once, and
+    /// keep them until then. Takes at most `left`. What does not succeed is found out when they are asked for.
     fn expect(&self, wanted: &[(Tip, Seq)], left: Duration) {
         let _ = (wanted, left);
     }

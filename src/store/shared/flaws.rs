@@ -13,8 +13,8 @@ use crate::store::shared::store::Shared;
 use crate::store::work::WorkKey;
 
 impl Shared {
-    /// Looks at everything that the carrier has of the open runs, and whether it has all runs of which copies are here. `work_of`
-    /// says what an open run is about.
+    /// Looks at everything that the carrier has of the open runs, and whether it has all runs of which copies are here.
+    /// `work_of` says what an open run is about.
     pub(super) fn all_flaws(
         &self,
         work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
