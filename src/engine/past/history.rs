@@ -36,6 +36,16 @@ impl std::fmt::Display for UnitWork<'_> {
     }
 }
 
+/// A report, and where the run was when it came.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct PlacedReport<'h> {
+    pub(in crate::engine) report: &'h StepReport,
+    /// The step of the workflow that was reported last, by this report or an earlier one that flow did not make.
+    pub(in crate::engine) step: Option<&'h StateName>,
+    /// The place of that one in the list of all reports.
+    pub(in crate::engine) step_at: Option<usize>,
+}
+
 /// An entry of `completed_activities`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompletedEntry<'h> {
@@ -361,24 +371,32 @@ impl History {
         &self.reports
     }
 
+    /// All reports on steps, oldest first, each with the step that was reported last.
+    pub(in crate::engine) fn placed_reports(&self) -> impl Iterator<Item = PlacedReport<'_>> {
+        let (mut step, mut step_at) = (None, None);
+        self.reports.iter().enumerate().map(move |(at, report)| {
+            if let Some((own, _)) = report.own_step()
+                && !report.auto
+            {
+                (step, step_at) = (Some(own), Some(at));
+            }
+            PlacedReport { report, step, step_at }
+        })
+    }
+
     /// The units of the workflow's steps, and the work of sub-agents: each with its latest status, and below the step
     /// in which the run was at that time. Work reported before the run entered a step belongs to its first step.
     #[must_use]
     pub fn units(&self) -> Vec<UnitWork<'_>> {
         let mut latest = BTreeMap::new();
-        let mut place = self.reports.iter().find_map(|report| Some(report.own_step()?.0));
-        for report in &self.reports {
-            if let Some((step, _)) = report.own_step()
-                && !report.auto
-            {
-                place = Some(step);
-            }
+        let first = self.reports.iter().find_map(|report| Some(report.own_step()?.0));
+        for PlacedReport { report, step: place, .. } in self.placed_reports() {
             let (Some(step), Some(status)) = (&report.step, report.status()) else { continue };
             // A unit is the same unit, whichever agent works on it.
             let agent = if report.unit.is_none() { step.agent() } else { None };
             let worker = (report.unit.as_ref(), agent);
             if worker != (None, None) {
-                let below = if step.agent().is_some() { place.or(self.state.phase()) } else { Some(step) };
+                let below = if step.agent().is_some() { place.or(first).or(self.state.phase()) } else { Some(step) };
                 let below = below.unwrap_or(step);
                 latest.insert(worker, UnitWork { unit: report.unit.as_ref(), step, status, below });
             }

@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
+use crate::engine::past::history::PlacedReport;
 use crate::engine::{Attempt, History, RunState};
-use crate::model::{APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, TextDigest};
+use crate::model::{
+    APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName, TextDigest, Unit,
+};
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
 /// version made is neither read nor compared. Version 1 stood in no digest.
@@ -133,6 +136,32 @@ fn pinned_by(event: &Event) -> Option<&Value> {
     }
 }
 
+/// What the latest record of a phase is kept for.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Landmark {
+    /// It is the latest of all.
+    Newest,
+    /// A person decided.
+    Decision,
+    /// Work ended well.
+    Done,
+    /// A person sent work back.
+    Rejection,
+}
+
+/// What the latest report is kept for.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum LastReport<'h> {
+    /// The status of a step of the workflow.
+    Step(&'h StateName),
+    /// A question, of a step or of a unit in it.
+    Question(&'h StateName, Option<&'h Unit>),
+    /// The status of a unit.
+    Unit(&'h Unit),
+    /// The same, in a step of the workflow.
+    StepOfUnit(&'h Unit),
+}
+
 impl History {
     /// Leaves out what no question about the present asks for.
     fn condense(&mut self) {
@@ -192,18 +221,18 @@ impl History {
             let (id, phase) = (attempt.id.as_str(), attempt.phase.as_ref());
             latest.insert(id, at);
             of_phase.insert((phase, id), at);
-            landmarks.insert((phase, "newest"), at);
+            landmarks.insert((phase, Landmark::Newest), at);
             // What the phase may require, whatever came after it.
             if let Some(name) = attempt.names() {
                 runs.insert((phase, name), at);
             }
             if id == APPROVAL {
-                landmarks.insert((phase, "decision"), at);
+                landmarks.insert((phase, Landmark::Decision), at);
             } else if attempt.status.is_completed() {
-                landmarks.insert((phase, "done"), at);
+                landmarks.insert((phase, Landmark::Done), at);
             }
             if attempt.approval.is_some() && attempt.status == ActivityStatus::Failed {
-                landmarks.insert((phase, "rejection"), at);
+                landmarks.insert((phase, Landmark::Rejection), at);
             }
             if attempt.is_good(counted) {
                 good.insert((phase, id), at);
@@ -255,34 +284,32 @@ impl History {
     }
 
     fn condense_reports(&mut self) {
-        let mut first = BTreeMap::new();
+        let (mut first_step, mut first_from) = (None, BTreeMap::new());
         let (mut last, mut agents) = (BTreeMap::new(), BTreeMap::new());
         let mut place = None;
         // The place of a unit's work is the step that was reported last before it.
         let mut places = BTreeMap::new();
-        for (at, report) in self.reports.iter().enumerate() {
+        for (at, PlacedReport { report, step_at, .. }) in self.placed_reports().enumerate() {
+            place = step_at;
             let unit = report.unit.as_ref();
             if let Some((step, _)) = report.own_step() {
-                first.entry((None, "step")).or_insert(at);
-                last.insert((Some(step), None, "step"), at);
-                if !report.auto {
-                    place = Some(at);
-                }
+                first_step.get_or_insert(at);
+                last.insert(LastReport::Step(step), at);
             }
             let Some(step) = &report.step else { continue };
             if report.from.is_some() {
-                first.entry((Some(step), "from")).or_insert(at);
+                first_from.entry(step).or_insert(at);
             }
             if report.kind() == Some(ReportType::WaitingForUser) {
-                last.insert((Some(step), unit, "question"), at);
+                last.insert(LastReport::Question(step, unit), at);
             }
             if report.status().is_none() {
                 continue;
             }
             if let Some(unit) = unit {
-                last.insert((None, Some(unit), "unit"), at);
+                last.insert(LastReport::Unit(unit), at);
                 if step.agent().is_none() {
-                    last.insert((None, Some(unit), "step of unit"), at);
+                    last.insert(LastReport::StepOfUnit(unit), at);
                 }
                 places.insert((Some(unit), None), place);
             } else if let Some(agent) = step.agent() {
@@ -290,8 +317,10 @@ impl History {
                 places.insert((None, Some(agent)), place);
             }
         }
-        let mut kept: BTreeSet<usize> =
-            first.into_values().chain(last.into_values()).chain(agents.into_values()).collect();
+        let mut kept = BTreeSet::from_iter(first_step);
+        kept.extend(first_from.into_values());
+        kept.extend(last.into_values());
+        kept.extend(agents.into_values());
         kept.extend(places.into_values().flatten().chain(place).chain(self.reports.len().checked_sub(1)));
         keep(&mut self.reports, &kept);
     }

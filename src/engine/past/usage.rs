@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::engine::past::history::PlacedReport;
 use crate::engine::{Attempt, History};
 use crate::model::{ActivityStatus, ReportType, StateName, StepReport, Usage, UsageSum};
 
@@ -49,17 +50,11 @@ impl History {
                 used.add(attempt.phase.as_ref(), attempt.usage.as_deref().unwrap_or(&unknown));
             }
         }
-        let mut place = None;
-        for report in &self.reports {
-            if let Some((step, _)) = report.own_step()
-                && !report.auto
-            {
-                place = Some(step);
-            }
+        for PlacedReport { report, step, .. } in self.placed_reports() {
             if let Some(usage) = worker_usage(report) {
                 // A sub-agent works for the step that was reported last.
                 let own = report.step.as_ref().filter(|step| step.agent().is_none());
-                used.add(own.or(place), &usage);
+                used.add(own.or(step), &usage);
             }
         }
         used
