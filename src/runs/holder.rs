@@ -1,10 +1,16 @@
 //! The process by whose life others can later tell whether a session lives.
 
+use crate::engine::Hold;
 use crate::host::Holder;
 use crate::model::SessionId;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::host_note::bound_process;
+
+/// The process that holds a run, if the log names one.
+pub(in crate::runs) fn process_of(hold: &Hold) -> Option<Holder> {
+    hold.holder.as_deref()?.parse().ok()
+}
 
 impl OpenedProject {
     /// As [`Context::holder`], in the form of the log, for a caller that acts for `session`: the process to which a hook has

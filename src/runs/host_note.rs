@@ -186,7 +186,8 @@ pub(in crate::runs) fn is_dead(project: &Project, session: &SessionId, holder: O
     holder.is_some_and(|holder| holder.liveness() == Liveness::Dead) && bound_process(project, session).is_none()
 }
 
-/// Whether `session`, which claimed a run in the process `holder`, is known to live.
+/// Whether `session`, which claimed a run in the process `holder`, is known to live. It may have gone on in another process
+/// since then.
 pub(in crate::runs) fn is_alive(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {
     let bound = bound_process(project, session);
     [holder, bound.as_ref()].into_iter().flatten().any(|process| process.liveness() == Liveness::Alive)

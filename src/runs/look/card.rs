@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
-use crate::host::{Holder, Liveness};
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::runs::host_note::{bound_process, is_dead};
+use crate::runs::holder::process_of;
+use crate::runs::host_note::{is_alive, is_dead};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
@@ -394,22 +394,14 @@ fn after_colon(why: Option<&str>) -> String {
 /// Whether a session is alive that holds no run, as far as a hook has noted its process.
 pub(crate) fn session_life(project: &Project, session: &SessionId) -> HolderLife {
     // That no process is noted does not say that the session is over.
-    if is_alive(bound_process(project, session)) { HolderLife::Alive } else { HolderLife::Unknown }
+    if is_alive(project, session, None) { HolderLife::Alive } else { HolderLife::Unknown }
 }
 
 /// Whether the holder of a run is alive.
 pub(in crate::runs) fn holder_life(project: &Project, hold: &Hold) -> HolderLife {
-    let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
-    if is_dead(project, &hold.session, evidence.as_ref()) {
+    let process = process_of(hold);
+    if is_dead(project, &hold.session, process.as_ref()) {
         return HolderLife::Dead;
     }
-    // The session may have gone on in another process than the one that claimed the run.
-    if is_alive(evidence) || is_alive(bound_process(project, &hold.session)) {
-        return HolderLife::Alive;
-    }
-    HolderLife::Unknown
-}
-
-fn is_alive(process: Option<Holder>) -> bool {
-    matches!(process, Some(process) if process.liveness() == Liveness::Alive)
+    if is_alive(project, &hold.session, process.as_ref()) { HolderLife::Alive } else { HolderLife::Unknown }
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Caller, Claim, Command, Decision, Hold, Presence};
-use crate::host::Holder;
 use crate::model::SessionId;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::holder::process_of;
 use crate::runs::host_note::is_dead;
 use crate::runs::write::transaction::transact;
 use crate::store::StoredRun;
@@ -67,7 +67,7 @@ pub(crate) fn presence(project: &OpenedProject, held: Option<&Hold>, caller: &Ca
     if caller.session.as_ref() == Some(&hold.session) {
         return Ok(Presence::Free);
     }
-    let evidence = hold.holder.as_deref().and_then(|text| text.parse::<Holder>().ok());
+    let evidence = process_of(hold);
     // Looked up last: it reads the processes above this one.
     if caller.session.is_none() && evidence.is_some() && project.cx.holder()? == evidence {
         return Ok(Presence::Free);

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, Errno, Operation};
-use crate::host::Holder;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
+use crate::runs::holder::process_of;
 use crate::runs::host_note::is_alive;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::reading::{Unreadable, read_all};
@@ -296,7 +296,7 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -
         return Some("it is open".to_owned());
     }
     if let Some(session) = &state.document().state.session {
-        let holder = view.history.hold().and_then(|hold| hold.holder.as_ref()?.parse::<Holder>().ok());
+        let holder = view.history.hold().and_then(process_of);
         if is_alive(project, session, holder.as_ref()) {
             return Some(format!("session {session} holds it, and lives"));
         }

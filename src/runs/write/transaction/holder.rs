@@ -5,6 +5,7 @@ use crate::engine::{Caller, Claim, Command, Decision, NoTrail, decide};
 use crate::host::Holder;
 use crate::model::EventKind;
 use crate::runs::error::Result;
+use crate::runs::holder::process_of;
 use crate::runs::host_note::is_dead;
 
 impl Transaction<'_> {
@@ -24,7 +25,7 @@ impl Transaction<'_> {
     pub(in crate::runs) fn holder_evidence(&self) -> Result<Option<Holder>> {
         let Some(history) = self.history()? else { return Ok(None) };
         let Some(hold) = history.hold() else { return Ok(None) };
-        Ok(hold.holder.as_ref().and_then(|text| text.parse().ok()))
+        Ok(process_of(hold))
     }
 
     /// Claims the run for the caller if its holder is known to be dead.
