@@ -24,6 +24,7 @@ pub use chores::LocalChores;
 pub use error::StoreError;
 pub use flaw::StoreFlaw;
 pub(crate) use local::Initialised;
+pub(crate) use local::TreeCache;
 pub(crate) use local::git_stamp;
 pub use local::{Project, PrunePlace};
 pub(crate) use pause::pause_after;

@@ -8,6 +8,7 @@ use crate::host::{InputFiles, InputGlobs, Tree, TreeFiles, checkout_place, read_
 use crate::model::TreeSnapshot;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::git_state;
+use crate::store::TreeCache;
 
 /// How much of the names of changed paths is kept with evidence, in bytes.
 pub(in crate::runs) const CHANGED_BYTES: usize = 64 << 10;
@@ -58,11 +59,11 @@ pub(in crate::runs) fn tree_of(
     let unmatched = add_inputs(project, &mut listed, &globs)?;
     // Made right before the files are looked at. Without it nothing is cached.
     let began = project.file_system_time().ok();
-    let with_inputs = !globs.is_empty();
-    let (files, cache) = read_tree(&listed, &project.tree_cache(with_inputs), began);
+    let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
+    let (files, cache) = read_tree(&listed, &project.tree_cache(which), began);
     if let Some(cache) = cache {
         // A cache: without it the next look takes longer.
-        let _ = project.keep_tree_cache(with_inputs, &cache);
+        let _ = project.keep_tree_cache(which, &cache);
     }
     let snapshot = snapshot(&listed, &files);
     Ok(PresentTree { top: listed.top, snapshot, files, unmatched })

@@ -5,7 +5,7 @@
 //! summary follows from their files alone, and the stamps of these files. It also has stamps of the directory of runs and
 //! of git's index. While these are the same, no other run is looked at but the few that finished last and those that are
 //! being reopened, which `.flow/.cache/reopening` names. Otherwise every run is looked at, and read unless this file or
-//! `.flow/.cache/finished-runs` has its current summary ([`crate::store::local::finished`]).
+//! `.flow/.cache/finished-runs` has its current summary ([`crate::store::local::cache::finished`]).
 //!
 //! All of them are only caches: they may be deleted, and are ignored when in doubt. Readers and writers replace the first
 //! and the last one without a lock. A list of open runs has the stamps from before its writer looked at the runs. A run that
@@ -20,10 +20,10 @@ use std::path::Path;
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, both, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
-use crate::store::local::finished::{self, FinishedRuns};
+use crate::store::local::cache::finished::{self, FinishedRuns};
+use crate::store::local::cache::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, RUNS};
 use crate::store::local::lock::Lock;
-use crate::store::local::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::project::Project;
 use crate::store::local::stamps::{log_in, number, run_entry, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;

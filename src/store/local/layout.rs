@@ -86,6 +86,9 @@ pub fn is_run_tmp_of_one(name: &str) -> bool {
     !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// The name of the file with [`GITIGNORE`].
+pub const GITIGNORE_FILE: &str = ".gitignore";
+
 /// Contents of `.flow/.gitignore`. It ignores itself: so it survives a checkout of a branch without `.flow`, and the
 /// locks that stay behind there are still ignored.
 pub const GITIGNORE: &str = "\

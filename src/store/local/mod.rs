@@ -14,12 +14,11 @@
 //! Everything but the lines is a projection, which can be rebuilt from them. Files are opened by one name below a
 //! directory handle, never by a path that is resolved again, and no symbolic link below `.flow` is followed.
 
+mod cache;
 mod commit;
 mod create;
-mod finished;
 mod hosts;
 mod index;
-mod interview_note;
 pub(crate) mod layout;
 mod lines;
 mod listing;
@@ -28,17 +27,16 @@ pub(crate) mod log;
 pub(crate) mod log_file;
 mod mend;
 pub(crate) mod note;
-mod open_runs;
 mod project;
 mod prune;
 mod publish;
-mod recaps;
 mod recover;
 mod run_dir;
 mod runs;
 mod stamps;
 mod writer;
 
+pub(crate) use cache::TreeCache;
 pub use index::git_stamp;
 pub use log::LogTail;
 pub use mend::{FileBytes, Mender, ProjectMender, Shelf};

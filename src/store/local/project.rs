@@ -11,8 +11,8 @@ use crate::disk::{
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
-    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING,
-    QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
+    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP,
+    INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
@@ -45,7 +45,7 @@ const IGNORE_COPIES: &str = "# Written by flow: copies of runs that several mach
 /// Names that flow and the original scripts use in `.flow`.
 const OWN_NAMES: [&str; 19] = [
     CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
-    SHARED, PRUNED, PRUNING, "modes.yaml", ".gitignore", ".gitattributes", "README.md",
+    SHARED, PRUNED, PRUNING, "modes.yaml", GITIGNORE_FILE, GITATTRIBUTES_FILE, "README.md",
 ];
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;
@@ -115,7 +115,7 @@ impl Project {
 
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
         let flow = parent.open_dir(name)?;
-        let text = flow.read_text(".gitignore", limits::JOURNAL_BYTES).ok().flatten();
+        let text = flow.read_text(GITIGNORE_FILE, limits::JOURNAL_BYTES).ok().flatten();
         let is_marked = matches!(text, Some(text) if text.contains(MARK));
         let project = Self { flow, is_marked, elsewhere: None };
         match project.foreign()? {
@@ -156,8 +156,8 @@ impl Project {
     /// The project in it that has the copies of shared runs, which is made if it is missing. git never sees it.
     pub(in crate::store) fn copies(&self) -> Result<Self, StoreError> {
         let (copies, _) = self.flow.ensure_dir(SHARED)?;
-        if !copies.holds(".gitignore", IGNORE_COPIES.as_bytes())? {
-            replace_unflushed(&copies, ".gitignore", IGNORE_COPIES)?;
+        if !copies.holds(GITIGNORE_FILE, IGNORE_COPIES.as_bytes())? {
+            replace_unflushed(&copies, GITIGNORE_FILE, IGNORE_COPIES)?;
         }
         Self::open_flow(&self.flow, SHARED)
     }
@@ -207,7 +207,7 @@ impl Project {
                 outdated.push((SCHEMAS, *name, *text));
             }
         }
-        for (name, text) in [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)] {
+        for (name, text) in [(GITATTRIBUTES_FILE, GITATTRIBUTES), (GITIGNORE_FILE, GITIGNORE)] {
             if self.flow.read(name, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty()) {
                 outdated.push((".", name, text));
             }
@@ -220,7 +220,7 @@ impl Project {
     /// # Errors
     /// When it cannot be read, or something in it cannot be removed.
     pub fn remove_unused(&self, disk: &dyn Disk, schemas: &[(&str, &str)]) -> Result<bool, StoreError> {
-        let files = [(".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)];
+        let files = [(GITATTRIBUTES_FILE, GITATTRIBUTES), (GITIGNORE_FILE, GITIGNORE)];
         for name in self.flow.names()? {
             let is_unused = match name.as_str() {
                 RUNS | WORKFLOWS => self.flow.open_dir(&name)?.names()?.is_empty(),
@@ -320,7 +320,7 @@ impl Project {
             }
             looked_at += 1;
             if let Ok(run) = runs.open_dir(&name)
-                && (run.exists(RUN_FILE).unwrap_or(false) || run.exists("activities").unwrap_or(false))
+                && (run.exists(RUN_FILE).unwrap_or(false) || run.exists(ACTIVITIES).unwrap_or(false))
             {
                 return Ok(None);
             }
@@ -334,7 +334,7 @@ impl Project {
     #[must_use]
     pub fn is_leftover(&self) -> bool {
         // Where one of them cannot be looked at, it may be there.
-        if self.flow.exists(".gitattributes").unwrap_or(true) || self.flow.exists(SCHEMAS).unwrap_or(true) {
+        if self.flow.exists(GITATTRIBUTES_FILE).unwrap_or(true) || self.flow.exists(SCHEMAS).unwrap_or(true) {
             return false;
         }
         let Ok(Some(runs)) = self.flow.find_dir(RUNS) else { return false };

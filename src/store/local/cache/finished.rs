@@ -1,10 +1,11 @@
 //! A cache of the summaries of finished runs, so that a list of ten thousand runs does not read ten thousand files.
 //!
 //! A finished run is one with a terminal status. `.flow/.cache/finished-runs` has a line for each finished run that was
-//! read: the version of the format, the run's id, the stamp of its `run.yaml` (see [`stamp`](super::stamps::stamp)), and the summary. If a run
-//! has several lines, the last one counts. A reader uses the summary while the stamp still matches, and reads the run
-//! otherwise. It also reads the run if its line is cut off, has another version, or names another run. What does not fit
-//! into one file is in `finished-runs.1`, `finished-runs.2` and so on.
+//! read: the version of the format, the run's id, the stamp of its `run.yaml` (see
+//! [`stamp`](crate::store::local::stamps::stamp)), and the summary. If a run has several lines, the last one counts. A
+//! reader uses the summary while the stamp still matches, and reads the run otherwise. It also reads the run if its line is
+//! cut off, has another version, or names another run. What does not fit into one file is in `finished-runs.1`,
+//! `finished-runs.2` and so on.
 //!
 //! The cache keeps only summaries that follow from `run.yaml` alone, so only a change of that file can make them stale.
 //! A user who may write to the cache could forge a line, but could forge `run.yaml` as well, so there is no guard
@@ -37,7 +38,7 @@ const OUTDATED: usize = 1024;
 
 /// The contents of the cache of finished runs.
 #[derive(Debug, Default)]
-pub(super) struct FinishedRuns {
+pub(in crate::store::local) struct FinishedRuns {
     /// One for each file.
     texts: Vec<String>,
     /// The last line of each run without the version: in which text, and where. The key is a hash of the run's id: to
@@ -48,12 +49,12 @@ pub(super) struct FinishedRuns {
 
 impl FinishedRuns {
     /// Whether reading the cache takes longer than starting a thread.
-    pub(super) fn is_long(cache: &Dir) -> bool {
+    pub(in crate::store::local) fn is_long(cache: &Dir) -> bool {
         cache.look(FINISHED_RUNS).is_ok_and(|stat| stat.len > LONG)
     }
 
     /// Reads the cache. A file that cannot be read counts as empty.
-    pub(super) fn read(cache: &Dir) -> Self {
+    pub(in crate::store::local) fn read(cache: &Dir) -> Self {
         let mut read = Self::default();
         for nth in 0..FILES {
             match cache.read_text(&file_name(nth), limits::CACHE_BYTES) {
@@ -82,7 +83,7 @@ impl FinishedRuns {
     }
 
     /// The cached summary of a run, if its line has this stamp.
-    pub(super) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
+    pub(in crate::store::local) fn summary(&self, id: &RunId, stamp: &str) -> Option<RunSummary> {
         let (nth, place) = self.lines.get(&self.hasher.hash_one(id.as_str()))?;
         let rest = self.texts[*nth][place.clone()].strip_prefix(id.as_str())?.strip_prefix(' ')?;
         let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
@@ -91,13 +92,13 @@ impl FinishedRuns {
     }
 
     /// Whether it has so many lines that no longer count that it should be written again.
-    pub(super) fn is_outdated(&self, runs: usize) -> bool {
+    pub(in crate::store::local) fn is_outdated(&self, runs: usize) -> bool {
         self.lines.len() > runs + OUTDATED
     }
 }
 
 /// Writes the cache again with these summaries and the stamps of their runs.
-pub(super) fn write(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
+pub(in crate::store::local) fn write(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
     let (mut nth, mut text) = (0, String::new());
     for (stamp, summary) in over {
         text.push_str(&line(stamp, summary));
@@ -119,7 +120,7 @@ pub(super) fn write(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), Di
 }
 
 /// Adds summaries to the cache, each with the stamp of its run.
-pub(super) fn append(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
+pub(in crate::store::local) fn append(cache: &Dir, over: &[(String, RunSummary)]) -> Result<(), DiskError> {
     let lines: String = over.iter().map(|(stamp, summary)| line(stamp, summary)).collect();
     if lines.is_empty() {
         return Ok(());
@@ -146,7 +147,7 @@ fn line(stamp: &str, summary: &RunSummary) -> String {
 }
 
 /// The fields of a summary in their order, without their names: names make the line twice as long, and reading it slower.
-pub(super) fn values(run: &RunSummary) -> impl Serialize + '_ {
+pub(in crate::store::local) fn values(run: &RunSummary) -> impl Serialize + '_ {
     let RunHead { run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at } = &run.head;
     (
         (run_id, workflow, status, phase, doing, blocked_reason, created_at, updated_at),

@@ -6,50 +6,53 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::disk::{Dir, DiskError, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
-use crate::store::local::finished::values;
+use crate::store::local::cache::finished::values;
 use crate::store::local::layout::OPEN_RUNS;
 
 /// The version of the cache. Increase it when [`RunSummary`] or the way it is made changes.
 const VERSION: u32 = 6;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct OpenRuns {
+pub(in crate::store::local) struct OpenRuns {
     v: u32,
     /// The stamps of all that shows whether other runs may be open, from before they were looked at.
-    pub(super) world: String,
+    pub(in crate::store::local) world: String,
     /// The runs whose summary follows from their files alone.
-    pub(super) known: Vec<KnownRun>,
+    pub(in crate::store::local) known: Vec<KnownRun>,
     /// The other open runs.
-    pub(super) unknown: Vec<RunId>,
+    pub(in crate::store::local) unknown: Vec<RunId>,
     /// The runs that finished last, each with the stamp of its `run.yaml`.
-    pub(super) recent: Vec<(RunId, String)>,
+    pub(in crate::store::local) recent: Vec<(RunId, String)>,
 }
 
 /// The summary of a run, with the stamp of its files for which it holds ([`crate::store::local::stamps::number`]).
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct KnownRun(pub(super) u64, #[serde(serialize_with = "as_values")] pub(super) RunSummary);
+pub(in crate::store::local) struct KnownRun(
+    pub(in crate::store::local) u64,
+    #[serde(serialize_with = "as_values")] pub(in crate::store::local) RunSummary,
+);
 
 impl OpenRuns {
-    pub(super) fn new(world: String) -> Self {
+    pub(in crate::store::local) fn new(world: String) -> Self {
         Self { v: VERSION, world, known: Vec::new(), unknown: Vec::new(), recent: Vec::new() }
     }
 
-    pub(super) fn read(cache: &Dir) -> Option<Self> {
+    pub(in crate::store::local) fn read(cache: &Dir) -> Option<Self> {
         let text = cache.read_text(OPEN_RUNS, limits::CACHE_BYTES).ok()??;
         serde_json::from_str(&text).ok().filter(|listed: &Self| listed.v == VERSION)
     }
 
-    pub(super) fn write(&self, cache: &Dir) -> Result<(), DiskError> {
+    pub(in crate::store::local) fn write(&self, cache: &Dir) -> Result<(), DiskError> {
         replace_unflushed(cache, OPEN_RUNS, serde_json::to_string(self).unwrap_or_default())
     }
 
     /// The known runs by their ids.
-    pub(super) fn by_id(self) -> HashMap<RunId, KnownRun> {
+    pub(in crate::store::local) fn by_id(self) -> HashMap<RunId, KnownRun> {
         self.known.into_iter().map(|run| (run.1.head.run_id.clone(), run)).collect()
     }
 }
 
-/// Writes a summary as [`crate::store::local::finished`] does.
+/// Writes a summary as [`crate::store::local::cache::finished`] does.
 fn as_values<S: Serializer>(summary: &RunSummary, serializer: S) -> Result<S::Ok, S::Error> {
     values(summary).serialize(serializer)
 }

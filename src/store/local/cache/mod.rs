@@ -1,0 +1,10 @@
+//! What is kept in `.flow/.cache`: it can be made again at any time, is never flushed, and may be deleted.
+
+mod carrier;
+pub(in crate::store::local) mod finished;
+mod interview_note;
+pub(in crate::store::local) mod open_runs;
+mod recaps;
+mod tree;
+
+pub(crate) use tree::TreeCache;
