@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::host::{Ended, Script};
+use crate::host::{CommandEnd, Script};
 use crate::model::{Kind, Problem, quoted};
 
 /// What a demonstration says.
@@ -85,7 +85,7 @@ impl Player<'_> {
         });
         killed?;
         match ended {
-            Ok(Ended::Interrupted(signal)) => {
+            Ok(CommandEnd::Interrupted(signal)) => {
                 let message = format!("the demonstration was interrupted by signal {signal}");
                 let help = format!("its files are in {}", self.dir.display());
                 Err(Problem::new(Kind::Io, "demo_failed", message).help(help))

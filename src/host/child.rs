@@ -8,14 +8,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
+use crate::host::group::{AFTERWARDS, LOOK, end, in_own_group, wait_until};
 use crate::host::signal::Watch;
 
-/// How long a command has to end after it was asked to.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long to read output of processes that the command left in the background.
-const AFTERWARDS: Duration = Duration::from_millis(500);
 /// The longest line of standard error to pass on, in bytes.
 const LINE_BYTES: u64 = 4 << 10;
 
@@ -38,7 +33,7 @@ pub struct Job<'a> {
 
 /// How a command ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum CommandEnd {
     /// By itself.
     Exited(ExitStatus),
     /// It exceeded the time limit and was ended.
@@ -53,7 +48,7 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Answered {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// Its standard output.
     pub output: Vec<u8>,
 }
@@ -72,8 +67,7 @@ impl Job<'_> {
             command.current_dir(dir);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        in_own_group(&mut command);
         let mut child = command.spawn()?;
         let (send, said) = mpsc::channel();
         if let Some(mut stdin) = child.stdin.take() {
@@ -86,7 +80,7 @@ impl Job<'_> {
         let mut output = Vec::new();
         let ended = self.wait(&mut child, &watch, &said, &mut output, told)?;
         // Do not lose a signal that came while the last output was read.
-        let ended = watch.end().map_or(ended, Ended::Interrupted);
+        let ended = watch.end().map_or(ended, CommandEnd::Interrupted);
         Ok(Answered { ended, output })
     }
 
@@ -97,11 +91,11 @@ impl Job<'_> {
         said: &Receiver<Message>,
         output: &mut Vec<u8>,
         told: &mut dyn FnMut(&str),
-    ) -> io::Result<Ended> {
+    ) -> io::Result<CommandEnd> {
         let deadline = Instant::now() + self.limit;
         let mut open = 2;
         loop {
-            match said.recv_timeout(Duration::from_millis(20)) {
+            match said.recv_timeout(LOOK) {
                 Ok(Message::Output(bytes)) => output.extend(bytes),
                 Ok(Message::Line(line)) => told(&line),
                 Ok(Message::Closed) => open -= 1,
@@ -113,25 +107,25 @@ impl Job<'_> {
             }
             if output.len() > self.most {
                 end(child);
-                return Ok(Ended::TooLong);
+                return Ok(CommandEnd::TooLong);
             }
             if let Some(number) = watch.came() {
                 end(child);
-                return Ok(Ended::Interrupted(number));
+                return Ok(CommandEnd::Interrupted(number));
             }
             if open == 0 || child.try_wait()?.is_some() {
                 break;
             }
             if Instant::now() >= deadline {
                 end(child);
-                return Ok(Ended::TooSlow);
+                return Ok(CommandEnd::TooSlow);
             }
         }
         let status = match wait_until(child, deadline)? {
             Some(status) => status,
             None => {
                 end(child);
-                return Ok(Ended::TooSlow);
+                return Ok(CommandEnd::TooSlow);
             }
         };
         // A process in the background may hold the pipes open. Use what it has written so far.
@@ -145,7 +139,7 @@ impl Job<'_> {
                 Err(_) => break,
             }
         }
-        Ok(if output.len() > self.most { Ended::TooLong } else { Ended::Exited(status) })
+        Ok(if output.len() > self.most { CommandEnd::TooLong } else { CommandEnd::Exited(status) })
     }
 }
 
@@ -206,37 +200,6 @@ pub(super) fn listen(child: &mut Child, most: usize, send: &Sender<Message>) {
     }
 }
 
-fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-    loop {
-        match child.try_wait()? {
-            Some(status) => return Ok(Some(status)),
-            None if Instant::now() >= deadline => return Ok(None),
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
-/// Ends a command and its children: first with a request to end, then by force.
-fn end(child: &mut Child) {
-    signal(child, Signal::TERM);
-    let _ = wait_until(child, Instant::now() + GRACE);
-    kill(child);
-}
-
-/// Kills a child, which must be in a process group of its own, with its children.
-pub(super) fn kill(child: &mut Child) {
-    signal(child, Signal::KILL);
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn signal(child: &Child, signal: Signal) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, signal);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,7 +224,7 @@ mod tests {
     #[test]
     fn a_command_reads_answers_and_complains() {
         let (answered, lines) = lines(&job("cat; echo \" for $WHO\"; echo trouble >&2; exit 3"));
-        assert!(matches!(answered.ended, Ended::Exited(status) if status.code() == Some(3)));
+        assert!(matches!(answered.ended, CommandEnd::Exited(status) if status.code() == Some(3)));
         assert_eq!(String::from_utf8(answered.output).unwrap(), "the question for Ada\n");
         assert_eq!(lines, ["trouble"]);
     }
@@ -277,20 +240,20 @@ mod tests {
     fn a_command_that_takes_too_long_is_ended_with_what_it_started() {
         let job = Job { limit: Duration::from_millis(300), ..job("sleep 60 & echo $!; wait") };
         let (answered, _) = lines(&job);
-        assert!(matches!(answered.ended, Ended::TooSlow), "{answered:?}");
+        assert!(matches!(answered.ended, CommandEnd::TooSlow), "{answered:?}");
     }
 
     #[test]
     fn a_command_that_answers_too_much_is_ended() {
         let (answered, _) = lines(&job("yes"));
-        assert!(matches!(answered.ended, Ended::TooLong), "{:?}", answered.ended);
+        assert!(matches!(answered.ended, CommandEnd::TooLong), "{:?}", answered.ended);
     }
 
     #[test]
     fn what_stays_in_the_background_keeps_nobody_waiting() {
         let started = Instant::now();
         let (answered, _) = lines(&job("echo here; sleep 30 &"));
-        assert!(matches!(answered.ended, Ended::Exited(status) if status.success()));
+        assert!(matches!(answered.ended, CommandEnd::Exited(status) if status.success()));
         assert_eq!(answered.output, b"here\n");
         assert!(started.elapsed() < Duration::from_secs(15));
     }

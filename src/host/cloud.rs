@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::host::child::{Ended, Job};
+use crate::host::child::{CommandEnd, Job};
 
 /// The variables that are read. Of two names of one thing the first one that is set counts.
 const VARIABLES: &[&str] = &[
@@ -128,13 +128,13 @@ impl CloudEnv {
         let job = Job { command, dir: None, input: &[], env: Vec::new(), limit, most: OUTPUT_BYTES };
         let answered = job.run(&mut |_| {}).map_err(|error| format!("it cannot be run: {error}"))?;
         match answered.ended {
-            Ended::Exited(status) if status.success() => {
+            CommandEnd::Exited(status) if status.success() => {
                 String::from_utf8(answered.output).map_err(|_| "its output is not valid UTF-8".to_owned())
             }
-            Ended::Exited(status) => Err(format!("it failed: {status}")),
-            Ended::TooSlow => Err(format!("it took longer than {} s", limit.as_secs())),
-            Ended::TooLong => Err("its output is too long".to_owned()),
-            Ended::Interrupted(_) => Err("it was interrupted".to_owned()),
+            CommandEnd::Exited(status) => Err(format!("it failed: {status}")),
+            CommandEnd::TooSlow => Err(format!("it took longer than {} s", limit.as_secs())),
+            CommandEnd::TooLong => Err("its output is too long".to_owned()),
+            CommandEnd::Interrupted(_) => Err("it was interrupted".to_owned()),
         }
     }
 

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::host::child::{Message, kill, listen};
+use crate::host::child::{Message, listen};
+use crate::host::group::{in_own_group, kill};
 
 /// How many bytes of an answer are read.
 const MOST: usize = 4 << 20;
@@ -38,8 +39,7 @@ impl ProgramQuestion<'_> {
         let mut command = Command::new(self.program);
         command.args(self.arguments).current_dir(self.directory);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        in_own_group(&mut command);
         let mut child = command.spawn()?;
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {

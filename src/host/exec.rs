@@ -6,18 +6,19 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use sha2::{Digest as _, Sha256};
 
+use crate::host::group::{AFTERWARDS, GRACE, LOOK, in_own_group, signal};
 use crate::host::signal::Watch;
 use crate::model::hex;
 
@@ -27,12 +28,6 @@ const KEPT: usize = 64 << 10;
 const LEAD: usize = 4 << 10;
 /// How much is read at a time, in bytes.
 const PART: usize = 64 << 10;
-/// How long a command has to end after it was asked to.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long to look at a time; a signal or the end of the command may have come.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long to read what processes in the background write after the command ended.
-const AFTERWARDS: Duration = Duration::from_millis(500);
 
 /// A command to run.
 #[derive(Debug)]
@@ -103,11 +98,10 @@ impl ExecuteOutput {
         Self { tail: Vec::new(), bytes: 0, stdout: Sha256::new(), stderr: Sha256::new() }
     }
 
-    fn take(&mut self, part: &[u8], is_error: bool) {
-        if is_error {
-            self.stderr.update(part);
-        } else {
-            self.stdout.update(part);
+    fn take(&mut self, part: &[u8], stream: Stream) {
+        match stream {
+            Stream::Out => self.stdout.update(part),
+            Stream::Err => self.stderr.update(part),
         }
         self.bytes += part.len() as u64;
         self.tail.extend_from_slice(part);
@@ -139,21 +133,28 @@ impl ExecuteOutput {
     }
 }
 
+/// A standard stream to which the command writes. Where both go to one terminal, all of it counts as standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Out,
+    Err,
+}
+
 /// An output of the command, and where it goes.
 struct Source {
     from: Option<File>,
-    is_error: bool,
+    stream: Stream,
     to: Option<Box<dyn Write>>,
 }
 
 impl Source {
-    fn new(from: impl Into<OwnedFd>, is_error: bool, passes: PassOn) -> Self {
+    fn new(from: impl Into<OwnedFd>, stream: Stream, passes: PassOn) -> Self {
         let to: Option<Box<dyn Write>> = match passes {
             PassOn::Nowhere => None,
-            PassOn::Through if !is_error => Some(Box::new(io::stdout())),
+            PassOn::Through if stream == Stream::Out => Some(Box::new(io::stdout())),
             PassOn::Through | PassOn::ToStderr => Some(Box::new(io::stderr())),
         };
-        Self { from: Some(File::from(from.into())), is_error, to }
+        Self { from: Some(File::from(from.into())), stream, to }
     }
 
     fn pass(&mut self, output: &mut ExecuteOutput) {
@@ -164,7 +165,7 @@ impl Source {
             // A terminal that no process has open answers with an error.
             Ok(0) | Err(_) => self.from = None,
             Ok(len) => {
-                output.take(&part[..len], self.is_error);
+                output.take(&part[..len], self.stream);
                 let Some(to) = &mut self.to else { return };
                 // The reader is gone. The command goes on, since its end is what counts.
                 if to.write_all(&part[..len]).and_then(|()| to.flush()).is_err() {
@@ -194,7 +195,8 @@ impl Execute<'_> {
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {
         let mut command = Command::new(&self.argv[0]);
-        command.args(&self.argv[1..]).current_dir(self.dir).process_group(0);
+        command.args(&self.argv[1..]).current_dir(self.dir);
+        in_own_group(&mut command);
         // In a process group of its own, it would be stopped when it reads from a terminal.
         let reads_nothing = self.output == PassOn::Nowhere || io::stdin().is_terminal();
         command.stdin(if reads_nothing { Stdio::null() } else { Stdio::inherit() });
@@ -213,10 +215,10 @@ impl Execute<'_> {
         let mut child = command.spawn()?;
         let mut sources = Vec::new();
         if let Some((master, _)) = pty {
-            sources.push(Source::new(master, false, PassOn::Through));
+            sources.push(Source::new(master, Stream::Out, PassOn::Through));
         }
-        sources.extend(child.stdout.take().map(|out| Source::new(out, false, self.output)));
-        sources.extend(child.stderr.take().map(|error| Source::new(error, true, self.output)));
+        sources.extend(child.stdout.take().map(|out| Source::new(out, Stream::Out, self.output)));
+        sources.extend(child.stderr.take().map(|error| Source::new(error, Stream::Err, self.output)));
         Ok((child, sources))
     }
 
@@ -243,12 +245,12 @@ impl Execute<'_> {
                 return Ok((status, kill_at.is_some()));
             }
             if let Some(number) = watch.take() {
-                send(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
+                signal(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
             }
             match (kill_at, deadline) {
-                (Some(at), _) if Instant::now() >= at => send(&child, Signal::KILL),
+                (Some(at), _) if Instant::now() >= at => signal(&child, Signal::KILL),
                 (None, Some(deadline)) if Instant::now() >= deadline => {
-                    send(&child, Signal::TERM);
+                    signal(&child, Signal::TERM);
                     kill_at = Some(Instant::now() + GRACE);
                 }
                 _ => {}
@@ -302,12 +304,6 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
         let _ = tcsetwinsize(&master, size);
     }
     Ok((master, slave.into()))
-}
-
-fn send(child: &Child, signal: Signal) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, signal);
-    }
 }
 
 fn ended(status: ExitStatus) -> ExecuteEnd {

@@ -16,6 +16,7 @@ mod dialog;
 mod env;
 mod exec;
 mod git;
+mod group;
 #[cfg(feature = "network")]
 mod http;
 mod ids;
@@ -38,7 +39,7 @@ pub(crate) use call::call;
 pub(crate) use call::open_in_browser;
 #[doc(hidden)]
 pub use child::Job;
-pub(crate) use child::{Answered, Ended};
+pub(crate) use child::{Answered, CommandEnd};
 pub use clock::{BadNow, Clock};
 #[cfg(feature = "network")]
 pub use cloud::CloudEnv;

@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::host::child::{Ended, kill};
+use crate::host::child::CommandEnd;
+use crate::host::group::{LOOK, in_own_group, kill};
 use crate::host::signal::Watch;
 
-/// How long to wait for a line before looking at the shell again.
-const LOOK: Duration = Duration::from_millis(20);
 /// How long to wait for the last lines of a shell that has ended.
 const LAST: Duration = Duration::from_millis(100);
 
@@ -37,7 +36,7 @@ impl Script<'_> {
     ///
     /// # Errors
     /// If there is no shell, or it cannot be waited for.
-    pub(crate) fn run(&self, told: &mut dyn FnMut(&str, u32)) -> io::Result<Ended> {
+    pub(crate) fn run(&self, told: &mut dyn FnMut(&str, u32)) -> io::Result<CommandEnd> {
         let watch = Watch::begin()?;
         let mut command = Command::new("sh");
         // Both streams in one pipe, so that the lines come in the order in which they are printed.
@@ -46,8 +45,7 @@ impl Script<'_> {
         // What a user's git is told to do must not change what is shown, and a signature could ask for a password.
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        in_own_group(&mut command);
         let mut child = command.spawn()?;
         let (send, lines) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
@@ -67,7 +65,7 @@ impl Script<'_> {
             }
             if let Some(number) = watch.came() {
                 kill(&mut child);
-                return Ok(Ended::Interrupted(number));
+                return Ok(CommandEnd::Interrupted(number));
             }
             if let Some(status) = child.try_wait()? {
                 break status;
@@ -78,7 +76,7 @@ impl Script<'_> {
             told(&line, child.id());
         }
         kill(&mut child);
-        Ok(watch.end().map_or(Ended::Exited(status), Ended::Interrupted))
+        Ok(watch.end().map_or(CommandEnd::Exited(status), CommandEnd::Interrupted))
     }
 }
 

@@ -6,7 +6,6 @@
 
 use std::io::{self, Read};
 use std::mem::take;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::host::child::kill;
+use crate::host::group::{in_own_group, kill};
 
 /// How much of git's output is read, in bytes.
 const OUTPUT_BYTES: usize = 8 << 20;
@@ -85,7 +84,8 @@ impl Asked {
 
     /// As [`Self::start`], with something to read.
     pub(super) fn start_with(command: &mut Command, input: Stdio, limit: Duration) -> Result<Self, Silence> {
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        in_own_group(command);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
         Ok(Self { child, limit, out, most: OUTPUT_BYTES, complaint, is_over: false })

@@ -1,6 +1,6 @@
 //! Runs a command of the caller's and reads its answer.
 
-use crate::host::{Answered, Ended, Job, end_by};
+use crate::host::{Answered, CommandEnd, Job, end_by};
 
 /// Runs `job`, and gives its standard output without the line break at the end. Each line on its standard error goes to
 /// `tell`.
@@ -19,19 +19,19 @@ pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<Str
     let said =
         if last.is_empty() { String::new() } else { format!(": {}", last.chars().take(400).collect::<String>()) };
     match ended {
-        Ended::Exited(status) if status.success() => {}
-        Ended::Exited(status) => return Err(format!("its command ended with {status}{said}")),
-        Ended::TooSlow => {
+        CommandEnd::Exited(status) if status.success() => {}
+        CommandEnd::Exited(status) => return Err(format!("its command ended with {status}{said}")),
+        CommandEnd::TooSlow => {
             let seconds = job.limit.as_secs_f64();
             return Err(format!("its command took longer than {seconds} s, and was ended{said}"));
         }
-        Ended::TooLong => {
+        CommandEnd::TooLong => {
             return Err(format!(
                 "its command answered more than {} bytes, and was ended; put long output into a file and answer its name",
                 job.most
             ));
         }
-        Ended::Interrupted(signal) => {
+        CommandEnd::Interrupted(signal) => {
             // Do not record anything: the state that was begun is in doubt, as after a kill.
             end_by(signal);
             return Err("it was interrupted".to_owned());
