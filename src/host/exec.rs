@@ -18,7 +18,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use sha2::{Digest as _, Sha256};
 
-use crate::host::group::{AFTERWARDS, GRACE, LOOK, in_own_group, signal};
+use crate::host::group::{AFTERWARDS, GRACE, LOOK, ask_to_end, in_own_group, signal, waits_for_terminal};
 use crate::host::signal::Watch;
 use crate::model::hex;
 
@@ -63,6 +63,8 @@ pub struct Executed {
     pub ended: ExecuteEnd,
     /// Whether it exceeded the time limit.
     pub timed_out: bool,
+    /// Whether it was ended because it asked the terminal, and would have waited for ever.
+    pub asked_terminal: bool,
     /// What it wrote.
     pub output: ExecuteOutput,
     /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded.
@@ -80,6 +82,15 @@ pub enum ExecuteEnd {
     NotFound(String),
     /// It cannot be run; why.
     NotStarted(String),
+}
+
+/// Why a command was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It exceeded its time limit.
+    TooSlow,
+    /// It asked the terminal.
+    AskedTerminal,
 }
 
 /// What a command wrote.
@@ -187,10 +198,14 @@ impl Execute<'_> {
         let mut output = ExecuteOutput::new();
         let (child, mut sources) = match self.start() {
             Ok(started) => started,
-            Err(error) => return Ok(Executed { ended: not_started(&error), timed_out: false, output, _watch: watch }),
+            Err(error) => {
+                let ended = not_started(&error);
+                return Ok(Executed { ended, timed_out: false, asked_terminal: false, output, _watch: watch });
+            }
         };
-        let (status, timed_out) = self.wait(child, &watch, &mut sources, &mut output)?;
-        Ok(Executed { ended: ended(status), timed_out, output, _watch: watch })
+        let (status, why) = self.wait(child, &watch, &mut sources, &mut output)?;
+        let (timed_out, asked_terminal) = (why == Some(Why::TooSlow), why == Some(Why::AskedTerminal));
+        Ok(Executed { ended: ended(status), timed_out, asked_terminal, output, _watch: watch })
     }
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {
@@ -222,16 +237,16 @@ impl Execute<'_> {
         Ok((child, sources))
     }
 
-    /// Passes the output on until the command ends. Returns how it ended, and whether it was too slow.
+    /// Passes the output on until the command ends. Returns how it ended, and why it was ended if it was.
     fn wait(
         &self,
         mut child: Child,
         watch: &Watch,
         sources: &mut [Source],
         output: &mut ExecuteOutput,
-    ) -> io::Result<(ExitStatus, bool)> {
+    ) -> io::Result<(ExitStatus, Option<Why>)> {
         let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
-        let mut kill_at = None;
+        let (mut why, mut kill_at) = (None, None);
         let mut pause = Duration::from_millis(1);
         loop {
             if pass_what_is_there(sources, pause, output)? {
@@ -242,18 +257,25 @@ impl Execute<'_> {
             if let Some(status) = child.try_wait()? {
                 let until = Instant::now() + AFTERWARDS;
                 while Instant::now() < until && pass_what_is_there(sources, Duration::from_millis(10), output)? {}
-                return Ok((status, kill_at.is_some()));
+                return Ok((status, why));
             }
             if let Some(number) = watch.take() {
-                signal(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
+                ask_to_end(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
             }
-            match (kill_at, deadline) {
-                (Some(at), _) if Instant::now() >= at => signal(&child, Signal::KILL),
-                (None, Some(deadline)) if Instant::now() >= deadline => {
-                    signal(&child, Signal::TERM);
-                    kill_at = Some(Instant::now() + GRACE);
+            if let Some(at) = kill_at {
+                if Instant::now() >= at {
+                    signal(&child, Signal::KILL);
                 }
-                _ => {}
+                continue;
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                why = Some(Why::TooSlow);
+            } else if waits_for_terminal(&child) {
+                why = Some(Why::AskedTerminal);
+            }
+            if why.is_some() {
+                ask_to_end(&child, Signal::TERM);
+                kill_at = Some(Instant::now() + GRACE);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How long a command has to end after it was asked to.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -27,6 +27,25 @@ pub(super) fn signal(child: &Child, signal: Signal) {
     }
 }
 
+/// Sends a signal that is to end a child and its children, also if they are stopped: then it reaches them only when they go on.
+pub(super) fn ask_to_end(child: &Child, number: Signal) {
+    signal(child, number);
+    signal(child, Signal::CONT);
+}
+
+/// Whether a child is stopped since it read from a terminal, or changed it, which is not its own.
+pub(super) fn waits_for_terminal(child: &Child) -> bool {
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return false };
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(Some(status)) => {
+            let by = status.stopping_signal();
+            by == Some(Signal::TTIN.as_raw()) || by == Some(Signal::TTOU.as_raw())
+        }
+        Ok(None) | Err(_) => false,
+    }
+}
+
 /// Kills a child, which must be in a process group of its own, with its children.
 pub(super) fn kill(child: &mut Child) {
     signal(child, Signal::KILL);
@@ -36,7 +55,7 @@ pub(super) fn kill(child: &mut Child) {
 
 /// Ends a child and its children: first with a request to end, then by force.
 pub(super) fn end(child: &mut Child) {
-    signal(child, Signal::TERM);
+    ask_to_end(child, Signal::TERM);
     let _ = wait_until(child, Instant::now() + GRACE);
     kill(child);
 }

@@ -9,11 +9,11 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM};
 use signal_hook::flag;
 
 /// The signals to handle.
-const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+const ENDING: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM];
 
 /// The last signal that came while it was watched for; 0 if none did.
 static CAME: AtomicUsize = AtomicUsize::new(0);

@@ -181,7 +181,9 @@ fn a_killed_command_is_seen_and_a_signal_is_passed_on_to_it() {
     kill_process_group(command, Signal::KILL).unwrap();
     assert_eq!(answered(flow).code, Some(137));
     assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "failed", 137]));
-    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 0)] {
+    let ending =
+        [(Signal::TERM, 143), (Signal::INT, 0), (Signal::QUIT, 131), (Signal::USR1, 138), (Signal::ALARM, 142)];
+    for (signal, code) in ending {
         let sandbox = crate::exec::sandbox();
         let (flow, _) = waiting(&sandbox, "trap 'echo told; exit 0' INT", "sleep 60 & wait $!");
         kill_process(pid(&flow), signal).unwrap();
@@ -462,4 +464,37 @@ fn a_named_command_runs_only_after_it_was_accepted_as_it_is() {
         sandbox.flow(["resume", "r1"]).ok();
     }
     sandbox.flow(["exec", "--run-id", "r1", "test", "--", "true"]).exits(2);
+}
+
+#[test]
+fn two_commands_of_which_the_same_id_would_be_made_have_an_outcome_each() {
+    let sandbox = sandbox();
+    let long = "a".repeat(100);
+    exec(&sandbox, &[], &["sh", "-c", "exit 1", &format!("{long}-one")]).exits(1);
+    exec(&sandbox, &[], &["sh", "-c", "exit 0", &format!("{long}-two")]).ok();
+    let ids: Vec<_> = recorded(&sandbox).iter().map(|one| one[1].clone()).collect();
+    assert!(ids.len() == 4 && ids[1] != ids[3], "{ids:?}");
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["next"]["action"], "retry_phase");
+    // The same command again replaces its outcome.
+    exec(&sandbox, &[], &["sh", "-c", "exit 1", &format!("{long}-one")]).exits(1);
+    let report = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
+    assert_eq!(report["seen"].as_array().unwrap().len(), 2, "{report:#}");
+}
+
+#[test]
+fn a_command_that_asks_the_terminal_is_ended_instead_of_waiting_for_ever() {
+    if !has_terminals("a_command_that_asks_the_terminal_is_ended_instead_of_waiting_for_ever") {
+        return;
+    }
+    let sandbox = sandbox();
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", "read word </dev/tty; echo got"]);
+    let mut person = Person::before(&command);
+    person.shows("asked the terminal");
+    assert_eq!(person.ended().code(), Some(143));
+    assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "failed", 143]));
+    // One that stopped itself goes on to its end.
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "s", "--timeout", "0.3", "--", "sh", "-c", "kill -STOP $$"]);
+    assert_eq!(run(command, "").code, Some(143));
 }

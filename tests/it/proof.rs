@@ -45,7 +45,8 @@ fn project(file: &str, definition: &str) -> Sandbox {
 fn shell(sandbox: &Sandbox, script: &str) -> Answer {
     let mut command = sandbox.command("sh");
     let name = env!("CARGO_BIN_EXE_flow");
-    command.args(["-c", &format!("flow() {{ '{name}' \"$@\"; }}\n{script}")]);
+    let git = "git() { command git -c user.name=Ada -c user.email=ada@example.org \"$@\"; }";
+    command.args(["-c", &format!("flow() {{ '{name}' \"$@\"; }}\n{git}\n{script}")]);
     run(command, "")
 }
 
@@ -422,7 +423,7 @@ fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at(
     let sandbox = sandbox();
     let verified = |expected: &str| {
         let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]);
-        assert_eq!(report.json()["seen"][0]["freshness"], expected, "{report:?}");
+        assert_eq!(report.json()["evidence"][0]["freshness"], expected, "{report:?}");
     };
     shell(&sandbox, "flow exec --run-id r1 test && cp -a . ../copy && echo bad > code").ok();
     verified("stale");
@@ -445,7 +446,7 @@ fn a_commit_that_the_repository_put_in_the_place_of_another_is_another_one() {
     )
     .ok();
     let verified = shell(&sandbox, "cd ../other && flow verify r1 --evidence --json").json();
-    assert_eq!(verified["seen"][0]["freshness"], "unknown", "{verified:#}");
+    assert_eq!(verified["evidence"][0]["freshness"], "unknown", "{verified:#}");
 }
 
 #[test]
@@ -455,7 +456,7 @@ fn a_flow_directory_of_any_name_and_place_is_about_the_files_beside_it() {
                  flow record-activity --run-id r1 --phase verify --id look && flow exec --run-id r1 test";
     let freshness = |script: &str| {
         let answer = shell(&sandbox, &format!("{script}\nflow verify r1 --evidence --json"));
-        answer.json()["seen"][0]["freshness"].clone()
+        answer.json()["evidence"][0]["freshness"].clone()
     };
     // Under another name, what flow writes is no change of the files.
     shell(&sandbox, &format!("mv .flow flowdata && export FLOW_DIR=$PWD/flowdata && {begin}")).ok();
@@ -468,7 +469,7 @@ fn a_flow_directory_of_any_name_and_place_is_about_the_files_beside_it() {
     let below = "mkdir -p below && cd below && git init -q . && export FLOW_DIR=../flowdata";
     assert_eq!(freshness(below), "stale", "the repository below is a new file");
     shell(&sandbox, "rm -r below; echo bad > code; mkdir ../beside; cd ../beside; git init -q .").ok();
-    assert_eq!(freshness("cd ../beside; export FLOW_DIR=../project/flowdata"), "stale");
+    assert_eq!(freshness("cd ../beside; export FLOW_DIR=../demo/flowdata"), "stale");
 }
 
 #[test]
@@ -479,7 +480,32 @@ fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
     shell(&sandbox, script).ok();
     for how in ["true", "input"] {
         let verified = shell(&sandbox, &format!("cd ../{how}; flow verify r1 --evidence --json")).json();
-        assert_eq!(verified["seen"][0]["freshness"], "fresh", "{how}: {verified:#}");
-        assert_eq!(shell(&sandbox, &format!("cd ../{how}; flow doctor --json")).json()["findings"], json!([]), "{how}");
+        assert_eq!(verified["evidence"][0]["freshness"], "fresh", "{how}: {verified:#}");
+        let findings = shell(&sandbox, &format!("cd ../{how}; flow doctor --json")).json()["findings"].clone();
+        let codes: Vec<_> = findings.as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+        assert_eq!(codes, ["lock_missing"], "{how}");
     }
+}
+
+#[test]
+fn a_command_whose_words_were_masked_proves_nothing() {
+    let sandbox = sandbox();
+    let script = "echo 'commands: {test: /bin/true}' > .flow/config.yaml; flow trust --yes\n\
+                  A_KEY=/bin/true flow exec --run-id r1 test; echo 'commands: {test: sh check.sh}' > .flow/config.yaml";
+    shell(&sandbox, script).ok();
+    let record = "A_KEY='sh check.sh' flow record-activity --run-id r1 --phase report --id report --json";
+    let error = shell(&sandbox, record).exits(1).error();
+    let why = "has words that were masked, so which command it was cannot be told";
+    assert!(error["message"].as_str().unwrap().ends_with(why), "{error}");
+    assert!(is_in_verify(&sandbox));
+}
+
+#[test]
+fn a_command_that_runs_in_another_checkout_says_nothing_of_the_project() {
+    let sandbox = sandbox();
+    let script = "git worktree add -q ../other && export FLOW_DIR=$PWD/.flow && cd ../other && echo bad > ../demo/code && \
+                  flow exec --run-id r1 --id there -- sh check.sh && flow verify r1 --evidence --json";
+    let answer = shell(&sandbox, script);
+    let verified: Value = serde_json::from_str(answer.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(verified["evidence"][0]["freshness"], "unknown", "{verified:#}");
 }

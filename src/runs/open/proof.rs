@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::catalog::{NamedCommand, named_commands};
 use crate::engine::{Attempt, Freshness, Holding, Judgement, Now, holding};
-use crate::host::secrets;
 use crate::machine::Requirement;
-use crate::model::{ActivityStatus, Execution, KeptEvidence, Number, TreeSnapshot};
+use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::runs::mask::Mask;
 use crate::runs::open::kept::{Keeper, Keepers};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
@@ -70,7 +68,6 @@ pub(in crate::runs) struct Proofs {
     holdings: BTreeMap<Number, Holding>,
     /// The commands that the project names; otherwise why they are not known.
     commands: std::result::Result<Vec<NamedCommand>, String>,
-    mask: Mask,
 }
 
 impl Proofs {
@@ -97,7 +94,7 @@ impl Proofs {
     /// The proofs for commands that hold like this.
     pub(in crate::runs) fn of(project: &OpenedProject, holdings: BTreeMap<Number, Holding>) -> Self {
         let commands = named_commands(&project.cx.disk, project.path()).map_err(|error| error.to_string());
-        Self { holdings, commands, mask: Mask::of(secrets()) }
+        Self { holdings, commands }
     }
 
     /// Whether `attempt` proves `requirement`.
@@ -124,16 +121,16 @@ impl Proofs {
         let Some(named) = commands.iter().find(|one| one.name == name) else {
             return Some("the project no longer names such a command".to_owned());
         };
-        if is_as_named(&self.mask, &named.argv, exec) {
+        // Which words they were depends on the variables of the caller, so any command could look like any other.
+        if exec.masked {
+            let why = "has words that were masked, so which command it was cannot be told";
+            return Some(format!("{} {} {why}", attempt.number, attempt.id));
+        }
+        if named.argv == exec.argv {
             return None;
         }
         Some(format!("{} {} ran another command than {name} is now", attempt.number, attempt.id))
     }
-}
-
-/// Whether the recorded command is `named`, which the project names now. Secrets are not recorded.
-pub(in crate::runs) fn is_as_named(mask: &Mask, named: &[String], exec: &Execution) -> bool {
-    mask.words(named) == exec.argv
 }
 
 fn in_words(attempt: &Attempt, holding: &Holding) -> String {

@@ -15,6 +15,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::fault::refusal;
+use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
@@ -109,7 +110,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     }
     let point = point(&*parent, &view, request)?;
     let shown = view.history.state().document().clone();
-    // To read a long log once more takes as long as to read it.
+    // Folding the log a second time costs as much as reading it, so only if the fork begins earlier.
     if point.seq != view.log.last_seq() || !is_as_logged(&view) {
         view.go_back(parent.id(), point.seq)?;
     }
@@ -153,7 +154,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if request.workflow_now {
         events.extend(adoption(&project, machine.as_ref(), &events[0], cx.ids.next(now))?);
     }
-    let (run, state) = match create(&project, request, &base, events, now) {
+    let (run, state) = match create(&project, request, parent.id(), &base, events, now) {
         // Another process made it at the same time.
         Err(Error::Store(StoreError::Taken { at })) => {
             return known_fork(&project, request, parent.id())?.ok_or(Error::Store(StoreError::Taken { at }));
@@ -220,6 +221,7 @@ fn fork_id(request: &ForkRequest, parent: &RunId, now: Timestamp) -> Result<RunI
 fn create(
     project: &OpenedProject,
     request: &ForkRequest,
+    parent: &RunId,
     base: &RunId,
     events: Vec<Event>,
     now: Timestamp,
@@ -233,7 +235,10 @@ fn create(
         if attempt > 1 && request.id.is_some() {
             return None;
         }
-        let named = named(events.clone(), base, attempt).and_then(|events| new_run(project, events, Vec::new()));
+        // It may have been pruned since it was read, and its evidence with it. While a run is created, none is.
+        let named = open_run_exactly(project, parent.as_str())
+            .and_then(|_| named(events.clone(), base, attempt))
+            .and_then(|events| new_run(project, events, Vec::new()));
         let (new, state): (NewRun, RunState) = named.map_err(|error| fault = Some(error)).ok()?;
         made = Some(state);
         Some(new)

@@ -136,19 +136,25 @@ fn canonical(request: &ExecRequest, execution: &Execution) -> String {
 }
 
 /// An id made of the command: the one of an earlier run of it, whose outcome this one replaces, unless that still goes on.
+/// Another command of which the same id would be made has its own outcome.
 fn free_id(tx: &Transaction<'_>, execution: &Execution) -> Result<ActivityId> {
     let words = execution.name.clone().unwrap_or_else(|| execution.argv.join(" "));
     let base = slug(&words, 80).unwrap_or_else(|| "command".to_owned());
     let (mut id, mut n) = (ActivityId::new(&base)?, 2);
     loop {
         let before = recorded_before(tx, &id)?;
-        let latest = before.first().map(|(_, latest)| latest.activity.status());
-        if latest != Some(ActivityStatus::Running) {
+        let Some((_, latest)) = before.first() else { return Ok(id) };
+        let is_another = latest.exec.as_ref().is_some_and(|earlier| !is_same_command(earlier, execution));
+        if !is_another && latest.activity.status() != ActivityStatus::Running {
             return Ok(id);
         }
         id = ActivityId::new(format!("{base}-{n}"))?;
         n += 1;
     }
+}
+
+fn is_same_command(one: &Execution, other: &Execution) -> bool {
+    (&one.argv, &one.name, &one.dir) == (&other.argv, &other.name, &other.dir)
 }
 
 /// The document of a record of the command.

@@ -7,15 +7,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::Attempt;
-use crate::host::{CommitCopy, Execute, PassOn, read_tree, secrets};
+use crate::host::{CommitCopy, Execute, PassOn, read_tree};
 use crate::model::{
     ActivityStatus, ActivityType, Execution, ExecutionEnd, Explain as _, Kind, Number, Problem, RunId, SessionId,
     command_line,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::mask::Mask;
-use crate::runs::open::proof::is_as_named;
 use crate::runs::open::select::select_run;
 use crate::runs::open::tree::{below_top, own_directories, present_tree};
 use crate::runs::open::view::for_reading;
@@ -175,15 +173,15 @@ fn may_run(
     request: &ReplayRequest,
     exec: &Execution,
 ) -> std::result::Result<Vec<String>, String> {
+    if exec.masked {
+        return Err("something in it was masked, so what is recorded is not what was run".to_owned());
+    }
     if let Some(name) = &exec.name {
         let argv = trusted(cx, project, name).map_err(|error| error.problem().message)?;
-        if !is_as_named(&Mask::of(secrets()), &argv, exec) {
+        if argv != exec.argv {
             return Err(format!("the project names another command {name} now"));
         }
         return Ok(argv);
-    }
-    if exec.masked {
-        return Err("something in it was masked, so what is recorded is not what was run".to_owned());
     }
     // Anyone who may push to the repository could have written the record.
     if request.consent == ReplayConsent::AcceptedOnly {

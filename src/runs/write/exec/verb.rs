@@ -40,7 +40,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         None => cx.absolute(Path::new("."))?,
     };
     let mask = Mask::of(secrets());
-    let before = present_tree(&project, &request.inputs);
+    let before = files_around(cx, &dir, present_tree(&project, &request.inputs));
     let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = unmatched_inputs(&before);
     let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
@@ -63,7 +63,12 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     };
     // A signal from here on does not end this program before the end is recorded.
     let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
-    let end = end_of(cx, &executed, before.as_ref().ok(), present_tree(&project, &request.inputs).ok().as_ref());
+    let after = files_around(cx, &dir, present_tree(&project, &request.inputs));
+    let end = end_of(cx, &executed, before.as_ref().ok(), after.as_ref().ok());
+    if executed.asked_terminal {
+        warnings
+            .push("the command was ended, since it asked the terminal, which `flow exec` does not give it".to_owned());
+    }
     let code = end.exit_code();
     let finished = Finished {
         id: &id,
@@ -82,6 +87,19 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     warnings.dedup();
     let output = finished.output.as_deref().map(end_of_output);
     Ok(ExecReport { output, ..report(run.id(), seq, &record, warnings) })
+}
+
+/// The files on which a command in `dir` runs: those of the project's checkout, unless it is in another one.
+fn files_around(
+    cx: &Context,
+    dir: &Path,
+    tree: std::result::Result<PresentTree, String>,
+) -> std::result::Result<PresentTree, String> {
+    let tree = tree?;
+    match (cx.disk.canonical(dir), cx.disk.canonical(&tree.top)) {
+        (Ok(dir), Ok(top)) if dir.starts_with(&top) => Ok(tree),
+        _ => Err("the command ran outside of the checkout of the project".to_owned()),
+    }
 }
 
 /// The request with the words of the command that it names.
