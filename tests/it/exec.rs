@@ -316,7 +316,7 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     sandbox.git(&["add", "a", "b"]);
     sandbox.git(&["commit", "-q", "-m", "files"]);
     fs::write(sandbox.path("b"), "2").unwrap();
-    exec(&sandbox, &["--id", "t"], &["true"]).ok();
+    exec(&sandbox, &["--id", "t"], &["echo", "12345"]).ok();
     let held = |freshness: &str, changed: &[&str]| json!([["t", freshness, changed]]);
     assert_eq!(fresh(&sandbox), held("fresh", &[]));
     sandbox.flow(["verify", "r1", "--evidence"]).ok();
@@ -345,7 +345,8 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     assert_eq!(fresh(&sandbox), held("stale", &["a", "new"]));
     sandbox.git(&["checkout", "-q", "main"]);
     assert_eq!(fresh(&sandbox), held("fresh", &[]));
-    fs::write(sandbox.run_dir("r1").join("evidence/002-t.log"), "other").unwrap();
+    // As long as before.
+    fs::write(sandbox.run_dir("r1").join("evidence/002-t.log"), "other\n").unwrap();
     assert_eq!(fresh(&sandbox), held("gone", &[]));
 }
 

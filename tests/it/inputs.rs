@@ -132,6 +132,9 @@ fn no_input_leads_out_of_the_project_or_through_a_link() {
     fs::write(outside.join("x"), "2").unwrap();
     assert_eq!(held(&sandbox), json!(["fresh", []]), "a link is its target's name");
     fs::remove_file(sandbox.path("out/link")).unwrap();
+    // With the same file behind it.
+    fs::create_dir(sandbox.path("../elsewhere")).unwrap();
+    fs::write(sandbox.path("../elsewhere/x"), "2").unwrap();
     symlink("../../elsewhere", sandbox.path("out/link")).unwrap();
     assert_eq!(held(&sandbox), changed(&["out/link"]));
 }

@@ -73,13 +73,15 @@ impl Git {
         own: &[String],
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Option<TreeFiles>, String> {
-        if self.find_top(dir).map_err(|error| error.to_string())?.is_none() {
-            return Ok(None);
-        }
+        let Some(top) = self.find_top(dir).map_err(|error| error.to_string())? else { return Ok(None) };
         let git = Self { limit: LIMIT, ..self.clone() };
         // Before the files are listed: a commit meanwhile changes no file.
         let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
         let changes = git.start_listing(dir, own.to_vec(), state(), &STRICT)?;
+        // In a submodule `core.worktree` leads to where its `.git` is. Elsewhere the project is not among the files that it names.
+        if top.canonicalize().is_ok_and(|top| top != changes.apart.top) {
+            return Err("core.worktree names another directory than the one in which .git is".to_owned());
+        }
         let found = TreeFiles { top: changes.apart.top.clone(), commit: head.commit, ..TreeFiles::default() };
         let deadline = Instant::now() + LIMIT;
         let mut walk = FilesWalk { git: &git, deadline, left: SUBMODULES, found, is_hidden: false };

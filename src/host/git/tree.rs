@@ -249,12 +249,6 @@ impl Git {
             Some(places) if !is_elsewhere => places,
             _ => self.places_from_git(dir, deadline)?,
         };
-        // In a submodule the key leads to where its `.git` is. Elsewhere it would name files among which the project is not.
-        if is_elsewhere
-            && self.top(dir).and_then(|beside| beside.canonicalize().ok()).is_some_and(|beside| beside != top)
-        {
-            return Err("core.worktree names another directory than the one in which .git is".to_owned());
-        }
         let own = Common::of(&common, &config(&values), state.as_deref());
         let own = own.map_err(|error| format!("no temporary directory: {error}"))?;
         let variables = vec![

@@ -145,6 +145,21 @@ fn edits_within_a_tick_of_the_clock_are_seen() {
 }
 
 #[test]
+fn what_changed_in_the_tick_in_which_a_look_begins_is_not_kept_for_the_next_one() {
+    let checkout = Checkout::new();
+    checkout.write("within-a-tick", "x");
+    let listed = checkout.listed();
+    let meta = fs::metadata(checkout.path("within-a-tick")).unwrap();
+    let keeps = |nanoseconds: i64| {
+        let began = DiskTime { changed: (meta.ctime(), nanoseconds), device: meta.dev() };
+        let cache = read_tree(&listed, b"", Some(began)).1.unwrap_or_default();
+        memchr::memmem::find(&cache, b"within-a-tick").is_some()
+    };
+    assert!(!keeps(meta.ctime_nsec()));
+    assert!(keeps(meta.ctime_nsec() + 1));
+}
+
+#[test]
 fn names_kinds_and_rights_count() {
     let mut checkout = Checkout::new();
     let rename = |from: &'static str, to: &'static str| {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::mcp::client::{Client, call, request};
 use crate::support::Sandbox;
 
-const CONFIG: &str =
-    "commands:\n  test: \"sh -c 'echo out; echo err >&2; cat; exit 3'\"\n  slow: sleep 60\n  ok: 'true'\n";
+const CONFIG: &str = "commands:\n  test: \"sh -c 'echo out; echo err >&2; cat; exit 3'\"\n  slow: sleep 60\n  ok: 'true'\n  \
+     input: readlink /proc/self/fd/0\n";
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -33,7 +33,7 @@ fn only_commands_that_were_accepted_as_they_are_are_offered_and_run() {
     assert!(refused["help"].as_str().unwrap().contains("flow trust --yes"), "{refused}");
     sandbox.flow(["trust", "--yes"]).ok();
     let tool = listed(&client).unwrap();
-    assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["test", "slow", "ok"] }));
+    assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["test", "slow", "ok", "input"] }));
     assert_eq!(tool["annotations"], json!({ "destructiveHint": true, "openWorldHint": true }));
     let ran = client.data("flow_exec", json!({ "name": "test", "id": "t" }));
     let told = ["status", "exit_code", "output", "evidence", "repeated"].map(|key| ran[key].clone());
@@ -44,7 +44,7 @@ fn only_commands_that_were_accepted_as_they_are_are_offered_and_run() {
     // Another command under the name has to be accepted as well.
     fs::write(sandbox.path(".flow/config.yaml"), CONFIG.replace("exit 3", "exit 4")).unwrap();
     let tool = listed(&client).unwrap();
-    assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["slow", "ok"] }));
+    assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["slow", "ok", "input"] }));
     assert_eq!(client.error("flow_exec", json!({ "name": "test", "id": "u" }))["code"], "command_not_trusted");
     sandbox.flow(["verify", "r1"]).ok();
 }
@@ -80,7 +80,7 @@ fn a_command_that_is_too_slow_is_ended_and_the_server_goes_on() {
     let calls = [
         call("flow_exec", json!({ "name": "slow", "id": "s", "timeout": 1 })),
         // What the command reads is not the next line of the client.
-        call("flow_exec", json!({ "name": "test", "id": "t" })),
+        call("flow_exec", json!({ "name": "input", "id": "t" })),
         call("flow_show", json!({ "run_id": "r1" })),
     ];
     let answers = Client::of(&sandbox).answers(&calls);
@@ -88,7 +88,7 @@ fn a_command_that_is_too_slow_is_ended_and_the_server_goes_on() {
         (&answers[0]["data"]["status"], &answers[0]["data"]["exec"]["end"]["timed_out"]),
         (&json!("failed"), &json!(true))
     );
-    assert_eq!(answers[1]["data"]["output"], "out\nerr\n");
+    assert_eq!(answers[1]["data"]["output"], "/dev/null\n");
     assert_eq!(answers[2]["data"]["activities"].as_array().unwrap().len(), 4);
 }
 
