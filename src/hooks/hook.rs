@@ -25,7 +25,7 @@ pub struct Call<'a> {
     pub host: &'a str,
     /// `session-start`, `user-prompt-submit`, `pre-compact`, `stop`, `subagent-start`, `subagent-stop` or `session-end`.
     pub event: &'a str,
-    /// For what the session goes on by itself after its turn.
+    /// Why the session may go on by itself after its turn.
     pub stop: StopOptions,
 }
 

@@ -460,7 +460,7 @@ fn a_flow_directory_of_any_name_and_place_is_about_the_files_beside_it() {
         let answer = shell(&sandbox, &format!("{script}\nflow verify r1 --evidence --json"));
         answer.json()["evidence"][0]["freshness"].clone()
     };
-    // Under another name, what flow writes is no change of the files.
+    // Whatever its name is, flow's own files do not make evidence stale.
     shell(&sandbox, &format!("mv .flow flowdata && export FLOW_DIR=$PWD/flowdata && {begin}")).ok();
     assert_eq!(freshness("export FLOW_DIR=$PWD/flowdata"), "fresh");
     assert_eq!(

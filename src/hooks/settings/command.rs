@@ -22,7 +22,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// For what it sends a session on at the event `stop`.
+    /// Why it sends a session on at the event `stop`.
     pub(super) fn stop(&self) -> StopOptions {
         match self {
             Self::Hook(stop) => *stop,

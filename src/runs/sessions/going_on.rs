@@ -27,12 +27,12 @@ const TIMES: u32 = 3;
 /// How long a hook looks at the files of a checkout.
 const LOOKING: Duration = Duration::from_millis(1500);
 
-/// For what a session goes on that would stop.
+/// Why a session goes on instead of stopping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StopOptions {
-    /// For its next phase.
+    /// To work on its next phase.
     pub continues: bool,
-    /// For what its phase requires and was not seen to pass.
+    /// To run what its phase requires and was not seen to pass.
     pub gates: bool,
 }
 

@@ -19,10 +19,16 @@ impl Project {
         let mut found = None;
         // Most lines are about other runs, and need no parsing.
         let sought = id.as_str().to_ascii_lowercase();
-        for line in text.lines().filter(|line| line.to_ascii_lowercase().contains(&sought)) {
+        for line in text.lines() {
+            if !line.to_ascii_lowercase().contains(&sought) {
+                continue;
+            }
             // Ids that differ in case alone are one id, since some file systems make no difference.
-            let is_meant = |pruned: &PrunedRun| pruned.run_id.as_str().eq_ignore_ascii_case(id.as_str());
-            found = parsed(line).filter(is_meant).or(found);
+            if let Some(pruned) = parsed(line)
+                && pruned.run_id.as_str().eq_ignore_ascii_case(id.as_str())
+            {
+                found = Some(pruned);
+            }
         }
         Ok(found.map(|pruned| PrunedRun { to: pruned.to.map(|to| self.root().join(to)), ..pruned }))
     }
