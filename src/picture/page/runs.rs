@@ -323,7 +323,7 @@ fn bar(place: PhasePlace, class: &str) -> Markup {
         @if place.of <= PARTS {
             span.place.(class) aria-hidden="true" {
                 @for number in 1..=place.of {
-                    i.done[number < place.number].here[number == place.number] {}
+                    span.done[number < place.number].here[number == place.number] {}
                 }
             }
         }
