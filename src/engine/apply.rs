@@ -101,14 +101,14 @@ impl RunState {
             return;
         }
         let phase = &record.phase;
-        if record.late {
-            state.steps.set(phase, record.activity.status().into());
-            return;
+        // Without a word about the step, it is as in logs of earlier versions: only within a running one work changes nothing.
+        let goes_on = !record.late && state.is_in(phase) && state.steps.get(phase) == Some(StepStatus::Running);
+        if record.step.is_some() || !goes_on {
+            let step = record.step.unwrap_or_else(|| record.activity.status().into());
+            state.steps.set(phase, step);
         }
-        let enters = !state.is_in(phase);
-        // Work within a running step does not end the step; its own reports do.
-        if enters || state.steps.get(phase) != Some(StepStatus::Running) {
-            state.steps.set(phase, record.activity.status().into());
+        if record.late {
+            return;
         }
         let after = record.advanced_to.as_ref().unwrap_or(phase);
         let places: Vec<_> = state.positions().chain([phase]).cloned().collect();

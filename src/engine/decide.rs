@@ -9,6 +9,7 @@ use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
 use crate::engine::proof::{phases_to_prove, requires, unproved};
 use crate::engine::refusal::{instead_of, needed};
+use crate::engine::step_id::step_after;
 use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
 use crate::machine::{Difference, Machine};
 use crate::model::{
@@ -275,6 +276,7 @@ impl<'a> Decider<'a> {
         activity.fill("metadata", "workflow", run.workflow.as_str());
         activity.fill("metadata", "phase", phase.as_str());
         let session = self.caller.session.clone();
+        let step = step_after(self.owned(), &phase, &activity, late);
         Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
             number,
             phase,
@@ -283,6 +285,7 @@ impl<'a> Decider<'a> {
             late,
             skipped,
             settles,
+            step,
             approval: None,
             session,
             by: Vec::new(),
@@ -373,7 +376,7 @@ impl<'a> Decider<'a> {
     }
 
     /// Whether a record belongs to a phase that the run has left: it is the outcome of work that began there, or
-    /// repeats work that is not done there. Such a record does not move the run.
+    /// repeats work that is not done there, or a command that is still required. Such a record does not move the run.
     fn is_late(&self, id: &str, phase: &StateName) -> bool {
         let run = self.owned();
         if run.current_phase.is_none() || run.is_in(phase) {
@@ -385,7 +388,9 @@ impl<'a> Decider<'a> {
         }
         // If a transition leads to the phase, the run enters it again for another round instead.
         let Some(machine) = self.machine else { return false };
-        has_phase(&history.unsettled(), phase) && !run.positions().any(|here| has_transition(machine, here, phase))
+        let lacks_work = has_phase(&history.unsettled(), phase)
+            || history.unproved_behind(machine).iter().any(|one| one.phase == *phase);
+        lacks_work && !run.positions().any(|here| has_transition(machine, here, phase))
     }
 
     /// Checks that the run is in `to` or one transition away from it. Returns the phases that the run leaves.

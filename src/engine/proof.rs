@@ -50,7 +50,7 @@ pub(super) fn unproved(
 }
 
 fn lack(requirement: &Requirement, why: String) -> Unproved {
-    Unproved { phase: requirement.state.clone(), exec: requirement.exec.clone(), why }
+    Unproved { phase: requirement.state.clone(), exec: requirement.exec.clone(), why, is_behind: false }
 }
 
 /// The record in which `requirement` was seen to pass in the run's latest stay in `phase`; otherwise why there is none. An
@@ -64,7 +64,9 @@ fn seen_to_pass<'h>(
     requirement: &Requirement,
 ) -> Result<&'h Attempt, String> {
     let Some(latest) = history.and_then(|history| history.latest_run(phase, &requirement.exec)) else {
-        return Err("it was not run since the run came there".to_owned());
+        let came = history.is_some_and(|history| history.phases.path.contains(phase));
+        let why = if came { "it was not run since the run came there" } else { "the run did not come there" };
+        return Err(why.to_owned());
     };
     let end = latest.exec.as_ref().and_then(|exec| exec.end.as_ref());
     match (latest.status, end.map(ExecutionEnd::exit_code)) {
@@ -82,11 +84,19 @@ impl History {
     }
 
     /// What the phases require that the run has been in, in their order, each with the record in which it was seen to pass,
-    /// or why there is none.
+    /// or why there is none. So do those that every way to its place leads through, if something else than its transitions
+    /// brought it there.
     pub(crate) fn requirements<'m>(&self, machine: &'m Machine) -> Vec<(&'m Requirement, Result<&Attempt, String>)> {
         let mut all = Vec::new();
         for phase in &self.phases.path {
             for requirement in machine.requires_of(phase) {
+                all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
+            }
+        }
+        for requirement in machine.requires() {
+            let phase = &requirement.state;
+            let is_behind = self.phases.here.iter().any(|here| machine.is_behind(here, phase));
+            if is_behind && !self.phases.path.contains(phase) {
                 all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
             }
         }
@@ -103,7 +113,7 @@ impl History {
                 && !self.phases.here.contains(phase)
                 && self.reason_to_skip(phase, &requirement.exec).is_none()
             {
-                missing.push(lack(requirement, why));
+                missing.push(Unproved { is_behind: true, ..lack(requirement, why) });
             }
         }
         missing

@@ -51,7 +51,7 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
 /// The brief of a run, and what its phase requires that was not seen to pass.
 pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String {
     let run = &going_on.report.position.run_id;
-    for Unproved { phase, exec, why } in &going_on.unproved {
+    for Unproved { phase, exec, why, .. } in &going_on.unproved {
         let command = Suggestion::flow("exec").option("run-id", run).value(exec);
         text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
     }

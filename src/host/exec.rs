@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal as _, Read as _, Write};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -19,6 +19,7 @@ use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcs
 use sha2::{Digest as _, Sha256};
 
 use crate::host::group::{AFTERWARDS, GRACE, LOOK, ask_to_end, in_own_group, signal, waits_for_terminal};
+use crate::host::pass_on::{PassOn, Passing, Stream};
 use crate::host::signal::Watch;
 use crate::model::hex;
 
@@ -44,31 +45,19 @@ pub struct Execute<'a> {
     pub output: PassOn,
 }
 
-/// Where the output of a command goes as it comes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PassOn {
-    /// To where this program writes the same.
-    #[default]
-    Through,
-    /// To standard error, since standard output is taken.
-    ToStderr,
-    /// Nowhere. Standard input is taken as well, so the command reads nothing.
-    Nowhere,
-}
-
 /// How a command ended, and what it wrote.
 #[derive(Debug)]
 pub struct Executed {
     /// How it ended.
     pub ended: ExecuteEnd,
-    /// Whether it exceeded the time limit.
-    pub timed_out: bool,
-    /// Whether it was ended because it asked the terminal, and would have waited for ever.
-    pub asked_terminal: bool,
+    /// Why this program ended it, if it did.
+    pub cut_short: Option<CutShort>,
     /// What it wrote.
     pub output: ExecuteOutput,
-    /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded.
+    /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded. Waiting for the
+    /// reader of the output comes after that, so it can be ended.
     _watch: Watch,
+    _passing: Passing,
 }
 
 /// How a command ended.
@@ -84,13 +73,15 @@ pub enum ExecuteEnd {
     NotStarted(String),
 }
 
-/// Why a command was ended.
+/// Why a command did not end by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+pub enum CutShort {
     /// It exceeded its time limit.
     TooSlow,
-    /// It asked the terminal.
+    /// It asked the terminal, and would have waited for ever.
     AskedTerminal,
+    /// A signal came to this program, which was passed on to it.
+    Signal(i32),
 }
 
 /// What a command wrote.
@@ -144,31 +135,18 @@ impl ExecuteOutput {
     }
 }
 
-/// A standard stream to which the command writes. Where both go to one terminal, all of it counts as standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stream {
-    Out,
-    Err,
-}
-
-/// An output of the command, and where it goes.
+/// An output of the command.
 struct Source {
     from: Option<File>,
     stream: Stream,
-    to: Option<Box<dyn Write>>,
 }
 
 impl Source {
-    fn new(from: impl Into<OwnedFd>, stream: Stream, passes: PassOn) -> Self {
-        let to: Option<Box<dyn Write>> = match passes {
-            PassOn::Nowhere => None,
-            PassOn::Through if stream == Stream::Out => Some(Box::new(io::stdout())),
-            PassOn::Through | PassOn::ToStderr => Some(Box::new(io::stderr())),
-        };
-        Self { from: Some(File::from(from.into())), stream, to }
+    fn new(from: impl Into<OwnedFd>, stream: Stream) -> Self {
+        Self { from: Some(File::from(from.into())), stream }
     }
 
-    fn pass(&mut self, output: &mut ExecuteOutput) {
+    fn pass(&mut self, passing: &Passing, output: &mut ExecuteOutput) {
         let Some(from) = &mut self.from else { return };
         let mut part = [0; PART];
         match from.read(&mut part) {
@@ -177,11 +155,7 @@ impl Source {
             Ok(0) | Err(_) => self.from = None,
             Ok(len) => {
                 output.take(&part[..len], self.stream);
-                let Some(to) = &mut self.to else { return };
-                // The reader is gone. The command goes on, since its end is what counts.
-                if to.write_all(&part[..len]).and_then(|()| to.flush()).is_err() {
-                    self.to = None;
-                }
+                passing.take(self.stream, &part[..len]);
             }
         }
     }
@@ -195,17 +169,16 @@ impl Execute<'_> {
     /// If the command cannot be waited for.
     pub fn run(&self) -> io::Result<Executed> {
         let watch = Watch::begin()?;
+        let passing = Passing::begin(self.output)?;
         let mut output = ExecuteOutput::new();
-        let (child, mut sources) = match self.start() {
-            Ok(started) => started,
-            Err(error) => {
-                let ended = not_started(&error);
-                return Ok(Executed { ended, timed_out: false, asked_terminal: false, output, _watch: watch });
+        let (ended, cut_short) = match self.start() {
+            Ok((child, mut sources)) => {
+                let (status, cut_short) = self.wait(child, &watch, &mut sources, &passing, &mut output)?;
+                (ended(status), cut_short)
             }
+            Err(error) => (not_started(&error), None),
         };
-        let (status, why) = self.wait(child, &watch, &mut sources, &mut output)?;
-        let (timed_out, asked_terminal) = (why == Some(Why::TooSlow), why == Some(Why::AskedTerminal));
-        Ok(Executed { ended: ended(status), timed_out, asked_terminal, output, _watch: watch })
+        Ok(Executed { ended, cut_short, output, _watch: watch, _passing: passing })
     }
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {
@@ -230,10 +203,10 @@ impl Execute<'_> {
         let mut child = command.spawn()?;
         let mut sources = Vec::new();
         if let Some((master, _)) = pty {
-            sources.push(Source::new(master, Stream::Out, PassOn::Through));
+            sources.push(Source::new(master, Stream::Out));
         }
-        sources.extend(child.stdout.take().map(|out| Source::new(out, Stream::Out, self.output)));
-        sources.extend(child.stderr.take().map(|error| Source::new(error, Stream::Err, self.output)));
+        sources.extend(child.stdout.take().map(|out| Source::new(out, Stream::Out)));
+        sources.extend(child.stderr.take().map(|error| Source::new(error, Stream::Err)));
         Ok((child, sources))
     }
 
@@ -243,23 +216,28 @@ impl Execute<'_> {
         mut child: Child,
         watch: &Watch,
         sources: &mut [Source],
+        passing: &Passing,
         output: &mut ExecuteOutput,
-    ) -> io::Result<(ExitStatus, Option<Why>)> {
+    ) -> io::Result<(ExitStatus, Option<CutShort>)> {
         let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
-        let (mut why, mut kill_at) = (None, None);
+        let (mut cut_short, mut kill_at) = (None, None);
         let mut pause = Duration::from_millis(1);
         loop {
-            if pass_what_is_there(sources, pause, output)? {
+            // The command waits with a reader that does not keep up, as it would without this program between them.
+            let readable = if passing.has_room() { &mut *sources } else { &mut [] };
+            if pass_what_is_there(readable, pause, passing, output)? {
                 pause = Duration::from_millis(1);
             } else {
                 pause = (pause * 2).min(LOOK);
             }
             if let Some(status) = child.try_wait()? {
                 let until = Instant::now() + AFTERWARDS;
-                while Instant::now() < until && pass_what_is_there(sources, Duration::from_millis(10), output)? {}
-                return Ok((status, why));
+                let pause = Duration::from_millis(10);
+                while Instant::now() < until && pass_what_is_there(sources, pause, passing, output)? {}
+                return Ok((status, cut_short));
             }
             if let Some(number) = watch.take() {
+                cut_short = cut_short.or(Some(CutShort::Signal(number)));
                 ask_to_end(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
             }
             if let Some(at) = kill_at {
@@ -268,12 +246,15 @@ impl Execute<'_> {
                 }
                 continue;
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                why = Some(Why::TooSlow);
+            let ends_now = if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                Some(CutShort::TooSlow)
             } else if waits_for_terminal(&child) {
-                why = Some(Why::AskedTerminal);
-            }
-            if why.is_some() {
+                Some(CutShort::AskedTerminal)
+            } else {
+                None
+            };
+            if ends_now.is_some() {
+                cut_short = ends_now;
                 ask_to_end(&child, Signal::TERM);
                 kill_at = Some(Instant::now() + GRACE);
             }
@@ -282,7 +263,12 @@ impl Execute<'_> {
 }
 
 /// Waits until something was written, or an output was closed, at most for `pause`. Returns whether there was anything.
-fn pass_what_is_there(sources: &mut [Source], pause: Duration, output: &mut ExecuteOutput) -> io::Result<bool> {
+fn pass_what_is_there(
+    sources: &mut [Source],
+    pause: Duration,
+    passing: &Passing,
+    output: &mut ExecuteOutput,
+) -> io::Result<bool> {
     let mut ready = Vec::new();
     let mut watched = Vec::new();
     for (at, source) in sources.iter().enumerate() {
@@ -304,7 +290,7 @@ fn pass_what_is_there(sources: &mut [Source], pause: Duration, output: &mut Exec
     });
     drop(watched);
     for &at in &ready {
-        sources[at].pass(output);
+        sources[at].pass(passing, output);
     }
     Ok(!ready.is_empty())
 }
@@ -396,7 +382,7 @@ mod tests {
     #[test]
     fn a_command_that_is_too_slow_is_ended_with_what_it_started() {
         let executed = run("trap '' TERM; sleep 60 & wait; sleep 60", Some(200));
-        assert!(executed.timed_out);
+        assert_eq!(executed.cut_short, Some(CutShort::TooSlow));
         assert_eq!(executed.ended, ExecuteEnd::Signalled(9));
     }
 

@@ -23,6 +23,7 @@ mod ids;
 mod known;
 mod locks;
 mod output;
+mod pass_on;
 mod process;
 mod script;
 mod setting;
@@ -46,7 +47,7 @@ pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub(crate) use env::secrets;
-pub use exec::{Execute, ExecuteEnd, ExecuteOutput, Executed, PassOn};
+pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{
     AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree,
 };
@@ -59,15 +60,14 @@ pub(crate) use ids::{SECRET, secret};
 pub use known::{AgentHost, Handler, Hooks, HostHome, Rules, Shape, Trust, Wire};
 pub(crate) use locks::lock_holder;
 pub(crate) use output::{columns, reader_left, wants_ascii};
+pub use pass_on::PassOn;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
 pub(crate) use script::{Script, empty_directory, is_found, own_program, parent_process};
 pub use setting::{BadSetting, Setting};
 #[cfg(feature = "watch")]
-pub(crate) use signal::Watch as SignalWatch;
-pub(crate) use signal::end_by;
-#[cfg(feature = "watch")]
 pub(crate) use signal::stop;
+pub(crate) use signal::{Watch as SignalWatch, end_by};
 pub(crate) use stream::open_stream;
 pub(crate) use tree::checkout_place;
 #[doc(hidden)]

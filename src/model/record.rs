@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Activity, ActivityId, Approval, Execution, Number, SessionId, StateName, TextDigest, sha256_hex};
+use crate::model::{
+    Activity, ActivityId, Approval, Execution, Number, SessionId, StateName, StepStatus, TextDigest, sha256_hex,
+};
 
 /// A recorded piece of work, and where it moved the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +31,10 @@ pub struct ActivityRecorded {
     /// Ids of failed or blocked activities of the phase that this record settles.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub settles: Vec<ActivityId>,
+    /// How the step of the phase stands after the record, in a run whose steps are reported. Events of earlier versions lack
+    /// it: there work that began always began the step.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub step: Option<StepStatus>,
     /// How a person decided at the gate of the phase; the status of the activity says what.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub approval: Option<Approval>,
@@ -88,6 +94,7 @@ impl ActivityRecorded {
             late: false,
             skipped: None,
             settles: Vec::new(),
+            step: None,
             approval: None,
             session: None,
             by: Vec::new(),
@@ -126,6 +133,9 @@ pub struct Unproved {
     pub exec: String,
     /// What is missing.
     pub why: String,
+    /// Whether the run is past the phase, so that the command has to name it. Known while it is decided, and not recorded.
+    #[serde(skip)]
+    pub is_behind: bool,
 }
 
 impl fmt::Display for Unproved {

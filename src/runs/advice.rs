@@ -198,9 +198,9 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
         .option("data", data)
 }
 
-/// The command that runs what the project calls `name`.
-pub(super) fn run_named(run: &RunId, name: &str) -> Suggestion {
-    Suggestion::flow("exec").option("run-id", run).value(name)
+/// The command that runs what the project calls `name`, in `phase` if the run is not there.
+pub(super) fn run_named(run: &RunId, name: &str, phase: Option<&StateName>) -> Suggestion {
+    Suggestion::flow("exec").option("run-id", run).maybe("phase", phase).value(name)
 }
 
 /// The command that reopens a run, `another` if an open run is about the same work.
@@ -240,7 +240,7 @@ impl Words<'_> {
         {
             for one in self.history.unproved_here(machine) {
                 let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
-                advice = advice.or(when, run_named(self.run, &one.exec));
+                advice = advice.or(when, run_named(self.run, &one.exec, None));
             }
         }
         if action != Action::StartPhase {
@@ -260,7 +260,7 @@ impl Words<'_> {
 
     /// Run what `phase` requires, or leave it without that for a reason.
     fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
-        let command = missing.first().map(|one| run_named(self.run, &one.exec));
+        let command = missing.first().map(|one| run_named(self.run, &one.exec, None));
         let mut advice = Advice { command, alternatives: Vec::new() };
         let Some(machine) = machine else { return advice };
         for to in machine.ahead_of(phase) {

@@ -233,14 +233,15 @@ fn not_at_end(run: &RunId) -> Help {
 /// The help for commands that phases require.
 fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
     let mut help = Help::default();
-    let mut named: Vec<&str> = Vec::new();
+    let mut named: Vec<(&str, Option<&StateName>)> = Vec::new();
     for one in missing {
-        if named.contains(&one.exec.as_str()) {
+        let command = (one.exec.as_str(), one.is_behind.then_some(&one.phase));
+        if named.contains(&command) {
             continue;
         }
         let and = if named.is_empty() { "" } else { ", " };
-        help = help + and + advice::run_named(run, &one.exec);
-        named.push(&one.exec);
+        help = help + and + advice::run_named(run, command.0, command.1);
+        named.push(command);
     }
     help + " runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"
 }

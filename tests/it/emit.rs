@@ -564,6 +564,48 @@ fn a_run_that_was_started_is_reported_on_like_any_other() {
 }
 
 #[test]
+fn work_within_a_reported_step_leaves_nothing_in_doubt_that_has_ended() {
+    for (reported, after) in [
+        ("completed", "completed"),
+        ("failed", "completed"),
+        ("waiting", "completed"),
+        ("not_started", "completed"),
+        ("running", "running"),
+    ] {
+        let project = Project::new("line");
+        let step = |place: usize| {
+            let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
+            shown["steps"][place]["status"].as_str().unwrap().to_owned()
+        };
+        project.status("line", &format!("plan {reported}")).ok();
+        let record = |phase: &str, id: &str, status: &str| {
+            project
+                .0
+                .flow(["record-activity", "--run-id", "r1", "--phase", phase, "--id", id, "--status", status, "--json"])
+        };
+        record("plan", "part", "running").ok();
+        let begun = if reported == "running" { "running" } else { reported };
+        assert_eq!(step(0), begun, "what begins within a step says nothing about it");
+        record("plan", "part", "passed").ok();
+        assert_eq!(step(0), after);
+        project.0.flow(["exec", "--run-id", "r1", "--id", "t", "--", "true"]).ok();
+        assert_eq!(step(0), after);
+        let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();
+        assert_eq!(resumed["verdict"] == "reconcile", reported == "running", "{reported}: {resumed:#}");
+        // The step's own record reports on it, and so does what enters it.
+        record("plan", "plan", "passed").ok();
+        project.0.flow(["exec", "--run-id", "r1", "--phase", "build", "--id", "b", "--", "true"]).ok();
+        assert_eq!([step(0), step(1)], ["completed", "completed"]);
+        for status in ["running", "passed"] {
+            record("verify", "verify", status).ok();
+            assert_eq!(step(2), status.replace("passed", "completed"));
+        }
+        assert_eq!(project.0.flow(["resume", "r1", "--json"]).ok().json()["in_doubt"], json!([]));
+        project.0.flow(["verify", "r1"]).ok();
+    }
+}
+
+#[test]
 fn what_resume_proposes_for_a_reported_run_can_be_typed_as_it_stands() {
     let project = Project::new("line");
     project.status("line", "plan running").ok();

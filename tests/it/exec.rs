@@ -499,3 +499,44 @@ fn a_command_that_asks_the_terminal_is_ended_instead_of_waiting_for_ever() {
     command.args(["exec", "--run-id", "r1", "--id", "s", "--timeout", "0.3", "--", "sh", "-c", "kill -STOP $$"]);
     assert_eq!(run(command, "").code, Some(143));
 }
+
+#[test]
+fn output_that_no_one_reads_holds_up_neither_the_time_limit_nor_a_signal_nor_the_record() {
+    let sandbox = sandbox();
+    let until = Instant::now() + Duration::from_secs(60);
+    let writes = |id: &str, options: &[&str], script: &str| {
+        let mut command = sandbox.flow_command();
+        let script = format!("touch .flow/begun; {script}");
+        command.args(["exec", "--run-id", "r1", "--id", id]).args(options).args(["--", "sh", "-c", &script]);
+        spawned(command)
+    };
+    let ended = |count: usize| {
+        while recorded(&sandbox).len() < count {
+            assert!(Instant::now() < until, "{:?}", recorded(&sandbox));
+            sleep(Duration::from_millis(20));
+        }
+    };
+    let slow = writes("slow", &["--timeout", "0.3"], "exec yes");
+    ended(2);
+    assert_eq!(recorded(&sandbox)[1], json!(["002", "slow", "failed", 143]));
+    assert!(answered(slow).stdout.starts_with("y\ny\n"), "it is read after that");
+    fs::remove_file(sandbox.path(".flow/begun")).unwrap();
+    let told = writes("told", &[], "exec yes");
+    while !sandbox.path(".flow/begun").exists() {
+        assert!(Instant::now() < until, "it does not begin");
+        sleep(Duration::from_millis(5));
+    }
+    sleep(Duration::from_millis(300));
+    kill_process(pid(&told), Signal::TERM).unwrap();
+    ended(4);
+    assert_eq!(recorded(&sandbox)[3], json!(["004", "told", "failed", 143]));
+    // The end is on record, so that another signal ends the wait for the reader.
+    sleep(Duration::from_millis(300));
+    kill_process(pid(&told), Signal::TERM).unwrap();
+    assert_eq!(answered(told).code, None);
+    // What comes out is all of it, also for a reader who comes late.
+    let late = writes("late", &[], "seq -f %0500.f 1 6000");
+    sleep(Duration::from_millis(500));
+    let lines = answered(late).stdout;
+    assert_eq!((lines.len(), lines.lines().last().map(|line| line.ends_with("06000"))), (6000 * 501, Some(true)));
+}

@@ -214,6 +214,32 @@ fn whoever_leaves_without_the_command_is_told_by_the_log() {
 }
 
 #[test]
+fn an_edit_over_a_phase_that_the_run_never_came_to_needs_a_reason_as_well() {
+    let sandbox = sandbox();
+    for (run, proves) in [("r2", false), ("r3", true)] {
+        sandbox.flow(["start", "w", "--id", run, "--another"]).ok();
+        sandbox.record(run, "build", "b");
+        let file = sandbox.path(&format!(".flow/runs/{run}/run.yaml"));
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("current_phase: build", "current_phase: report")).unwrap();
+        sandbox.record(run, "report", "report");
+        let error = sandbox.flow(["complete", run, "--json"]).exits(1).error();
+        let why = "`verify` requires that `test` was seen to pass: the run did not come there";
+        assert_eq!(error["message"], format!("run {run}: {why}"));
+        let help = error["help"].as_str().unwrap();
+        assert!(help.starts_with(&format!("`flow exec --run-id {run} --phase verify test` runs it")), "{help}");
+        sandbox.flow(["verify", run, "--evidence"]).exits(1);
+        if proves {
+            sandbox.flow(["exec", "--run-id", run, "--phase", "verify", "test"]).ok();
+            sandbox.flow(["complete", run]).ok();
+        } else {
+            sandbox.flow(["complete", run, "--skip-reason", "no time"]).ok();
+        }
+        sandbox.flow(["verify", run]).ok();
+    }
+}
+
+#[test]
 fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     let sandbox = sandbox();
     let error = sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report", "--json"]).exits(1).error();

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Lack, Person, Sandbox, has_terminals, run, skipped};
+use crate::support::{Lack, Person, Sandbox, answered, has_terminals, run, skipped, spawned};
 
 /// A project with the named command `test`, which counts how often it ran, and the run `r1` in which it was seen to pass.
 fn sandbox() -> Sandbox {
@@ -228,4 +231,25 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
     assert!(long.lines().count() <= 200 && long.contains("- and 277 more"), "{long}");
     let json = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
     assert_eq!((&json["seen"][0]["id"], &json["open"][0]["id"]), (&json!("test"), &json!("broke")));
+}
+
+#[test]
+fn a_replay_that_a_signal_ends_says_nothing_about_the_commands() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "other", "--", "true"]).ok();
+    fs::write(sandbox.path("check.sh"), "touch .flow/begun; sleep 60\n").unwrap();
+    let mut command = sandbox.flow_command();
+    command.args(["replay", "r1", "--yes", "--json"]);
+    let child = spawned(command);
+    let until = Instant::now() + Duration::from_secs(60);
+    while !sandbox.path(".flow/begun").exists() {
+        assert!(Instant::now() < until, "it does not begin");
+        sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let report = answered(child).exits(1).json();
+    let told: Vec<_> = report["commands"].as_array().unwrap().iter().map(|one| &one["why_not"]).collect();
+    assert_eq!(told[0], "signal 15 came, which ends a replay", "{report:#}");
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["activities"].as_array().unwrap().len(), 4, "nothing is recorded of it: {shown:#}");
 }

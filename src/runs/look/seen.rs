@@ -147,7 +147,7 @@ pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: 
         if let Some(why) = one.why
             && run.is_in(&one.phase)
         {
-            unproved.push(Unproved { phase: one.phase, exec: one.exec, why });
+            unproved.push(Unproved { phase: one.phase, exec: one.exec, why, is_behind: false });
         }
     }
     unproved

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::Attempt;
-use crate::host::{CommitCopy, Execute, PassOn, read_tree};
+use crate::host::{CommitCopy, CutShort, Execute, PassOn, read_tree};
 use crate::model::{
     ActivityStatus, ActivityType, Execution, ExecutionEnd, Explain as _, Kind, Number, Problem, RunId, SessionId,
     command_line,
@@ -114,6 +114,8 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
     let is_over = view.history.state().status().is_terminal();
     let chosen = chosen(run.id(), view.history.attempts(), request.activity.as_deref())?;
     let mut report = ReplayReport { run_id: run.id().clone(), ok: true, commands: Vec::new(), warnings: Vec::new() };
+    // The signal that came meanwhile.
+    let mut ended_by = None;
     for attempt in chosen {
         let Some(exec) = &attempt.exec else { continue };
         let Some(end) = &exec.end else { continue };
@@ -129,9 +131,16 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
             again: None,
         };
         if runs_them && let Ok(argv) = argv {
-            match run_again(cx, &project, request, (exec, end), argv) {
-                Ok(comparison) => command.again = Some(comparison),
-                Err(why) => command.why_not = Some(why),
+            match ended_by {
+                Some(signal) => command.why_not = Some(came(signal)),
+                None => match run_again(cx, &project, request, (exec, end), argv) {
+                    Ok(Replayed::Compared(comparison)) => command.again = Some(comparison),
+                    Ok(Replayed::EndedBy(signal)) => {
+                        ended_by = Some(signal);
+                        command.why_not = Some(came(signal));
+                    }
+                    Err(why) => command.why_not = Some(why),
+                },
             }
         }
         if !is_over && let Some(again) = &mut command.again {
@@ -197,13 +206,24 @@ struct ReplayPlace {
     _copy: Option<CommitCopy>,
 }
 
+/// What became of a command that ran again.
+enum Replayed {
+    Compared(ReplayComparison),
+    /// A signal came to this program and was passed on to it, so how it ended says nothing about it.
+    EndedBy(i32),
+}
+
+fn came(signal: i32) -> String {
+    format!("signal {signal} came, which ends a replay")
+}
+
 fn run_again(
     cx: &Context,
     project: &OpenedProject,
     request: &ReplayRequest,
     (exec, end): (&Execution, &ExecutionEnd),
     argv: Vec<String>,
-) -> std::result::Result<ReplayComparison, String> {
+) -> std::result::Result<Replayed, String> {
     let place = place(project, request, exec)?;
     let dir = directory(project, &place, exec)?;
     let tree = if request.clean {
@@ -218,14 +238,17 @@ fn run_again(
     if let Some(why) = &now.not_started {
         return Err(format!("it cannot be run: {why}"));
     }
+    if let Some(CutShort::Signal(signal)) = executed.cut_short {
+        return Ok(Replayed::EndedBy(signal));
+    }
     let then = exec.before.as_ref().map(|before| &before.sha256);
-    Ok(ReplayComparison {
+    Ok(Replayed::Compared(ReplayComparison {
         exit_code: now.exit_code(),
         same_status: now.exit_code() == end.exit_code(),
         same_output: now.stdout_sha256 == end.stdout_sha256 && now.stderr_sha256 == end.stderr_sha256,
         same_tree: tree.as_ref().zip(then).map(|(tree, then)| tree == then),
         number: None,
-    })
+    }))
 }
 
 fn place(

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::host::{Execute, ExecuteEnd, Executed, InputGlobs, secrets};
+use crate::host::{CutShort, Execute, ExecuteEnd, Executed, InputGlobs, SignalWatch, secrets};
 use crate::model::{
     ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, is_terminal_control,
 };
@@ -43,7 +43,10 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let before = files_around(cx, &dir, present_tree(&project, &request.inputs));
     let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = unmatched_inputs(&before);
+    let mut watch = None;
     let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
+        // A signal between this commit and the end of the command would leave it in doubt. It reaches the command instead.
+        watch = Some(SignalWatch::begin().map_err(|error| Error::input(&request.argv[0], &error))?);
         Ok((begin(tx, request, &execution)?, std::mem::take(&mut tx.warnings)))
     })?;
     warnings.extend(told);
@@ -61,11 +64,12 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         may_have_terminal: request.may_have_terminal,
         output: request.output,
     };
-    // A signal from here on does not end this program before the end is recorded.
     let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
+    // `executed` watches until its end is recorded, and only then waits for the reader of the output.
+    drop(watch);
     let after = files_around(cx, &dir, present_tree(&project, &request.inputs));
     let end = end_of(cx, &executed, before.as_ref().ok(), after.as_ref().ok());
-    if executed.asked_terminal {
+    if executed.cut_short == Some(CutShort::AskedTerminal) {
         warnings
             .push("the command was ended, since it asked the terminal, which `flow exec` does not give it".to_owned());
     }
@@ -195,7 +199,7 @@ pub(super) fn end_of(
         at: cx.now(),
         status,
         signal,
-        timed_out: executed.timed_out,
+        timed_out: executed.cut_short == Some(CutShort::TooSlow),
         not_started,
         stdout_sha256,
         stderr_sha256,

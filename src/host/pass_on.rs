@@ -1,0 +1,91 @@
+//! Passes the output of a command on to where this program writes, without waiting for its reader.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// How much may wait for a slow reader before the command has to wait as well, in bytes.
+const WAITING: usize = 1 << 20;
+
+/// Where the output of a command goes as it comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PassOn {
+    /// To where this program writes the same.
+    #[default]
+    Through,
+    /// To standard error, since standard output is taken.
+    ToStderr,
+    /// Nowhere. Standard input is taken as well, so the command reads nothing.
+    Nowhere,
+}
+
+/// A standard stream to which the command writes. Where both go to one terminal, all of it counts as standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Out,
+    Err,
+}
+
+/// Output on its way. A thread writes it, since a reader that stops reading must not keep this program from seeing signals,
+/// the time limit and the end of the command. Dropping it waits until the reader has everything, or is gone.
+#[derive(Debug)]
+pub(super) struct Passing {
+    parts: Option<Sender<(Stream, Vec<u8>)>>,
+    waiting: Arc<AtomicUsize>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Passing {
+    pub(super) fn begin(to: PassOn) -> io::Result<Self> {
+        let waiting = Arc::new(AtomicUsize::new(0));
+        if to == PassOn::Nowhere {
+            return Ok(Self { parts: None, waiting, writer: None });
+        }
+        let (parts, received) = channel();
+        let count = Arc::clone(&waiting);
+        let writer =
+            std::thread::Builder::new().name("output".to_owned()).spawn(move || write(to, &received, &count))?;
+        Ok(Self { parts: Some(parts), waiting, writer: Some(writer) })
+    }
+
+    /// Whether the reader keeps up, so that more of the output can be taken.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) < WAITING
+    }
+
+    pub(super) fn take(&self, stream: Stream, part: &[u8]) {
+        let Some(parts) = &self.parts else { return };
+        self.waiting.fetch_add(part.len(), Ordering::AcqRel);
+        // The thread receives until the sender is dropped.
+        let _ = parts.send((stream, part.to_owned()));
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        drop(self.parts.take());
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn write(to: PassOn, parts: &Receiver<(Stream, Vec<u8>)>, waiting: &AtomicUsize) {
+    let (mut out_left, mut err_left) = (false, false);
+    for (stream, part) in parts {
+        match stream {
+            Stream::Out if to == PassOn::Through => write_part(&mut io::stdout(), &part, &mut out_left),
+            Stream::Out | Stream::Err => write_part(&mut io::stderr(), &part, &mut err_left),
+        }
+        waiting.fetch_sub(part.len(), Ordering::AcqRel);
+    }
+}
+
+/// Writes a part unless the reader is gone. The command goes on then, since its end is what counts.
+fn write_part(to: &mut dyn Write, part: &[u8], reader_left: &mut bool) {
+    if !*reader_left {
+        *reader_left = to.write_all(part).and_then(|()| to.flush()).is_err();
+    }
+}
