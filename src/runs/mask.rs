@@ -61,8 +61,16 @@ const WORDS: [&str; 12] = [
 ];
 /// How the value of a header begins whose rest is a secret.
 const SCHEMES: [&str; 3] = ["bearer ", "basic ", "digest "];
+/// Headers whose value is a secret.
+const HEADERS: [&str; 3] = ["authorization", "set-cookie", "cookie"];
+/// How a control sequence such as a colour begins, as it is and as programs write it in their text.
+const SEQUENCES: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\033[", b"\\e["];
+/// What quotes a value, also within a string.
+const QUOTES: [&[u8]; 4] = [b"\\\"", b"\\'", b"\"", b"'"];
 const KEY_BEGINS: &[u8] = b"-----BEGIN ";
-const KEY_NAMES: &[u8] = b"PRIVATE KEY";
+const KEY_NAMES: &[u8] = b"PRIVATE KEY-----";
+/// The longest first line of a key, in bytes.
+const KEY_LINE: usize = 80;
 const KEY_ENDS: &[u8] = b"-----END ";
 
 /// What to mask.
@@ -117,7 +125,16 @@ impl Mask {
 
     /// The words without secrets, as a recorded command has them.
     pub(super) fn words(&self, words: &[String]) -> Vec<String> {
-        words.iter().map(|word| self.text(word)).collect()
+        let mut masked: Vec<String> = Vec::with_capacity(words.len());
+        for (at, word) in words.iter().enumerate() {
+            let option = at.checked_sub(1).map(|before| words[before].as_bytes());
+            if word.len() >= BEHIND_WORD && !word.starts_with('-') && option.is_some_and(is_option_of_secret) {
+                masked.push(String::from_utf8_lossy(MASK).into_owned());
+            } else {
+                masked.push(self.text(word));
+            }
+        }
+        masked
     }
 
     fn secret_at(&self, text: &[u8], at: usize) -> Option<Secret> {
@@ -125,16 +142,17 @@ impl Mask {
         if let Some(value) = self.values.iter().find(|value| rest.starts_with(value)) {
             return Some(Secret { kept: at, end: at + value.len() });
         }
-        // What is not known begins where a word does.
-        if at > 0 && is_of_word(text[at - 1]) && rest[0] != b'-' && !is_behind_colour(&text[..at]) {
-            return url_password(text, at);
+        let mut found = private_key(rest);
+        if found.is_none() && begins_word(text, at) {
+            found = beginning(rest).or_else(|| behind_scheme(rest)).or_else(|| behind_header(rest));
         }
-        private_key(rest)
-            .or_else(|| beginning(rest))
-            .or_else(|| behind_scheme(rest))
-            .or_else(|| behind_word(rest))
-            .map(|secret| Secret { kept: at + secret.kept, end: at + secret.end })
-            .or_else(|| url_password(text, at))
+        if found.is_none() {
+            found = behind_word(&text[..at], rest);
+        }
+        match found {
+            Some(Secret { kept, end }) => Some(Secret { kept: at + kept, end: at + end }),
+            None => url_password(text, at),
+        }
     }
 }
 
@@ -148,11 +166,27 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
+/// Whether a word begins at `at`, also behind the letter of an escape.
+fn begins_word(text: &[u8], at: usize) -> bool {
+    let before = &text[..at];
+    before.last().is_none_or(|&byte| !is_of_word(byte)) || is_behind_colour(before) || is_behind_escape(before)
+}
+
 /// Whether a control sequence such as a colour ends here; its last byte is a letter.
 fn is_behind_colour(before: &[u8]) -> bool {
     let Some((_, before)) = before.split_last() else { return false };
     let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    before[..before.len() - digits].ends_with(b"\x1b[")
+    let begin = &before[..before.len() - digits];
+    SEQUENCES.iter().any(|sequence| begin.ends_with(sequence))
+}
+
+/// Whether an escape ends here, such as `\n` in a string of JSON or `%20` in an address.
+fn is_behind_escape(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', letter] if b"nrtbfv0".contains(letter) => true,
+        [.., b'%', one, two] | [.., b'\\', b'u', _, _, one, two] => one.is_ascii_hexdigit() && two.is_ascii_hexdigit(),
+        _ => false,
+    }
 }
 
 fn is_of_token(byte: u8) -> bool {
@@ -169,9 +203,9 @@ fn starts_with(text: &[u8], word: &str) -> bool {
 
 fn private_key(rest: &[u8]) -> Option<Secret> {
     let name = rest.strip_prefix(KEY_BEGINS)?;
-    let line = memchr::memchr(b'\n', name)?;
-    memchr::memmem::find(&name[..line], KEY_NAMES)?;
-    let kept = KEY_BEGINS.len() + line + 1;
+    let name = &name[..name.len().min(KEY_LINE)];
+    // In a string of JSON, the key stands in the same line.
+    let kept = KEY_BEGINS.len() + memchr::memmem::find(name, KEY_NAMES)? + KEY_NAMES.len();
     // One that is cut off goes on to the end.
     let end = memchr::memmem::find(&rest[kept..], KEY_ENDS).map_or(rest.len(), |end| kept + end);
     Some(Secret { kept, end })
@@ -197,26 +231,76 @@ fn behind_scheme(rest: &[u8]) -> Option<Secret> {
     is_secret.then_some(Secret { kept: scheme.len(), end: scheme.len() + len })
 }
 
-/// `password=SECRET`, `"api_key": "SECRET"`, `--token SECRET` with an equals sign or a colon.
-fn behind_word(rest: &[u8]) -> Option<Secret> {
+/// `Authorization: SCHEME SECRET`, `Cookie: SECRET`, also as members of JSON.
+fn behind_header(rest: &[u8]) -> Option<Secret> {
+    let name = HEADERS.iter().find(|name| starts_with(rest, name))?;
+    let mut kept = name.len();
+    kept += length(&rest[kept..], |byte| b"\"'\\".contains(&byte));
+    if rest.get(kept) != Some(&b':') {
+        return None;
+    }
+    kept += 1;
+    kept += length(&rest[kept..], |byte| b" \"'\\".contains(&byte));
+    if let Some(scheme) = SCHEMES.iter().find(|scheme| starts_with(&rest[kept..], scheme)) {
+        kept += scheme.len();
+    }
+    let len = length(&rest[kept..], |byte| !b"\r\n\"'\\".contains(&byte));
+    // A sentence about the header has words where this has a secret.
+    let first = length(&rest[kept..kept + len], |byte| byte != b' ');
+    (first >= BEHIND_WORD && &rest[kept..kept + len] != MASK).then_some(Secret { kept, end: kept + len })
+}
+
+/// `password=SECRET`, `"apiKey": "SECRET"`, `--token SECRET`: behind a word for a secret at the beginning of `rest`, which may be
+/// the end of a longer word.
+fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
     let word = WORDS.iter().find(|word| starts_with(rest, word))?;
     let mut kept = word.len();
     // `password_2` and `tokens` are such words as well.
     kept += length(&rest[kept..], |byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    kept += length(&rest[kept..], |byte| byte == b'"' || byte == b'\'');
-    kept += length(&rest[kept..], |byte| byte == b' ');
-    let sign = *rest.get(kept)?;
-    if sign != b'=' && sign != b':' {
-        return None;
-    }
-    kept += 1;
-    kept += length(&rest[kept..], |byte| byte == b' ');
-    kept += length(&rest[kept..], |byte| byte == b'"' || byte == b'\'');
-    let len = length(&rest[kept..], |byte| !byte.is_ascii_whitespace() && !b"\"',;".contains(&byte));
-    let value = &rest[kept..kept + len];
+    let quotes = length(&rest[kept..], |byte| b"\"'\\".contains(&byte));
+    kept += quotes;
+    let blanks = length(&rest[kept..], |byte| byte == b' ');
+    kept += blanks;
+    let sign = match rest.get(kept)? {
+        sign @ (b'=' | b':') => {
+            kept += 1;
+            // `:=` and `=>`.
+            kept += length(&rest[kept..], |byte| byte == b'=' || byte == b'>');
+            kept += length(&rest[kept..], |byte| byte == b' ');
+            *sign
+        }
+        value if blanks > 0 && quotes == 0 && *value != b'-' && is_in_option(before) => b'=',
+        _ => return None,
+    };
+    let quote = QUOTES.iter().find(|quote| rest[kept..].starts_with(quote));
+    kept += quote.map_or(0, |quote| quote.len());
+    let line = &rest[kept..kept + length(&rest[kept..], |byte| byte != b'\n' && byte != b'\r')];
+    let len = match quote {
+        Some(quote) => memchr::memmem::find(line, quote).unwrap_or(line.len()),
+        None => length(line, |byte| !byte.is_ascii_whitespace() && !b"\"',;".contains(&byte)),
+    };
+    let value = &line[..len];
     // Messages of compilers say `unexpected token: identifier`.
-    let is_secret = sign == b'=' || value.iter().any(u8::is_ascii_digit) || len >= 16;
+    let is_secret = sign == b'=' || quotes > 0 || value.iter().any(u8::is_ascii_digit) || len >= 16;
     (len >= BEHIND_WORD && is_secret && value != MASK).then_some(Secret { kept, end: kept + len })
+}
+
+/// Whether the argument after `option` is a secret, as with `--password`.
+fn is_option_of_secret(option: &[u8]) -> bool {
+    let ends = |at: usize| {
+        let word = WORDS.iter().find(|word| starts_with(&option[at..], word));
+        word.is_some_and(|word| {
+            option[at + word.len()..].iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    option.starts_with(b"--") && (0..option.len()).any(ends)
+}
+
+/// Whether a word that follows is the end of the name of an option, as in `--db-password`.
+fn is_in_option(before: &[u8]) -> bool {
+    let len = before.iter().rev().take_while(|byte| is_of_word(**byte) || **byte == b'-').count();
+    let (before, name) = before.split_at(before.len() - len);
+    name.starts_with(b"--") && before.last().is_none_or(|byte| !is_of_token(*byte))
 }
 
 /// `https://user:SECRET@host`: `at` is at the colon before the password.
@@ -226,7 +310,11 @@ fn url_password(text: &[u8], at: usize) -> Option<Secret> {
     }
     let user = text[..at].iter().rposition(|&byte| !is_of_token(byte) && byte != b'%' || byte == b'/')?;
     let is_url = text[user] == b'/' && text[..=user].ends_with(b"://");
-    let len = length(&text[at + 1..], |byte| !byte.is_ascii_whitespace() && !b"@/\"'".contains(&byte));
-    let is_whole = text.get(at + 1 + len) == Some(&b'@');
-    (is_url && len > 0 && is_whole).then_some(Secret { kept: at + 1, end: at + 1 + len })
+    if !is_url {
+        return None;
+    }
+    let host = length(&text[at + 1..], |byte| !byte.is_ascii_whitespace() && !b"/?#\"'".contains(&byte));
+    // People write passwords with an `@` as they are.
+    let len = text[at + 1..][..host].iter().rposition(|&byte| byte == b'@')?;
+    (len > 0).then_some(Secret { kept: at + 1, end: at + 1 + len })
 }

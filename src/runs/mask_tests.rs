@@ -40,6 +40,10 @@ fn tokens_of_thirty_kinds_are_masked_wherever_they_stand() {
             format!("{{\"x\":\"{token}\"}}"),
             format!("https://example.org/?x={token}&y=1"),
             format!("\x1b[32m{token}\x1b[0m"),
+            format!(r#"{{"log":"first\n{token}\nlast"}}"#),
+            format!(r"first\u001b[32m{token}\u001b[0m"),
+            format!(r"tab\u0009{token}"),
+            format!("https://example.org/?x=a%20{token}"),
         ] {
             let masked = mask(&[]).text(&text);
             assert!(!masked.contains(rest) && masked.contains("***"), "{text}: {masked}");
@@ -61,6 +65,23 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "git clone https://x-access-token:hunter2000@example.org/a.git",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2000\n-----END OPENSSH PRIVATE KEY-----",
         "-----BEGIN RSA PRIVATE KEY-----\nhunter2000 and no end",
+        r#"{"key": "-----BEGIN PRIVATE KEY-----\nhunter2000\n-----END PRIVATE KEY-----"}"#,
+        "Proxy-Authorization: Basic hunter2000",
+        "Authorization: hunter2000",
+        r#"{"headers": {"authorization": "ApiKey hunter2000"}}"#,
+        "Set-Cookie: sid=hunter2000; Path=/",
+        "password: \"one two hunter2000\"",
+        "secret='one hunter2000'",
+        r#"{"password": "one hunter2000"}"#,
+        r#""{\"dbPassword\": \"one hunter2000\"}""#,
+        "accessToken: hunter2000",
+        "apiKey := hunter2000",
+        "{:password => \"hunter2000\"}",
+        "PGPASSWORD=hunter2000 psql",
+        "curl --password hunter2000 https://example.org",
+        "+ tool --db-password hunter2000",
+        "postgres://ada:one@hunter2000@db.example.org/x",
+        "amqp://ada:hunter2000@db.example.org:5672/%2f",
     ] {
         let masked = mask(&[]).text(text);
         assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
@@ -74,6 +95,15 @@ fn the_values_of_variables_are_masked_whatever_they_look_like() {
 }
 
 #[test]
+fn an_argument_behind_an_option_for_a_secret_is_masked() {
+    let words =
+        ["curl", "--db-password", "one hunter2000", "--token", "-x", "--max-tokens", "100", "--password=hunter2000"];
+    let masked = mask(&[]).words(&words.map(str::to_owned));
+    let told = ["curl", "--db-password", "***", "--token", "-x", "--max-tokens", "100", "--password=***"];
+    assert_eq!(masked, told);
+}
+
+#[test]
 fn what_is_no_secret_stays() {
     for text in [
         "error: expected identifier, found token: semicolon",
@@ -84,6 +114,11 @@ fn what_is_no_secret_stays() {
         "http://localhost:8080/path@2x.png",
         "sk-short",
         "assert_eq!(key, 1)",
+        "error: unexpected token: 'ident'",
+        "--token is needed",
+        "Authorization: see the page",
+        "cookie: no",
+        "https://example.org:8080/a?b=c@d",
     ] {
         assert_eq!(mask(&[]).text(text), text);
     }
