@@ -102,7 +102,15 @@ impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
     pub(super) fn read(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Self, CatalogError> {
         let Some(folder) = Folder::open(disk, flow_dir, false)? else { return Ok(Self::default()) };
-        let Some(text) = folder.read(FILE)? else { return Ok(Self::default()) };
+        let text = match folder.read(FILE) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(Self::default()),
+            // It is no definition of a workflow.
+            Err(error @ CatalogError::Invalid { .. }) => {
+                return Err(CatalogError::Config { path: folder.join(FILE), message: error.in_list() });
+            }
+            Err(error) => return Err(error),
+        };
         let message = match codec::parse_value(&text) {
             // An empty file, or one with comments only.
             Ok(Value::Null) => return Ok(Self::default()),

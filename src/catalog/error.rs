@@ -115,7 +115,7 @@ impl Explain for CatalogError {
                     + " shows how",
             ),
             Self::Config { .. } => Problem::new(Kind::Refused, "invalid_config", self)
-                .help("it can have `definitions`, a list of directories, and `state_types`, a list of names"),
+                .help(Suggestion::flow("help workflows") + " says what it can have"),
             Self::Refused { .. } => Problem::new(Kind::Unsafe, "unsafe_path", self)
                 .help("flow follows no links below .flow; put a plain file in its place"),
             Self::Io { source, .. } => Problem::new(Kind::Io, "io_error", self).caused_by(source),

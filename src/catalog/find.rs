@@ -428,8 +428,8 @@ mod tests {
         assert_eq!(
             codes,
             [
-                ("big", "line 1: the definition is larger than 1048576 bytes"),
-                ("bytes", "line 2: the definition is not UTF-8 text"),
+                ("big", "line 1: the file is larger than 1048576 bytes"),
+                ("bytes", "line 2: the file is not UTF-8 text"),
                 ("debug", "is a symbolic link; flow follows none below .flow"),
                 ("folder", "is not a regular file"),
                 ("link", "is a symbolic link; flow follows none below .flow"),

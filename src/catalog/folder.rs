@@ -91,7 +91,7 @@ pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, Cat
     let mut at = Name::nowhere("");
     if bytes.len() > limits::WORKFLOW_BYTES {
         at.place = TextPlace { line: 1, column: 1 };
-        let message = format!("the definition is larger than {} bytes", limits::WORKFLOW_BYTES);
+        let message = format!("the file is larger than {} bytes", limits::WORKFLOW_BYTES);
         let diagnostics = vec![Diagnostic::error("too_large", &at, message)];
         // Without its text: an excerpt would be as large as the file.
         return Err(CatalogError::Invalid { path: path.to_owned(), text: String::new(), diagnostics });
@@ -103,7 +103,7 @@ pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, Cat
     let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
     // Up to there the text has the same bytes as the file.
     at.place = TextPlace::of(&text, error.utf8_error().valid_up_to());
-    let diagnostics = vec![Diagnostic::error("not_utf8", &at, "the definition is not UTF-8 text")];
+    let diagnostics = vec![Diagnostic::error("not_utf8", &at, "the file is not UTF-8 text")];
     Err(CatalogError::Invalid { path: path.to_owned(), text, diagnostics })
 }
 

@@ -141,7 +141,7 @@ impl<'a> Decider<'a> {
     fn adopt_workflow(&self, newer: &Machine) -> Result {
         let run = self.state.document();
         if newer.id() != &run.workflow {
-            return Err(mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
+            return Err(Refusal::mismatch("workflow", run.workflow.as_str(), newer.id().as_str()));
         }
         if let Some(phase) = run.state.positions().find(|phase| !newer.contains(phase)) {
             let (known, suggestion) = instead_of(phase, newer);
@@ -402,7 +402,7 @@ impl<'a> Decider<'a> {
         let mut left: Vec<_> = run.positions().cloned().collect();
         let Some(machine) = self.machine else { return Ok(left) };
         if !machine.contains(to) {
-            return Err(unknown(machine, to));
+            return Err(Refusal::unknown_phase(machine, to));
         }
         left.retain(|from| has_transition(machine, from, to));
         match run.positions().next() {
@@ -412,7 +412,7 @@ impl<'a> Decider<'a> {
                 Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
             }
             None if machine.initial().contains(to) => Ok(left),
-            None => Err(unknown(machine, to)),
+            None => Err(Refusal::unknown_phase(machine, to)),
         }
     }
 
@@ -496,7 +496,7 @@ fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
     let own = [("run", run.id.as_str(), activity.run_id()), ("workflow", run.workflow.as_str(), activity.workflow())];
     for (what, own, found) in own {
         if let Some(found) = found.filter(|&found| found != own) {
-            return Err(mismatch(what, own, found));
+            return Err(Refusal::mismatch(what, own, found));
         }
     }
     Ok(())
@@ -517,15 +517,6 @@ fn skipped(undone: Vec<Undone>, unproved: Vec<Unproved>, reason: Option<String>)
     }
 }
 
-fn mismatch(what: &'static str, expected: &str, found: &str) -> Refusal {
-    Refusal::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
-}
-
-fn unknown(machine: &Machine, phase: &StateName) -> Refusal {
-    let (known, suggestion) = instead_of(phase, machine);
-    Refusal::UnknownPhase { phase: phase.clone(), known, suggestion }
-}
-
 fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) -> Result<StateName> {
     let Some(machine) = machine else {
         return match advance {
@@ -536,7 +527,7 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
     let choices = machine.next_of(phase);
     match advance {
         Advance::To(to) if choices.contains(&to) => Ok(to),
-        Advance::To(to) if !machine.contains(&to) => Err(unknown(machine, &to)),
+        Advance::To(to) if !machine.contains(&to) => Err(Refusal::unknown_phase(machine, &to)),
         Advance::To(to) => Err(Refusal::InvalidTransition { from: phase.clone(), to, choices }),
         Advance::Next => match machine.usual_next(phase) {
             Some(next) => Ok(next),

@@ -78,6 +78,10 @@ pub fn holding(exec: &Execution, now: &dyn Now) -> Holding {
         let why = exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known");
         return Holding::unknown(why);
     };
+    // Outside of a repository only inputs count, and these named nothing.
+    if before.files == 0 && before.commit.is_none() {
+        return Holding::unknown("there was no file that counts when it was run");
+    }
     let present = match now.snapshot() {
         Ok(present) => present,
         Err(why) => return Holding::unknown(why),

@@ -256,6 +256,17 @@ pub enum ReportRefusal {
 }
 
 impl Refusal {
+    /// Of a phase that the workflow does not have.
+    pub(super) fn unknown_phase(machine: &Machine, phase: &StateName) -> Self {
+        let (known, suggestion) = instead_of(phase, machine);
+        Self::UnknownPhase { phase: phase.clone(), known, suggestion }
+    }
+
+    /// Of a document that says it belongs elsewhere.
+    pub(super) fn mismatch(what: &'static str, expected: &str, found: &str) -> Self {
+        Self::Mismatch { what, expected: expected.to_owned(), found: found.to_owned() }
+    }
+
     /// Whether another definition of the workflow could allow the command.
     #[must_use]
     pub fn rests_on_workflow(&self) -> bool {

@@ -465,6 +465,16 @@ fn a_named_command_runs_only_after_it_was_accepted_as_it_is() {
         sandbox.flow(["resume", "r1"]).ok();
     }
     sandbox.flow(["exec", "--run-id", "r1", "test", "--", "true"]).exits(2);
+    fs::write(sandbox.path(".flow/config.yaml"), b"commands: {test: '\xff'}\n").unwrap();
+    let error = named("test").exits(1).error();
+    assert!(
+        error["message"].as_str().unwrap().ends_with("config.yaml cannot be used: line 1: the file is not UTF-8 text")
+    );
+    config("comands: {test: x}");
+    let error = named("test").exits(3).error();
+    let meant = "config.yaml: the key `comands` means nothing to flow; did you mean `commands`?";
+    assert_eq!(error["help"], meant);
+    assert_eq!(sandbox.flow(["trust", "--json"]).ok().json()["warnings"], json!([meant]));
 }
 
 #[test]

@@ -207,3 +207,14 @@ fn in_another(sandbox: &Sandbox, checkout: &Path) -> Value {
     command.args(["verify", "r1", "--evidence", "--json"]).current_dir(checkout);
     run(command, "").json()["evidence"][0]["freshness"].clone()
 }
+
+#[test]
+fn outside_of_git_inputs_that_name_no_file_claim_nothing() {
+    let sandbox = without_git();
+    exec(&sandbox, &["--input", "nothing/**"]).ok();
+    assert_eq!(held(&sandbox), json!(["unknown", []]));
+    // A file that comes to be among them was not there when it was run.
+    fs::create_dir(sandbox.path("nothing")).unwrap();
+    fs::write(sandbox.path("nothing/x"), "1").unwrap();
+    assert_eq!(held(&sandbox), json!(["unknown", []]));
+}

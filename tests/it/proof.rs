@@ -516,6 +516,16 @@ fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
 }
 
 #[test]
+fn evidence_goes_with_its_run_also_where_the_project_ignores_logs() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path(".gitignore"), "*.log\n").unwrap();
+    let script = "git add -A && git commit -qm ignore; flow exec --run-id r1 --id t -- echo hi >&2 && git add -A .flow && \
+                  git commit -qm runs && git clone -q . ../clone && cd ../clone && flow verify r1 --evidence --json";
+    let verified = shell(&sandbox, script).json();
+    assert_eq!(verified["evidence"][0]["freshness"], "fresh", "{verified:#}");
+}
+
+#[test]
 fn a_command_whose_words_were_masked_proves_nothing() {
     let sandbox = sandbox();
     let script = "echo 'commands: {test: /bin/true}' > .flow/config.yaml; flow trust --yes\n\

@@ -153,6 +153,9 @@ impl Destination {
                 None => return Err(Error::Usage(format!("--to: there is no directory {}", parent.display()))),
             },
         };
+        if cx.disk.is_file(&flow) {
+            return Err(Error::Usage(format!("--to: {} is a file, not a directory", given.display())));
+        }
         let own = canonical(cx, project.path())?.unwrap_or_else(|| project.path().to_owned());
         if flow.starts_with(&own) {
             return Err(Error::Usage(format!("--to: {} is inside of the .flow that is pruned", given.display())));

@@ -90,9 +90,10 @@ pub fn is_run_tmp_of_one(name: &str) -> bool {
 pub const GITIGNORE_FILE: &str = ".gitignore";
 
 /// Contents of `.flow/.gitignore`. It ignores itself: so it survives a checkout of a branch without `.flow`, and the
-/// locks that stay behind there are still ignored.
+/// locks that stay behind there are still ignored. Evidence is part of a run, also where a project ignores `*.log`.
 pub const GITIGNORE: &str = "\
-# Written by flow. Runs are committed or not as the project decides; these never are.
+# Written by flow. Runs are committed or not as the project decides, each as a whole; the rest never is.
+!/runs/*/evidence/*
 /.gitignore
 .lock
 .*.tmp

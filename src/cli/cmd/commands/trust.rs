@@ -6,6 +6,7 @@ use crate::runs::{self, Context, TrustRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> Ended {
     let report = runs::trust(cx, &TrustRequest { accept: args.yes })?;
+    out.warnings(&report.warnings);
     let exit = out.answer(&report, |page| {
         page.table(
             0,

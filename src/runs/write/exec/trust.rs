@@ -22,6 +22,8 @@ pub struct TrustRequest {
 pub struct TrustReport {
     /// The commands that the configuration names.
     pub commands: Vec<TrustedCommand>,
+    /// What is odd about the configuration.
+    pub warnings: Vec<String>,
 }
 
 /// A command that the configuration names.
@@ -61,7 +63,7 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
             accepted: is_accepted(&project, &[thing(one)]),
         });
     }
-    Ok(TrustReport { commands })
+    Ok(TrustReport { commands, warnings: project.catalog().warnings() })
 }
 
 /// The command that the project calls `name`, if it was accepted.
@@ -74,7 +76,10 @@ pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str
         let message = format!("the project names no command {}", quoted(name));
         let known: Vec<_> = named.iter().map(|one| one.name.as_str()).collect();
         let help = match known.as_slice() {
-            [] => "`commands` in .flow/config.yaml names commands; any other one stands behind `--`".to_owned(),
+            [] => match project.catalog().warnings().into_iter().next() {
+                Some(warning) => warning,
+                None => "`commands` in .flow/config.yaml names commands; any other one stands behind `--`".to_owned(),
+            },
             known => format!("it names {}; any other command stands behind `--`", known.join(", ")),
         };
         return Err(Problem::new(Kind::NotFound, "command_not_found", message).help(help).into());
