@@ -93,6 +93,23 @@ pub struct Record {
     pub number: Number,
 }
 
+impl Record {
+    /// A record of `activity` and nothing else.
+    #[must_use]
+    pub fn new(activity: Activity, number: Number) -> Self {
+        Self {
+            activity,
+            advance: None,
+            skip: None,
+            settles: Vec::new(),
+            evidence: Vec::new(),
+            exec: None,
+            request: None,
+            number,
+        }
+    }
+}
+
 /// A person's decision at the gate that waits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decide {

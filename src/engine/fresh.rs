@@ -27,7 +27,7 @@ named! {
 
 /// Whether evidence still holds, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Holding {
+pub struct EvidenceState {
     /// Whether it does.
     pub freshness: Freshness,
     /// Why it is not fresh.
@@ -38,7 +38,7 @@ pub struct Holding {
     pub more_changed: bool,
 }
 
-impl Holding {
+impl EvidenceState {
     fn fresh() -> Self {
         Self { freshness: Freshness::Fresh, why: None, changed: Vec::new(), more_changed: false }
     }
@@ -57,7 +57,7 @@ impl Holding {
 }
 
 /// The files as they are now, and what can be asked of them.
-pub trait Now {
+pub trait CheckoutFiles {
     /// The files.
     ///
     /// # Errors
@@ -73,21 +73,21 @@ pub trait Now {
 
 /// Whether what was seen of `exec` holds for the files as they are now.
 #[must_use]
-pub fn holding(exec: &Execution, now: &dyn Now) -> Holding {
+pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
     let Some(before) = &exec.before else {
         let why = exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known");
-        return Holding::unknown(why);
+        return EvidenceState::unknown(why);
     };
     // Outside of a repository only inputs count, and these named nothing.
     if before.files == 0 && before.commit.is_none() {
-        return Holding::unknown("there was no file that counts when it was run");
+        return EvidenceState::unknown("there was no file that counts when it was run");
     }
     let present = match now.snapshot() {
         Ok(present) => present,
-        Err(why) => return Holding::unknown(why),
+        Err(why) => return EvidenceState::unknown(why),
     };
     if before.sha256 == present.sha256 {
-        return Holding::fresh();
+        return EvidenceState::fresh();
     }
     if before.place != present.place {
         return elsewhere(before, present, now);
@@ -96,33 +96,33 @@ pub fn holding(exec: &Execution, now: &dyn Now) -> Holding {
     if let Some(end) = by_itself {
         let why = Some("the command itself changed files, and was run on those before".to_owned());
         let (changed, more_changed) = (end.changed.clone(), end.more_changed);
-        return Holding { freshness: Freshness::Stale, why, changed, more_changed };
+        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed };
     }
     let (changed, more_changed) = changed(before, present, now);
     let why = Some("the files changed since it was run".to_owned());
-    Holding { freshness: Freshness::Stale, why, changed, more_changed }
+    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed }
 }
 
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.
-fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn Now) -> Holding {
+fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFiles) -> EvidenceState {
     let (Some(then), Some(here)) = (&before.commit, &present.commit) else {
-        return Holding::unknown("it was run in another place, on files that are in no commit");
+        return EvidenceState::unknown("it was run in another place, on files that are in no commit");
     };
     if !before.clean || !present.clean {
         let what = if before.clean { "this one" } else { "that one" };
-        return Holding::unknown(format!(
+        return EvidenceState::unknown(format!(
             "it was run in another checkout, and {what} has changes that are in no commit"
         ));
     }
     match now.between(then, here) {
-        Some(paths) if paths.is_empty() => Holding::fresh(),
-        Some(_) => Holding::unknown("it was run in another checkout, on another commit"),
-        None => Holding::unknown("it was run in another checkout, on a commit that is not here"),
+        Some(paths) if paths.is_empty() => EvidenceState::fresh(),
+        Some(_) => EvidenceState::unknown("it was run in another checkout, on another commit"),
+        None => EvidenceState::unknown("it was run in another checkout, on a commit that is not here"),
     }
 }
 
 /// The paths whose content is another one than it was, and whether there may be more.
-fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn Now) -> (Vec<String>, bool) {
+fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFiles) -> (Vec<String>, bool) {
     let mut more = before.more_changed || present.more_changed;
     let mut paths: BTreeSet<String> = before.changed.keys().chain(present.changed.keys()).cloned().collect();
     if before.commit != present.commit {

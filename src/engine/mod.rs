@@ -44,7 +44,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, edited, rebase};
 pub use emit::decide_emit;
-pub use fresh::{Freshness, Holding, Now, holding};
+pub use fresh::{CheckoutFiles, EvidenceState, Freshness, evidence_state};
 pub(crate) use gate_rules::held_by;
 pub(crate) use gates::unprove;
 #[doc(hidden)]

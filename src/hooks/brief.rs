@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Completed, Holding};
+use crate::engine::{Completed, EvidenceState};
 use crate::model::{Number, RunStatus, SessionId, Suggestion, Unproved, is_terminal_control};
 use crate::runs::{
     BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
@@ -59,17 +59,17 @@ pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String 
 }
 
 /// The brief of a run, and whether what was seen of its commands still holds; as it is if that would be too long.
-pub(super) fn with_seen(text: String, seen: &SeenCommands, held: &BTreeMap<Number, Holding>) -> String {
+pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Number, EvidenceState>) -> String {
     let mut told = Vec::new();
     for attempt in seen.last.iter().rev().take(NAMED) {
-        let Some(holding) = held.get(&attempt.number) else { continue };
-        let mut words = format!("{} {} {}, {}", attempt.number, attempt.id, attempt.status, holding.freshness);
-        let changed: Vec<_> = holding.changed.iter().take(CHANGED).map(|path| quoted(path)).collect();
-        if let (true, Some(why)) = (changed.is_empty(), &holding.why) {
+        let Some(state) = states.get(&attempt.number) else { continue };
+        let mut words = format!("{} {} {}, {}", attempt.number, attempt.id, attempt.status, state.freshness);
+        let changed: Vec<_> = state.changed.iter().take(CHANGED).map(|path| quoted(path)).collect();
+        if let (true, Some(why)) = (changed.is_empty(), &state.why) {
             words.push_str(&format!(": {}", clipped(why, QUOTED)));
         }
         if !changed.is_empty() {
-            let more = if holding.changed.len() > CHANGED || holding.more_changed { ", …" } else { "" };
+            let more = if state.changed.len() > CHANGED || state.more_changed { ", …" } else { "" };
             words.push_str(&format!(" (changed since: {}{more})", changed.join(", ")));
         }
         told.push(words);

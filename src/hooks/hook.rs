@@ -125,7 +125,7 @@ fn brief(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> 
 fn with_files(cx: &Context, text: String, run: Option<&RunId>) -> String {
     let Some(run) = run else { return text };
     let Some(seen) = logged(cx, runs::seen_commands(cx, run)) else { return text };
-    brief::with_seen(text, &seen, &seen.held_within(READING))
+    brief::with_seen(text, &seen, &seen.states_within(READING))
 }
 
 /// The value, or nothing and a line in the log.

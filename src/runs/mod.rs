@@ -61,8 +61,8 @@ pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
 };
-pub use look::held::SeenCommands;
-pub(crate) use look::held::seen_commands;
+pub use look::in_time::SeenCommands;
+pub(crate) use look::in_time::seen_commands;
 pub(crate) use look::list::parse_since;
 pub use look::list::{ListFilter, ListOrder, ListReport, ListStatus, list};
 pub(crate) use look::log::reader_left;

@@ -18,7 +18,7 @@ pub(super) fn write(whole: &WholeRun) -> String {
     let view = RunPage {
         run,
         evidence: &whole.evidence,
-        held: &BTreeMap::new(),
+        evidence_states: &BTreeMap::new(),
         activities: &activities,
         all_activities,
         log: LogPart { report: &log, filter: LogFilter::All, find: None, earlier },

@@ -11,7 +11,7 @@ use crate::runs::error::Result;
 use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
 use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
-use crate::runs::look::held::SeenCommands;
+use crate::runs::look::in_time::SeenCommands;
 use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::look::tries::{ShownActivity, shown_activities};

@@ -6,7 +6,7 @@ pub(in crate::runs) mod card;
 pub(in crate::runs) mod cause;
 mod driven;
 pub(in crate::runs) mod evidence;
-pub(in crate::runs) mod held;
+pub(in crate::runs) mod in_time;
 pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;
 pub(in crate::runs) mod log;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Attempt, Freshness, History, Holding, Judgement};
+use crate::engine::{Attempt, EvidenceState, Freshness, History, Judgement};
 use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::open::proof::{Proofs, holdings};
+use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::{View, for_reading};
 use crate::store::StoredRun;
@@ -37,7 +37,7 @@ pub struct SeenEvidence {
     pub latest: bool,
     /// Whether it still holds for the tracked and untracked files.
     #[serde(flatten)]
-    pub holding: Holding,
+    pub state: EvidenceState,
     /// Files that are not covered.
     pub not_covered: Vec<NotCovered>,
 }
@@ -113,7 +113,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
         }
     }
     let mut counts = evidence.iter().filter(|seen| seen.latest && seen.status == ActivityStatus::Passed);
-    let are_fresh = counts.all(|seen| seen.holding.freshness == Freshness::Fresh);
+    let are_fresh = counts.all(|seen| seen.state.freshness == Freshness::Fresh);
     let required = required_evidence(&project, &view, &evidence);
     let ok = if required.is_empty() { are_fresh } else { required.iter().all(|one| one.proved) };
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed })
@@ -123,7 +123,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
 fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<RequiredEvidence> {
     let mut required = Vec::new();
     let Some(machine) = &view.machine else { return required };
-    let proofs = Proofs::of(project, holdings_of(seen));
+    let proofs = Proofs::of(project, states_of(seen));
     for (requirement, found) in view.history.requirements(machine) {
         let number = found.as_ref().ok().map(|attempt| attempt.number);
         let why = match found.map(|attempt| proofs.judge(requirement, attempt)) {
@@ -153,8 +153,8 @@ pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: 
     unproved
 }
 
-fn holdings_of(seen: &[SeenEvidence]) -> BTreeMap<Number, Holding> {
-    seen.iter().map(|one| (one.number, one.holding.clone())).collect()
+fn states_of(seen: &[SeenEvidence]) -> BTreeMap<Number, EvidenceState> {
+    seen.iter().map(|one| (one.number, one.state.clone())).collect()
 }
 
 /// The commands among these records of which the end was seen. The files are looked at only if there is one.
@@ -164,11 +164,11 @@ pub(in crate::runs) fn seen_evidence(
     history: &History,
 ) -> Result<Vec<SeenEvidence>> {
     let ended: Vec<&Attempt> = history.attempts().iter().filter(|attempt| attempt.is_seen()).collect();
-    let mut holdings = holdings(project, run, &ended)?;
+    let mut states = evidence_states(project, run, &ended)?;
     let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
     let mut found = Vec::new();
     for attempt in ended {
-        let (Some(exec), Some(holding)) = (&attempt.exec, holdings.remove(&attempt.number)) else { continue };
+        let (Some(exec), Some(state)) = (&attempt.exec, states.remove(&attempt.number)) else { continue };
         found.push(SeenEvidence {
             number: attempt.number,
             id: attempt.id.clone(),
@@ -179,7 +179,7 @@ pub(in crate::runs) fn seen_evidence(
             dir: exec.dir.clone(),
             inputs: exec.inputs.clone(),
             latest: latest.contains(&attempt.number),
-            holding,
+            state,
             not_covered: exec.before.as_ref().map(|tree| tree.not_covered.clone()).unwrap_or_default(),
         });
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::catalog::{NamedCommand, named_commands};
-use crate::engine::{Attempt, Freshness, Holding, Judgement, Now, holding};
+use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state};
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
@@ -25,47 +25,47 @@ const INPUTS: usize = 20;
 ///
 /// # Errors
 /// Those of reading evidence.
-pub(in crate::runs) fn holdings(
+pub(in crate::runs) fn evidence_states(
     project: &OpenedProject,
     run: &dyn StoredRun,
     ended: &[&Attempt],
-) -> Result<BTreeMap<Number, Holding>> {
-    let mut holdings = BTreeMap::new();
+) -> Result<BTreeMap<Number, EvidenceState>> {
+    let mut states = BTreeMap::new();
     if ended.is_empty() {
-        return Ok(holdings);
+        return Ok(states);
     }
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
     let mut keepers = Keepers::of(project, run, &kept);
     // Most commands name the same inputs, or none.
     let mut listed = None;
-    let mut nows: BTreeMap<&[String], CheckoutNow<'_>> = BTreeMap::new();
+    let mut nows: BTreeMap<&[String], PresentCheckout<'_>> = BTreeMap::new();
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
         let missing = match keepers.get(attempt) {
             Some(keeper) => missing(keeper, attempt)?,
             None => attempt.kept.first().map(|kept| kept.name.clone()),
         };
-        let holding = match missing {
-            Some(name) => Holding::gone(format!("{DIRECTORY}{name} is not what was recorded")),
+        let state = match missing {
+            Some(name) => EvidenceState::gone(format!("{DIRECTORY}{name} is not what was recorded")),
             None if nows.len() >= INPUTS && !nows.contains_key(exec.inputs.as_slice()) => {
-                Holding::unknown("the commands of the run name too many sets of inputs")
+                EvidenceState::unknown("the commands of the run name too many sets of inputs")
             }
             None => {
                 let listed = listed.get_or_insert_with(|| listed_files(project));
                 let now = nows.entry(&exec.inputs);
-                holding(exec, now.or_insert_with(|| CheckoutNow::of(project, listed.clone(), &exec.inputs)))
+                evidence_state(exec, now.or_insert_with(|| PresentCheckout::of(project, listed.clone(), &exec.inputs)))
             }
         };
-        holdings.insert(attempt.number, holding);
+        states.insert(attempt.number, state);
     }
-    Ok(holdings)
+    Ok(states)
 }
 
 /// What is known of the commands that a run's phases require, as of one look at the files.
 #[derive(Debug)]
 pub(in crate::runs) struct Proofs {
     /// Whether each command that was seen to pass holds.
-    holdings: BTreeMap<Number, Holding>,
+    states: BTreeMap<Number, EvidenceState>,
     /// The commands that the project names; otherwise why they are not known.
     commands: std::result::Result<Vec<NamedCommand>, String>,
 }
@@ -88,13 +88,13 @@ impl Proofs {
             }
         }
         let latest: Vec<&Attempt> = latest.into_values().collect();
-        Ok(Self::of(project, holdings(project, run, &latest)?))
+        Ok(Self::of(project, evidence_states(project, run, &latest)?))
     }
 
     /// The proofs for commands that hold like this.
-    pub(in crate::runs) fn of(project: &OpenedProject, holdings: BTreeMap<Number, Holding>) -> Self {
+    pub(in crate::runs) fn of(project: &OpenedProject, states: BTreeMap<Number, EvidenceState>) -> Self {
         let commands = named_commands(&project.cx.disk, project.path()).map_err(|error| error.to_string());
-        Self { holdings, commands }
+        Self { states, commands }
     }
 
     /// Whether `attempt` proves `requirement`.
@@ -102,13 +102,13 @@ impl Proofs {
         if let Some(why) = self.is_another_command(&requirement.exec, attempt) {
             return Judgement::DoesNot(why);
         }
-        let Some(holding) = self.holdings.get(&attempt.number) else { return Judgement::NotLooked };
-        let holds = match holding.freshness {
+        let Some(state) = self.states.get(&attempt.number) else { return Judgement::NotLooked };
+        let holds = match state.freshness {
             Freshness::Fresh => true,
             Freshness::Gone => false,
             Freshness::Stale | Freshness::Unknown => !requirement.fresh,
         };
-        if holds { Judgement::Holds } else { Judgement::DoesNot(in_words(attempt, holding)) }
+        if holds { Judgement::Holds } else { Judgement::DoesNot(in_words(attempt, state)) }
     }
 
     /// Why what was run is not what the project names so today.
@@ -133,13 +133,13 @@ impl Proofs {
     }
 }
 
-fn in_words(attempt: &Attempt, holding: &Holding) -> String {
-    let why = holding.why.as_deref().unwrap_or("it cannot be told whether it still holds");
+fn in_words(attempt: &Attempt, state: &EvidenceState) -> String {
+    let why = state.why.as_deref().unwrap_or("it cannot be told whether it still holds");
     let mut words = format!("{} {} passed, and {why}", attempt.number, attempt.id);
-    let named: Vec<_> = holding.changed.iter().take(NAMED).map(String::as_str).collect();
+    let named: Vec<_> = state.changed.iter().take(NAMED).map(String::as_str).collect();
     if !named.is_empty() {
-        let more = holding.changed.len() - named.len();
-        let more = if more > 0 || holding.more_changed { ", …" } else { "" };
+        let more = state.changed.len() - named.len();
+        let more = if more > 0 || state.more_changed { ", …" } else { "" };
         words.push_str(&format!(" ({}{more})", named.join(", ")));
     }
     words
@@ -168,20 +168,20 @@ fn missing(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
 type Differences = BTreeMap<(String, String), Option<Vec<String>>>;
 
 /// The project's checkout as it is now.
-struct CheckoutNow<'p> {
+struct PresentCheckout<'p> {
     project: &'p OpenedProject,
     tree: std::result::Result<PresentTree, String>,
     /// What was asked of commits already.
     between: RefCell<Differences>,
 }
 
-impl<'p> CheckoutNow<'p> {
+impl<'p> PresentCheckout<'p> {
     fn of(project: &'p OpenedProject, listed: ListedFiles, inputs: &[String]) -> Self {
         Self { project, tree: tree_of(project, listed, inputs), between: RefCell::default() }
     }
 }
 
-impl Now for CheckoutNow<'_> {
+impl CheckoutFiles for PresentCheckout<'_> {
     fn snapshot(&self) -> std::result::Result<&TreeSnapshot, String> {
         self.tree.as_ref().map(|tree| &tree.snapshot).map_err(Clone::clone)
     }

@@ -12,7 +12,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
-use crate::runs::look::held::within;
+use crate::runs::look::in_time::within;
 use crate::runs::look::seen::{seen_evidence, unproved_now};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::recap::for_deciding;

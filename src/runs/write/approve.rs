@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
-use crate::engine::{Attempt, Caller, Command, Decide, Decision, Refusal, gate_to_decide, held_by};
+use crate::engine::{Attempt, Caller, Command, Decide, Refusal, gate_to_decide, held_by};
 use crate::model::{
     APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
     Seq, StateName, TextDigest, WorkflowId,
@@ -149,12 +149,8 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
             number: tx.next_number(None, &id)?,
             now,
         };
-        let Decision::Commit(kind) = tx.decide(Command::Decide(Box::new(decision)))? else {
-            unreachable!("BUG: a decision is there already")
-        };
-        let EventKind::ActivityRecorded(record) = &kind else { unreachable!("BUG: a decision is no record") };
-        let record = (**record).clone();
-        tx.append(kind, request.id.as_ref().map(EventId::as_str))?;
+        let record = tx.decide_record(Command::Decide(Box::new(decision)))?;
+        tx.append(EventKind::ActivityRecorded(record.clone()), request.id.as_ref().map(EventId::as_str))?;
         let seq = tx.commit()?;
         Ok(report_of(tx, seq, &record))
     })

@@ -21,7 +21,7 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::adopt::newer;
 use crate::runs::write::journal;
-use crate::runs::write::named::as_project_asks;
+use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::start::{SLUG_BYTES, StartRequest, context_of, new_run, refuse_same_but_for_case};
 use crate::runs::write::token::{RunToken, token_of_new_run};
 use crate::store::{Document, NewRun, Presence, RefreshScope, StoreError, StoredRun};

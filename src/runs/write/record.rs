@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::codec::{DocumentKind, Violation, YamlFault, digest, parse, validate};
-use crate::engine::{Advance, Command, Decision, Record, Refusal, Retry, retry};
+use crate::engine::{Advance, Command, Record, Refusal, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
     RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, fill, slug,
@@ -130,8 +130,8 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let kept = KeptFiles::of(&project, &*run, &activity)?;
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
-    let (evidence, number) = (kept.digests(), Number(0));
-    let record = Record { activity, advance, skip, settles, evidence, exec: None, request: asked, number };
+    let evidence = kept.digests();
+    let record = Record { advance, skip, settles, evidence, request: asked, ..Record::new(activity, Number(0)) };
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
@@ -148,25 +148,19 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
         record.number = tx.next_number(None, &id)?;
-        match tx.decide(Command::Record(Box::new(record)))? {
-            Decision::Commit(kind) => {
-                let EventKind::ActivityRecorded(recorded) = &kind else { unreachable!("BUG: a record is no record") };
-                let recorded = (**recorded).clone();
-                if request.skip_reason.is_some() && recorded.skipped.is_none() {
-                    tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
-                }
-                check_size(&recorded)?;
-                // A record is work, so from here on its session holds the run.
-                tx.claim_for_work()?;
-                for (file, bytes) in &kept.files {
-                    tx.writer.put_evidence(&file.name, bytes, now)?;
-                }
-                append_and_warn(tx, kind, key, &[])?;
-                let seq = tx.commit()?;
-                Ok(report_of(tx, seq, &recorded))
-            }
-            Decision::Already => unreachable!("BUG: a record cannot be there already"),
+        let recorded = tx.decide_record(Command::Record(Box::new(record)))?;
+        if request.skip_reason.is_some() && recorded.skipped.is_none() {
+            tx.warnings.push("--skip-reason was not needed: nothing is left undone".to_owned());
         }
+        check_size(&recorded)?;
+        // A record is work, so from here on its session holds the run.
+        tx.claim_for_work()?;
+        for (file, bytes) in &kept.files {
+            tx.writer.put_evidence(&file.name, bytes, now)?;
+        }
+        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
+        let seq = tx.commit()?;
+        Ok(report_of(tx, seq, &recorded))
     })
 }
 

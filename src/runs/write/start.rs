@@ -20,7 +20,7 @@ use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
-use crate::runs::write::named::as_project_asks;
+use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::token::token_of_new_run;
 use crate::store::{Address, Document, NewRun, Presence, Project, StoredRun, WorkKey};
 

@@ -312,6 +312,17 @@ impl<'a> Transaction<'a> {
         decision.map_err(|refusal| self.refused(refusal))
     }
 
+    /// As [`Self::decide`], for a command that records an activity.
+    ///
+    /// # Errors
+    /// Those of [`Self::decide`].
+    pub(crate) fn decide_record(&mut self, command: Command) -> Result<Box<ActivityRecorded>> {
+        let Decision::Commit(EventKind::ActivityRecorded(recorded)) = self.decide(command)? else {
+            unreachable!("BUG: recording gave another event")
+        };
+        Ok(recorded)
+    }
+
     /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
     /// error says so.
     pub(crate) fn refused(&self, refusal: Refusal) -> Error {

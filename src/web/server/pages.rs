@@ -158,7 +158,7 @@ async fn run_shown(
             None => Some(with_run(live, &project, &run, |run, _| Ok(run.seen_commands()))?),
             Some(_) => None,
         };
-        let held = seen.map(|seen| seen.held_within(LOOKING)).unwrap_or_default();
+        let evidence_states = seen.map(|seen| seen.states_within(LOOKING)).unwrap_or_default();
         with_run(live, &project, &run, |run, address| {
             let at = when.at.map(Seq);
             let report = run.report(at)?;
@@ -176,7 +176,7 @@ async fn run_shown(
                 activities: &activities,
                 all_activities,
                 evidence: &evidence,
-                held: &held,
+                evidence_states: &evidence_states,
                 log: LogPart { report: &log, filter, find: find.as_deref(), earlier },
                 machine: run.machine(),
                 address: Some(address),

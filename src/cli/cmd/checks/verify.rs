@@ -39,7 +39,7 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
         page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
     }
     for seen in &report.evidence {
-        if seen.latest && seen.holding.freshness != Freshness::Fresh {
+        if seen.latest && seen.state.freshness != Freshness::Fresh {
             changes(seen, page);
         }
     }

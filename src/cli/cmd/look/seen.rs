@@ -10,10 +10,10 @@ const SHOWN: usize = 10;
 /// One command: its number, its id, how it ended, and whether that still holds.
 pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
     let status = seen.status.with_exit_code(seen.exit_code);
-    let freshness = match (&seen.holding.why, seen.latest) {
+    let freshness = match (&seen.state.why, seen.latest) {
         (_, false) => "followed by a later record".to_owned(),
-        (Some(why), true) => format!("{}: {why}", seen.holding.freshness),
-        (None, true) => seen.holding.freshness.to_string(),
+        (Some(why), true) => format!("{}: {why}", seen.state.freshness),
+        (None, true) => seen.state.freshness.to_string(),
     };
     let inputs = match seen.inputs.as_slice() {
         [] => String::new(),
@@ -25,15 +25,15 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
 
 /// What changed since, and what was not looked at.
 pub(in crate::cli::cmd) fn changes(seen: &SeenEvidence, page: &mut TextPage) {
-    if seen.holding.freshness != Freshness::Stale {
+    if seen.state.freshness != Freshness::Stale {
         return;
     }
-    let changed = &seen.holding.changed;
+    let changed = &seen.state.changed;
     for path in changed.iter().take(SHOWN) {
         page.line(&format!("    changed since {}: {path}", seen.number));
     }
     let rest = changed.len().saturating_sub(SHOWN);
-    if rest > 0 || seen.holding.more_changed {
+    if rest > 0 || seen.state.more_changed {
         page.line("    … and more");
     }
 }

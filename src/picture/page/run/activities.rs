@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::engine::{Attempt, Holding};
+use crate::engine::{Attempt, EvidenceState};
 use crate::model::{ActivityStatus, command_line};
 use crate::picture::page::pieces::{Clock, time};
 use crate::picture::page::run::evidence::evidence_of;
@@ -52,7 +52,7 @@ fn row(view: &RunPage<'_>, activity: &ShownActivity, tells: bool) -> Markup {
                 span {
                     (shortened(latest.summary().unwrap_or_default(), 300))
                     @if tells { span.dim { (latest.last.seen_or_claimed().replace(',', " ·")) } }
-                    @if let Some(holding) = view.held.get(&latest.last.number) { span.dim { " · " (holding.freshness) } }
+                    @if let Some(state) = view.evidence_states.get(&latest.last.number) { span.dim { " · " (state.freshness) } }
                     @if all > 1 { span.dim { " · attempt " (all) } }
                 }
                 span.dim { @if let Some(took) = latest.took_ms() { (duration(took)) } }
@@ -86,7 +86,7 @@ fn recorded(view: &RunPage<'_>, one: &Try) -> Markup {
         dl.recorded {
             @if let Some(summary) = one.summary() { dt { "outcome" } dd { (shortened(summary, TEXT)) } }
             (what_ran(last))
-            @if let Some(holding) = view.held.get(&last.number) { (holds(view, holding)) }
+            @if let Some(state) = view.evidence_states.get(&last.number) { (holds(view, state)) }
             @if let Some(from) = one.from {
                 dt { "began" } dd { (time(from, Clock::Second)) }
             }
@@ -145,16 +145,16 @@ fn what_ran(last: &Attempt) -> Markup {
 }
 
 /// Whether what was seen holds for the files, as of when the page was made.
-fn holds(view: &RunPage<'_>, holding: &Holding) -> Markup {
+fn holds(view: &RunPage<'_>, state: &EvidenceState) -> Markup {
     html! {
         dt { "holds" }
         dd {
-            (holding.freshness) ": "
-            (clean(holding.why.as_deref().unwrap_or("the tracked and untracked files are the same")))
-            @for (nth, path) in holding.changed.iter().take(CHANGED).enumerate() {
+            (state.freshness) ": "
+            (clean(state.why.as_deref().unwrap_or("the tracked and untracked files are the same")))
+            @for (nth, path) in state.changed.iter().take(CHANGED).enumerate() {
                 (if nth == 0 { " " } else { ", " }) code { (shortened(path, 300)) }
             }
-            @if holding.changed.len() > CHANGED || holding.more_changed { " and more" }
+            @if state.changed.len() > CHANGED || state.more_changed { " and more" }
             span.dim { " looked at " (time(view.now, Clock::Minute)) }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::Holding;
+use crate::engine::EvidenceState;
 use crate::machine::Machine;
 use crate::model::{Number, Timestamp};
 use crate::picture::event::LogFilter;
@@ -21,7 +21,7 @@ pub struct RunPage<'a> {
     /// What it refers to as evidence and artifacts.
     pub evidence: &'a [EvidenceItem],
     /// Whether what was seen of its commands holds, by the number of the record; empty where no one looked at the files.
-    pub held: &'a BTreeMap<Number, Holding>,
+    pub evidence_states: &'a BTreeMap<Number, EvidenceState>,
     /// A part of its log.
     pub log: LogPart<'a>,
     /// Its workflow; none if it has no state machine.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::digest;
-use crate::engine::{Command, Decision, Record, Refusal};
+use crate::engine::{Command, Record, Refusal};
 use crate::host::{Holder, Liveness};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, Kind, Problem, RunId, Seq, StateName,
@@ -55,19 +55,11 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     let mut document = document(&id, request.phase.as_ref(), execution, status);
     section(&mut document, "activity").insert("started_at".to_owned(), execution.started_at.to_string().into());
     let record = Record {
-        activity: Activity::new(document)?,
-        advance: None,
-        skip: None,
-        settles: Vec::new(),
-        evidence: Vec::new(),
         exec: Some(Box::new(execution.clone())),
         request: Some(asked.clone()),
-        number: tx.next_number(None, &id)?,
+        ..Record::new(Activity::new(document)?, tx.next_number(None, &id)?)
     };
-    let Decision::Commit(EventKind::ActivityRecorded(mut recorded)) = tx.decide(Command::Record(Box::new(record)))?
-    else {
-        unreachable!("BUG: a record is no record")
-    };
+    let mut recorded = tx.decide_record(Command::Record(Box::new(record)))?;
     // A later session that finds it without an end can see whether this process still runs.
     recorded.by = Holder::running(std::process::id()).iter().map(ToString::to_string).collect();
     let phase = recorded.phase.clone();

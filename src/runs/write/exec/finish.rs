@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::engine::{Command, Decision, Record};
+use crate::engine::{Command, Record};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, KeptEvidence, Number, Seq, StateName,
     TextDigest, TimeUsed, Usage,
@@ -57,19 +57,12 @@ impl Finished<'_> {
             section(&mut document, "result").insert("summary".to_owned(), summary.into());
         }
         let record = Record {
-            activity: Activity::new(document)?,
-            advance: None,
-            skip: None,
-            settles: Vec::new(),
             evidence: kept.iter().map(|(kept, _)| kept.clone()).collect(),
             exec: Some(Box::new(self.execution.clone())),
             request: self.request.clone(),
-            number,
+            ..Record::new(Activity::new(document)?, number)
         };
-        let Decision::Commit(EventKind::ActivityRecorded(recorded)) = tx.decide(Command::Record(Box::new(record)))?
-        else {
-            unreachable!("BUG: a record is no record")
-        };
+        let recorded = tx.decide_record(Command::Record(Box::new(record)))?;
         tx.claim_for_work()?;
         if let Some((kept, bytes)) = kept {
             tx.writer.put_evidence(&kept.name, bytes, tx.now)?;

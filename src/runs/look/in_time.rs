@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::engine::{Attempt, History, Holding};
+use crate::engine::{Attempt, EvidenceState, History};
 use crate::model::{Number, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::open::proof::holdings;
+use crate::runs::open::proof::evidence_states;
 use crate::runs::open::recap::for_deciding;
 
 /// How many commands are looked at: those that ended last.
@@ -42,23 +42,23 @@ impl SeenCommands {
     /// Whether each of them still holds, by the number of its record. It is unknown if the files cannot be looked at in this
     /// time.
     #[must_use]
-    pub fn held_within(&self, time: Duration) -> BTreeMap<Number, Holding> {
+    pub fn states_within(&self, time: Duration) -> BTreeMap<Number, EvidenceState> {
         if self.last.is_empty() {
             return BTreeMap::new();
         }
         let (cx, run, last) = (self.cx.clone(), self.run.clone(), self.last.clone());
-        let held = within(time, move || held(&cx, &run, &last).ok()).flatten();
-        held.unwrap_or_else(|| {
-            let unknown = Holding::unknown("the files could not be looked at in time");
+        let states = within(time, move || states_now(&cx, &run, &last).ok()).flatten();
+        states.unwrap_or_else(|| {
+            let unknown = EvidenceState::unknown("the files could not be looked at in time");
             self.last.iter().map(|attempt| (attempt.number, unknown.clone())).collect()
         })
     }
 }
 
-fn held(cx: &Context, run: &RunId, last: &[Attempt]) -> Result<BTreeMap<Number, Holding>> {
+fn states_now(cx: &Context, run: &RunId, last: &[Attempt]) -> Result<BTreeMap<Number, EvidenceState>> {
     let project = cx.project()?;
     let run = project.runs().open(run)?;
-    holdings(&project, &*run, &last.iter().collect::<Vec<_>>())
+    evidence_states(&project, &*run, &last.iter().collect::<Vec<_>>())
 }
 
 /// The commands of a run of which flow saw the end.
