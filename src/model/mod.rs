@@ -32,7 +32,7 @@ mod written;
 
 #[doc(hidden)]
 pub use activity::fill;
-pub use activity::{Activity, ActivityStatus, ActivityType, Confidence};
+pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, StepStatus};
 pub(crate) use digest::{TextDigest, sha256_hex};
 pub(crate) use event::RunEdited;
 pub use event::{
@@ -67,7 +67,7 @@ pub use run::Owned;
 pub use run::{Doing, ForkPoint, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
-pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, StepStatus, Steps};
+pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, Steps};
 pub use suggestion::{Argument, Invocation, Suggestion};
 #[doc(hidden)]
 pub use suggestion::{command_line, quoted};

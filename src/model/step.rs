@@ -5,66 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::named::named;
-use crate::model::{ActivityRecorded, ActivityStatus, EventId, SessionId, StateName, TextDigest, Timestamp, Unit};
-
-named! {
-    /// The status of a step (rp1 separates it from the step's name, which says where in the workflow a run is).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-    pub enum StepStatus {
-        /// Not begun.
-        NotStarted = "not_started",
-        /// In progress.
-        Running = "running",
-        /// Waiting for something.
-        Waiting = "waiting",
-        /// Done successfully.
-        Completed = "completed",
-        /// Ended without success.
-        Failed = "failed",
-        /// Left out on purpose.
-        Skipped = "skipped",
-    }
-}
-
-impl StepStatus {
-    /// Whether the step is running or waiting.
-    #[must_use]
-    pub fn is_open(self) -> bool {
-        matches!(self, Self::Running | Self::Waiting)
-    }
-
-    /// Whether the step is completed or skipped.
-    #[must_use]
-    pub fn is_done(self) -> bool {
-        matches!(self, Self::Completed | Self::Skipped)
-    }
-}
-
-impl From<ActivityStatus> for StepStatus {
-    fn from(status: ActivityStatus) -> Self {
-        match status {
-            ActivityStatus::Pending => Self::NotStarted,
-            ActivityStatus::Running => Self::Running,
-            ActivityStatus::Blocked => Self::Waiting,
-            ActivityStatus::Passed => Self::Completed,
-            ActivityStatus::Failed => Self::Failed,
-            ActivityStatus::Skipped => Self::Skipped,
-        }
-    }
-}
-
-impl From<StepStatus> for ActivityStatus {
-    fn from(status: StepStatus) -> Self {
-        match status {
-            StepStatus::NotStarted => Self::Pending,
-            StepStatus::Running => Self::Running,
-            StepStatus::Waiting => Self::Blocked,
-            StepStatus::Completed => Self::Passed,
-            StepStatus::Failed => Self::Failed,
-            StepStatus::Skipped => Self::Skipped,
-        }
-    }
-}
+use crate::model::{ActivityRecorded, EventId, SessionId, StateName, StepStatus, TextDigest, Timestamp, Unit};
 
 /// The latest status of each reported step, in the order of their first reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

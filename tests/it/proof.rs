@@ -219,7 +219,7 @@ fn an_edit_over_a_phase_that_the_run_never_came_to_needs_a_reason_as_well() {
     for (run, proves) in [("r2", false), ("r3", true)] {
         sandbox.flow(["start", "w", "--id", run, "--another"]).ok();
         sandbox.record(run, "build", "b");
-        let file = sandbox.path(&format!(".flow/runs/{run}/run.yaml"));
+        let file = sandbox.path(format!(".flow/runs/{run}/run.yaml"));
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, text.replace("current_phase: build", "current_phase: report")).unwrap();
         sandbox.record(run, "report", "report");

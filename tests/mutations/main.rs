@@ -4,6 +4,8 @@
 //!     cargo test --locked --test mutations -- WORDS        those with WORDS in their name
 //!     cargo test --locked --test mutations -- --whole      those that the quick tests miss, against all tests
 //!
+//! What the tests miss with the cases of every day is tried with all cases of the same tests.
+//!
 //! `list.yaml` says what they are. A copy of the project below `target/mutations` is built once, with all mistakes in it; a
 //! file beside it says which one the copy makes. It ends with 1 when one survives, and leaves nothing but that directory.
 #![expect(clippy::disallowed_methods, reason = "it copies files, changes them and starts programs")]
@@ -21,7 +23,7 @@ use place::{Mutation, mutations, texts};
 
 /// How long the tests may take with a mistake that lets them hang, in seconds.
 const LIMIT: &str = "900";
-/// How long the tests of all mistakes may take together, in seconds.
+/// How long the tests of all mistakes, or all cases of the tests of one, may take together, in seconds.
 const LIMIT_OF_ALL: &str = "7200";
 
 fn main() -> ExitCode {
@@ -58,17 +60,22 @@ fn tried(all: &[Mutation], chosen: &[&Mutation], whole: bool) -> Result<Vec<Stri
     let mut filters: Vec<_> = chosen.iter().flat_map(|one| one.tests.split_whitespace()).collect();
     filters.sort_unstable();
     filters.dedup();
-    if !passes(&copy, &programs, "", &filters) {
+    if !passes(&copy, &programs, "", &filters, Cases::OfEveryDay) {
         return Err("the tests fail without any mistake".to_owned());
     }
     let mut survivors = Vec::new();
     for one in chosen {
         let begun = Instant::now();
         let filters: Vec<_> = one.tests.split_whitespace().collect();
-        let mut noticed = if passes(&copy, &programs, &one.name, &filters) { None } else { Some("") };
-        if noticed.is_none() && whole && !passes(&copy, &programs, &one.name, &[]) {
-            noticed = Some(", by other tests");
-        }
+        let noticed = if !passes(&copy, &programs, &one.name, &filters, Cases::OfEveryDay) {
+            Some("")
+        } else if !passes(&copy, &programs, &one.name, &filters, Cases::All) {
+            Some(" with all cases")
+        } else if whole && !passes(&copy, &programs, &one.name, &[], Cases::OfEveryDay) {
+            Some(" by other tests")
+        } else {
+            None
+        };
         let what = noticed.map_or_else(|| "SURVIVES".to_owned(), |by| format!("noticed{by}"));
         println!("{what} ({} s): {}", begun.elapsed().as_secs(), one.name);
         if noticed.is_none() {
@@ -148,13 +155,23 @@ fn built(copy: &Path, target: &Path) -> Result<Vec<PathBuf>, String> {
     if programs.len() == 3 { Ok(programs) } else { Err(format!("cargo built {programs:?}")) }
 }
 
+/// How many cases tests draw that have many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cases {
+    OfEveryDay,
+    All,
+}
+
 /// Whether the tests with these words in their names pass with this mistake.
-fn passes(copy: &Path, programs: &[PathBuf], mistake: &str, filters: &[&str]) -> bool {
+fn passes(copy: &Path, programs: &[PathBuf], mistake: &str, filters: &[&str], cases: Cases) -> bool {
     std::fs::write(copy.join("mistake"), mistake).unwrap();
-    let limit = if mistake.is_empty() { LIMIT_OF_ALL } else { LIMIT };
+    let limit = if mistake.is_empty() || cases == Cases::All { LIMIT_OF_ALL } else { LIMIT };
     programs.iter().all(|program| {
         let mut tests = Command::new("timeout");
         tests.args(["-k", "5", limit]).arg(program).args(filters).current_dir(copy);
+        if cases == Cases::All {
+            tests.env("FLOW_TEST_WHOLE", "1");
+        }
         tests.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         tests.status().is_ok_and(|status| status.success())
     })

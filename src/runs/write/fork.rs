@@ -21,10 +21,11 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::adopt::newer;
 use crate::runs::write::journal;
+use crate::runs::write::new_run::{Creation, holder_of_new_run, new_run, refuse_same_but_for_case};
 use crate::runs::write::required_here::as_project_asks;
-use crate::runs::write::start::{SLUG_BYTES, StartRequest, context_of, new_run, refuse_same_but_for_case};
+use crate::runs::write::start::{SLUG_BYTES, StartRequest, context_of};
 use crate::runs::write::token::{RunToken, token_of_new_run};
-use crate::store::{Document, NewRun, Presence, RefreshScope, StoreError, StoredRun};
+use crate::store::{Document, Presence, RefreshScope, StoreError, StoredRun};
 
 /// Which run to fork, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -104,24 +105,9 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         cx.refuse_left_out(project.root(), &format!(".flow/runs/{id}"))?;
         refuse_same_but_for_case(&project, id)?;
     }
-    let mut view = for_reading(&project, &*parent)?;
-    if let Some(fault) = view.faults.first() {
-        return Err(refusal(&project, &*parent, fault.clone()));
-    }
-    let point = point(&*parent, &view, request)?;
-    let shown = view.history.state().document().clone();
-    // Folding the log a second time costs as much as reading it, so only if the fork begins earlier.
-    if point.seq != view.log.last_seq() || !is_as_logged(&view) {
-        view.go_back(parent.id(), point.seq)?;
-    }
-    if request.at.is_none() && shown != *view.history.state().document() {
-        warnings.push(format!("{} was edited, and no event says so yet: the fork does not have the edit", parent.id()));
-    }
+    let (mut view, point) = parent_then(&project, &*parent, request, &mut warnings)?;
     let token = token_of_new_run(cx, &caller, now)?;
-    let holder = match caller.session {
-        Some(_) => project.holder_for(caller.session.as_ref())?,
-        None => None,
-    };
+    let holder = holder_of_new_run(&project, &caller)?;
     let base = fork_id(request, parent.id(), now)?;
     let mut document = view.history.forked(base.clone(), now, caller.session.clone());
     let here = context_of(&project, &StartRequest::default(), None);
@@ -154,7 +140,18 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if request.workflow_now {
         events.extend(adoption(&project, machine.as_ref(), &events[0], cx.ids.next(now))?);
     }
-    let (run, state) = match create(&project, request, parent.id(), &base, events, now) {
+    let is_given = request.id.is_some();
+    let creation = Creation { project: &project, local: request.local, id: &base, is_given, now };
+    let created = creation.create(&mut |id| {
+        // The parent may have been pruned since it was read, and its evidence with it. While a run is created, none is.
+        open_run_exactly(&project, parent.id().as_str())?;
+        let mut events = events.clone();
+        if let EventKind::RunForked(forked) = &mut events[0].kind {
+            forked.document.id = id;
+        }
+        new_run(&project, events, Vec::new())
+    });
+    let (run, state) = match created {
         // Another process made it at the same time.
         Err(Error::Store(StoreError::Taken { at })) => {
             return known_fork(&project, request, parent.id())?.ok_or(Error::Store(StoreError::Taken { at }));
@@ -163,6 +160,29 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     };
     warnings.extend(journal::note(&project, state.document(), now));
     Ok(report_of(&project, &*run, state.document(), token, warnings))
+}
+
+/// The parent as of the event after which the fork goes on, which comes with it.
+fn parent_then(
+    project: &OpenedProject,
+    parent: &dyn StoredRun,
+    request: &ForkRequest,
+    warnings: &mut Vec<String>,
+) -> Result<(View, ForkPoint)> {
+    let mut view = for_reading(project, parent)?;
+    if let Some(fault) = view.faults.first() {
+        return Err(refusal(project, parent, fault.clone()));
+    }
+    let point = point(parent, &view, request)?;
+    let shown = view.history.state().document().clone();
+    // Folding the log a second time costs as much as reading it, so only if the fork begins earlier.
+    if point.seq != view.log.last_seq() || !is_as_logged(&view) {
+        view.go_back(parent.id(), point.seq)?;
+    }
+    if request.at.is_none() && shown != *view.history.state().document() {
+        warnings.push(format!("{} was edited, and no event says so yet: the fork does not have the edit", parent.id()));
+    }
+    Ok((view, point))
 }
 
 /// The event after which the fork goes on.
@@ -215,48 +235,6 @@ fn fork_id(request: &ForkRequest, parent: &RunId, now: Timestamp) -> Result<RunI
     };
     let name = slug(name, SLUG_BYTES).unwrap_or_else(|| "run".to_owned());
     Ok(RunId::new(format!("{}-{name}", now.compact()))?)
-}
-
-/// Creates the fork under the first free id: only the given one, or else `…-2`, `…-3`.
-fn create(
-    project: &OpenedProject,
-    request: &ForkRequest,
-    parent: &RunId,
-    base: &RunId,
-    events: Vec<Event>,
-    now: Timestamp,
-) -> Result<(Box<dyn StoredRun>, RunState)> {
-    let write = project.cx.write_request(now, project.lock_wait()?);
-    let outside = project.outside();
-    let mut made = None;
-    let mut fault = None;
-    let store = project.runs_to_begin_in(request.local);
-    let created = store.create(&write, outside.as_deref(), &mut |attempt| {
-        if attempt > 1 && request.id.is_some() {
-            return None;
-        }
-        // It may have been pruned since it was read, and its evidence with it. While a run is created, none is.
-        let named = open_run_exactly(project, parent.as_str())
-            .and_then(|_| named(events.clone(), base, attempt))
-            .and_then(|events| new_run(project, events, Vec::new()));
-        let (new, state): (NewRun, RunState) = named.map_err(|error| fault = Some(error)).ok()?;
-        made = Some(state);
-        Some(new)
-    });
-    if let Some(fault) = fault {
-        return Err(fault);
-    }
-    Ok((created?, made.expect("BUG: a run was created without a state")))
-}
-
-/// The events of a fork with the id that is tried as the `attempt`th one.
-fn named(mut events: Vec<Event>, base: &RunId, attempt: usize) -> Result<Vec<Event>> {
-    if attempt > 1
-        && let EventKind::RunForked(forked) = &mut events[0].kind
-    {
-        forked.document.id = RunId::new(format!("{base}-{attempt}"))?;
-    }
-    Ok(events)
 }
 
 /// The fork that an earlier request with the same id made; `None` if no run has this id.

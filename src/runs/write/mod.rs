@@ -11,6 +11,7 @@ pub(crate) mod fork;
 pub(in crate::runs) mod journal;
 mod kept;
 mod missing;
+mod new_run;
 pub(crate) mod next;
 pub(crate) mod payload;
 pub(crate) mod prune;

@@ -2,15 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::codec::{RunText, digest};
 use crate::engine::RunState;
 use crate::host::GitFacts;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventKind, Issue, Kind, Problem, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, TextDigest,
-    Timestamp, WorkflowId, did_you_mean, issue_file_part, slug,
+    Event, EventKind, Issue, RunId, RunStarted, Seq, SessionId, StateName, Timestamp, WorkflowId, did_you_mean,
+    issue_file_part, slug,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -20,9 +19,10 @@ use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
+use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
 use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::token::token_of_new_run;
-use crate::store::{Address, Document, NewRun, Presence, Project, StoredRun, WorkKey};
+use crate::store::{Document, Presence, StoredRun};
 
 /// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -134,10 +134,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     if let Some(id) = &request.id {
         refuse_same_but_for_case(&project, id)?;
     }
-    let holder = match caller.session {
-        Some(_) => project.holder_for(caller.session.as_ref())?,
-        None => None,
-    };
+    let holder = holder_of_new_run(&project, &caller)?;
     let token = token_of_new_run(cx, &caller, now)?;
     let started = RunStarted {
         run_id: RunId::new(base.as_str())?,
@@ -152,7 +149,8 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.to_value(),
     };
-    let (run, document) = create_run(&project, &started, request, now)?;
+    let (run, state) = create(&project, &started, request, now)?;
+    let document = state.into_document();
     // After the run, so that others need not wait for the journal.
     let mut warnings = catalog.warnings();
     warnings.extend(journal::note(&project, &document, now));
@@ -173,74 +171,27 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     })
 }
 
-/// Creates the run under the first free id: only the given one, or else `…-2`, `…-3` for further starts in the same
-/// second.
-fn create_run(
+/// Creates the run, unless one that is open is about the same work.
+fn create(
     project: &OpenedProject,
     started: &RunStarted,
     asked: &StartRequest,
     now: Timestamp,
-) -> Result<(Box<dyn StoredRun>, RunDocument)> {
+) -> Result<(Box<dyn StoredRun>, RunState)> {
     let event_id = project.cx.ids.next(now);
-    let mut document = None;
-    let outside = project.outside();
-    let request = project.cx.write_request(now, project.lock_wait()?);
     let same = SameWork::new(asked.issue.clone(), asked.pr, &started.workflow);
     let work =
         if asked.another { Vec::new() } else { same.keys(&IssueKeys::at(&project.cx, project.root().to_owned())) };
-    let mut refused = None;
-    let created = project.runs_to_begin_in(asked.local).create(&request, outside.as_deref(), &mut |attempt| {
-        // The closure runs under the project's lock, so of two simultaneous starts the second one sees the first one's
-        // run.
-        if attempt == 1 && !asked.another {
-            refused = refuse_second_run(project, asked.id.as_ref(), &same).err();
+    let is_given = asked.id.is_some();
+    let creation = Creation { project, local: asked.local, id: &started.run_id, is_given, now };
+    creation.create(&mut |run_id| {
+        if run_id == started.run_id && !asked.another {
+            refuse_second_run(project, asked.id.as_ref(), &same)?;
         }
-        if refused.is_some() {
-            return None;
-        }
-        let run_id = match attempt {
-            1 => started.run_id.clone(),
-            _ if asked.id.is_some() => return None,
-            n => RunId::new(format!("{}-{n}", started.run_id)).ok()?,
-        };
-        let kind = EventKind::RunStarted(Box::new(RunStarted { run_id: run_id.clone(), ..started.clone() }));
+        let kind = EventKind::RunStarted(Box::new(RunStarted { run_id, ..started.clone() }));
         let event = Event { seq: Seq(1), id: event_id.clone(), at: now, kind, run: None, recap: None };
-        let (new, state) = new_run(project, vec![event], work.clone()).ok()?;
-        document = Some(state.into_document());
-        Some(new)
-    });
-    if let Some(refused) = refused {
-        return Err(refused);
-    }
-    let run = created?;
-    Ok((run, document.expect("BUG: a run was created without a document")))
-}
-
-/// A run that begins with these events, and its state. `work` is what no other open run may be about.
-///
-/// # Errors
-/// When `run.yaml` cannot show a state.
-pub(crate) fn new_run(
-    project: &OpenedProject,
-    mut events: Vec<Event>,
-    work: Vec<WorkKey>,
-) -> Result<(NewRun, RunState)> {
-    let (first, more) = events.split_first_mut().expect("BUG: a run without events");
-    let mut state = RunState::begin(first).expect("BUG: a run begins with another event");
-    let mut text = text_of_new_run(project, state.document());
-    first.run = Some(TextDigest(digest(text.text().as_bytes())));
-    for event in more {
-        state.apply(event);
-        let shown = text.with_state(&state.document().state);
-        text = shown.map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
-        event.run = Some(TextDigest(digest(text.text().as_bytes())));
-    }
-    Ok((NewRun { id: state.id().clone(), text: text.text().to_owned(), events, work }, state))
-}
-
-/// The first `run.yaml` of a run. It names its schema where the project has it.
-fn text_of_new_run(project: &OpenedProject, document: &RunDocument) -> RunText {
-    if project.has_schemas() { RunText::create_with_schema(document) } else { RunText::create(document) }
+        new_run(project, vec![event], work.clone())
+    })
 }
 
 /// The context of a new run; `key` is that of its issue.
@@ -285,12 +236,6 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
     Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
 }
 
-/// The limits of FlowRun's template: ten attempts, no time limit.
-pub(crate) fn default_limits() -> Map<String, Value> {
-    let limits = json!({ "max_iterations": 10, "max_runtime_minutes": null });
-    limits.as_object().cloned().unwrap_or_default()
-}
-
 fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> Result<String> {
     if let Some(id) = &request.id {
         return Ok(id.to_string());
@@ -309,16 +254,4 @@ fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> R
         slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned())
     };
     Ok(format!("{}-{end}", now.compact()))
-}
-
-/// Refuses an id that differs from another only in case: on some file systems both would share a directory.
-pub(crate) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
-    for other in project.runs().ids()? {
-        if other != *id && other.as_str().eq_ignore_ascii_case(id.as_str()) {
-            let message = format!("run {other} exists, and {id} differs from it only in case");
-            let help = format!("use another id, or go on with {other}");
-            return Err(Problem::new(Kind::Refused, "run_exists", message).help(help).into());
-        }
-    }
-    Ok(())
 }

@@ -22,10 +22,11 @@ use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
 use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
 use crate::runs::write::journal;
+use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
 use crate::runs::write::payload::{ReportRequest, in_batch};
 use crate::runs::write::questions::{append_and_warn, unanswered};
 use crate::runs::write::required_here::as_project_asks;
-use crate::runs::write::start::{StartRequest, context_of, default_limits, new_run, refuse_same_but_for_case};
+use crate::runs::write::start::{StartRequest, context_of};
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
 use crate::runs::write::transaction::{Transaction, transact};
@@ -304,19 +305,15 @@ fn begin_with(
     if let Some(feature) = feature(&asked.emit.reports) {
         started.context.insert(FEATURE.to_owned(), feature.into());
     }
-    if caller.session.is_some() {
-        started.holder = project.holder_for(caller.session.as_ref())?;
-    }
+    started.holder = holder_of_new_run(&project, &caller)?;
     let second = Event { seq: Seq(2), id: asked.id.clone(), at: asked.emit.now, kind, run: None, recap: None };
     let first = started_event(started, first_id, asked.emit.now);
-    let (new, after) = new_run(&project, vec![first, second], Vec::new())?;
-    let history = History::fold(&new.events);
+    let events = vec![first, second];
+    let (local, id) = (asked.request.local, &asked.run);
+    let creation = Creation { project: &project, local, id, is_given: true, now: asked.emit.now };
+    let (run, after) = creation.create(&mut |_| new_run(&project, events.clone(), Vec::new()))?;
     let warnings = unanswered(begun_run.state(), &after, &emitted.reports);
-    // Taken once: a run that reports begin has no other id to try.
-    let mut new = Some(new);
-    let request = cx.write_request(asked.emit.now, project.lock_wait()?);
-    let store = project.runs_to_begin_in(asked.request.local);
-    let run = store.create(&request, project.outside().as_deref(), &mut |_| new.take())?;
+    let history = History::fold(&events);
     if emitted.ends {
         remember_end(&project, run.id());
     }
