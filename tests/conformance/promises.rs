@@ -58,7 +58,7 @@ fn text(seq: u64) -> String {
     format!("shows: {seq}\n")
 }
 
-fn new(id: &str) -> NewRun {
+pub fn new(id: &str) -> NewRun {
     NewRun { id: run_id(id), text: text(1), events: vec![plain(1, "begun")], work: Vec::new() }
 }
 

@@ -8,12 +8,13 @@ use flowrun::model::{ActivityId, Explain as _, Issue, RunId, Seq};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
 use flowrun::store::RefreshScope;
 use flowrun::store::shared::{BrokenPromise, Carrier, Tip, probe};
-use flowrun::store::{StoreFlaw, WriteRequest};
+use flowrun::store::{NewRun, StoreFlaw, WorkKey, WriteRequest};
 
 use crate::bucket::{Bucket, Fault};
 use crate::git_server::GitServer;
 use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
+use crate::promises;
 
 pub const RUN: &str = "run-1";
 
@@ -117,13 +118,16 @@ macro_rules! with_every_carrier {
 with_every_carrier! {
     what_one_machine_records_the_other_one_sees_and_goes_on_with,
     whatever_happens_to_two_requests_an_acknowledged_record_is_there_once,
+    whatever_happens_to_a_request_a_record_without_an_id_is_there_once,
     a_carrier_that_is_not_reached_changes_nothing_here,
     when_the_time_is_up_the_record_is_unconfirmed_and_the_same_id_is_recorded_once,
     a_copy_that_is_behind_is_never_the_reason_of_a_refusal,
     of_two_machines_that_begin_a_run_for_one_issue_one_does,
+    of_two_runs_about_the_same_work_the_store_takes_one,
     work_that_a_run_has_ended_is_free_for_another_one,
     a_copy_that_was_deleted_is_made_again,
     a_copy_that_lost_its_end_gets_it_back_before_the_next_record,
+    a_copy_that_loses_its_end_after_it_was_read_gets_it_back_before_anything_is_decided,
     a_copy_that_differs_is_put_aside_and_read_again,
     an_edit_by_hand_on_one_machine_reaches_the_other_one,
     four_machines_with_three_writers_each_lose_nothing,
@@ -249,6 +253,24 @@ fn whatever_happens_to_two_requests_an_acknowledged_record_is_there_once<F: Faul
     }
 }
 
+/// No id tells such a record from another one, so its own lines have to be known again.
+fn whatever_happens_to_a_request_a_record_without_an_id_is_there_once<F: Faulty>() {
+    for first in TROUBLES {
+        let (carrier, one, _) = two::<F>();
+        carrier.trouble(&[first]);
+        let request =
+            RecordRequest { run: Some(RUN.to_owned()), name: Some("Work".to_owned()), ..RecordRequest::default() };
+        let done = runs::record_activity(&patient(&one, 2000), &request);
+        carrier.trouble(&[]);
+        carrier.settle();
+        let times = recorded(&carrier).len();
+        match done {
+            Ok(_) => assert_eq!(times, 1, "{first:?}"),
+            Err(error) => assert!(times <= 1, "{first:?}: {error}"),
+        }
+    }
+}
+
 fn a_carrier_that_is_not_reached_changes_nothing_here<F: Faulty>() {
     let (carrier, one, _) = two::<F>();
     let log = fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap();
@@ -304,6 +326,17 @@ fn of_two_machines_that_begin_a_run_for_one_issue_one_does<F: Faulty>() {
     }
 }
 
+fn of_two_runs_about_the_same_work_the_store_takes_one<F: Faulty>() {
+    let (_, one, other) = two::<F>();
+    let create = |machine: &Machine<F>, id: &str| {
+        let new = || NewRun { work: vec![WorkKey("issue 9".to_owned())], ..promises::new(id) };
+        machine.store().create(&request(), None, &mut |_| Some(new())).map(|run| run.id().to_string())
+    };
+    assert_eq!(create(&one, "run-2").unwrap(), "run-2");
+    let error = create(&other, "run-3").unwrap_err();
+    assert_eq!(error.to_string(), "run run-2 is open and also about issue 9");
+}
+
 fn work_that_a_run_has_ended_is_free_for_another_one<F: Faulty>() {
     let (_, one, other) = two::<F>();
     let error = start_as(&other.context(), "run-2", Some(7)).unwrap_err();
@@ -330,6 +363,16 @@ fn a_copy_that_lost_its_end_gets_it_back_before_the_next_record<F: Faulty>() {
     record(&one.context(), "second").unwrap();
     assert_eq!(recorded(&carrier), ["first", "second"]);
     assert_same(&carrier, [&one, &other]);
+}
+
+fn a_copy_that_loses_its_end_after_it_was_read_gets_it_back_before_anything_is_decided<F: Faulty>() {
+    let (carrier, one, _) = two::<F>();
+    record(&one.context(), "first").unwrap();
+    let run = one.store().open(&run_id()).unwrap();
+    run.catch_up(&request()).unwrap();
+    one.put_log(&run_id(), &|log| log.lines().take(1).map(|line| format!("{line}\n")).collect());
+    drop(run.begin(&request()).unwrap());
+    assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), carrier.log(&run_id()));
 }
 
 fn what_a_store_has_lost_or_damaged_is_found<F: Faulty>() {

@@ -481,13 +481,15 @@ fn a_named_command_runs_only_after_it_was_accepted_as_it_is() {
 fn two_commands_of_which_the_same_id_would_be_made_have_an_outcome_each() {
     let sandbox = sandbox();
     let long = "a".repeat(100);
-    exec(&sandbox, &[], &["sh", "-c", "exit 1", &format!("{long}-one")]).exits(1);
-    exec(&sandbox, &[], &["sh", "-c", "exit 0", &format!("{long}-two")]).ok();
+    // The ids that are made of them end before they differ.
+    let script = "exit ${0##*-}";
+    exec(&sandbox, &[], &["sh", "-c", script, &format!("{long}-1")]).exits(1);
+    exec(&sandbox, &[], &["sh", "-c", script, &format!("{long}-0")]).ok();
     let ids: Vec<_> = recorded(&sandbox).iter().map(|one| one[1].clone()).collect();
     assert!(ids.len() == 4 && ids[1] != ids[3], "{ids:?}");
     assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["next"]["action"], "retry_phase");
     // The same command again replaces its outcome.
-    exec(&sandbox, &[], &["sh", "-c", "exit 1", &format!("{long}-one")]).exits(1);
+    exec(&sandbox, &[], &["sh", "-c", script, &format!("{long}-1")]).exits(1);
     let report = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
     assert_eq!(report["seen"].as_array().unwrap().len(), 2, "{report:#}");
 }

@@ -371,6 +371,21 @@ report --> [*]
 }
 
 #[test]
+fn a_run_is_completed_in_its_last_phase_only_with_what_that_requires() {
+    let phases = PHASES.replace("  - id: report\n", "  - id: report\n    requires: [{exec: lint}]\n");
+    let sandbox = project("w.workflow.yaml", &phases);
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "build", "build");
+    sandbox.record("r1", "verify", "look");
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "report", "report");
+    let error = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert_eq!(error["code"], "not_proved", "{error:#}");
+    sandbox.flow(["exec", "--run-id", "r1", "lint"]).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+}
+
+#[test]
 fn shipped_workflows_require_a_command_only_where_the_project_names_it() {
     let sandbox = project("w.workflow.yaml", PHASES);
     let required =
