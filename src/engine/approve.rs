@@ -1,12 +1,13 @@
 //! A person's decision at a gate: on which gate it is, and its record.
 
-use serde_json::{Value, json};
-
 use crate::engine::gates::gate_of;
 use crate::engine::refusal::needed;
 use crate::engine::{Decide, Decision, History, Refusal, RunState, Trail, held_by};
 use crate::machine::Machine;
-use crate::model::{APPROVAL, Activity, ActivityRecorded, ActivityStatus, Approval, EventKind, GateStatus, StateName};
+use crate::model::{
+    APPROVAL, Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Approval, EventKind, GateStatus,
+    StateName,
+};
 
 type Result<T = Decision> = std::result::Result<T, Refusal>;
 
@@ -24,17 +25,15 @@ pub(super) fn decide_at_gate(
     let name = title(approves, &approval);
     let status = if approves { ActivityStatus::Passed } else { ActivityStatus::Failed };
     let run = state.document();
-    let document = json!({
-        "apiVersion": "flow.synapti.ai/v1",
-        "kind": "FlowActivity",
-        "metadata": { "id": APPROVAL, "run_id": run.id, "workflow": run.workflow, "phase": phase },
-        "activity": { "type": "gate", "name": name, "status": status.as_str(), "completed_at": now.to_string() },
-    });
-    let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
+    let id = ActivityId::new(APPROVAL).expect("BUG: `approval` is an activity id");
+    let mut activity = Activity::of_work(&id, ActivityType::Gate, Some(&name), status);
+    activity.fill("metadata", "run_id", run.id.as_str());
+    activity.fill("metadata", "workflow", run.workflow.as_str());
+    activity.fill("metadata", "phase", phase.as_str());
+    activity.fill("activity", "completed_at", now.to_string());
     if let Some(reason) = reason {
-        document.insert("result".to_owned(), json!({ "summary": reason }));
+        activity.fill("result", "summary", reason);
     }
-    let activity = Activity::new(document).expect("BUG: `approval` is an activity id");
     let mut record = ActivityRecorded::new(number, phase, activity);
     record.beside.clone_from(&run.state.other_phases);
     if Some(&record.phase) != state.phase() {

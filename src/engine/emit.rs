@@ -18,8 +18,8 @@ use crate::engine::{
 };
 use crate::machine::Machine;
 use crate::model::{
-    Activity, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventKind, Gate, GateStatus, Number, Question,
-    ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, Timestamp, Unit, Usage,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Emitted, EventKind, Gate, GateStatus, Number,
+    Question, ReportType, RunStatus, StateName, StepReport, StepStatus, Steps, Timestamp, Unit, Usage,
 };
 
 /// Decides on `emit`. Each report is checked against the run as the reports before it leave it.
@@ -514,27 +514,24 @@ impl EmitDraft<'_> {
     /// Adds the activity of a reported step.
     fn record(&mut self, step: &StateName, status: StepStatus, summary: Option<String>, usage: Option<Usage>) {
         let run = self.state.document();
-        let id = recorded_step_id(step);
+        let id = ActivityId::new(recorded_step_id(step)).expect("BUG: a slug is an activity id");
         let status = ActivityStatus::from(status);
         let declared = self.machine.and_then(|machine| machine.state(step)?.kind.as_deref());
         // The type of a state is free text, and that of an activity is not.
         let kind = declared.and_then(|kind| kind.parse().ok()).unwrap_or(ActivityType::Task);
         let time = if status.is_settled() { "completed_at" } else { "started_at" };
-        let document = json!({
-            "apiVersion": "flow.synapti.ai/v1",
-            "kind": "FlowActivity",
-            "metadata": { "id": id, "run_id": run.id, "workflow": run.workflow, "phase": step },
-            "activity": { "type": kind.as_str(), "status": status.as_str(), time: self.now.to_string() },
-        });
-        let Value::Object(mut document) = document else { unreachable!("BUG: an object is no object") };
+        let mut activity = Activity::of_work(&id, kind, None, status);
+        activity.fill("metadata", "run_id", run.id.as_str());
+        activity.fill("metadata", "workflow", run.workflow.as_str());
+        activity.fill("metadata", "phase", step.as_str());
+        activity.fill("activity", time, self.now.to_string());
         if let Some(summary) = summary {
-            document.insert("result".to_owned(), json!({ "summary": summary }));
+            activity.fill("result", "summary", summary);
         }
         if let Some(usage) = usage {
-            document.insert("outputs".to_owned(), json!({ "usage": usage }));
+            activity.fill("outputs", "usage", json!(usage));
         }
-        let activity = Activity::new(document).expect("BUG: a slug is an activity id");
-        let number = self.supply.number(&activity.id());
+        let number = self.supply.number(&id);
         self.records.push(ActivityRecorded::new(number, step.clone(), activity));
     }
 }

@@ -15,7 +15,9 @@ use crate::interviews::error::{Error, Result};
 use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
-use crate::model::{ActivityId, ActivityStatus, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug};
+use crate::model::{
+    Activity, ActivityId, ActivityStatus, ActivityType, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug,
+};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
@@ -278,15 +280,11 @@ impl Link<'_> {
     }
 
     fn record(&mut self, status: ActivityStatus, summary: String) -> Result<()> {
-        let document = json!({
-            "apiVersion": "flow.synapti.ai/v1",
-            "kind": "FlowActivity",
-            "metadata": { "id": self.activity },
-            "activity": { "type": "task", "name": "Interview", "status": status.as_str() },
-            "result": { "summary": summary, "evidence": [self.document] },
-        });
+        let mut activity = Activity::of_work(&self.activity, ActivityType::Task, Some("Interview"), status);
+        activity.fill("result", "summary", summary);
+        activity.fill("result", "evidence", json!([self.document]));
         // Not with an idempotency key: the beginning and the end of the activity are two records.
-        let source = Some(Source { origin: "the interview".to_owned(), text: document.to_string() });
+        let source = Some(Source { origin: "the interview".to_owned(), text: json!(activity).to_string() });
         record_activity(
             self.cx,
             &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() },

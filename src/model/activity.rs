@@ -194,6 +194,19 @@ impl Activity {
         Ok(activity)
     }
 
+    /// An activity of flow's own. The rest of its document is [filled](Self::fill) in.
+    #[must_use]
+    pub fn of_work(id: &ActivityId, kind: ActivityType, name: Option<&str>, status: ActivityStatus) -> Self {
+        let mut activity = Self { document: begun_document() };
+        activity.fill("metadata", "id", id.as_str());
+        activity.fill("activity", "type", kind.as_str());
+        if let Some(name) = name {
+            activity.fill("activity", "name", name);
+        }
+        activity.fill("activity", "status", status.as_str());
+        activity
+    }
+
     fn text(&self, section: &str, key: &str) -> Option<&str> {
         self.document.get(section)?.get(key)?.as_str()
     }
@@ -322,6 +335,18 @@ impl Activity {
     pub fn fill(&mut self, section: &str, key: &str, value: impl Into<Value>) {
         fill(&mut self.document, section, key, value);
     }
+}
+
+/// The document of an activity of which nothing is known yet.
+#[must_use]
+pub fn begun_document() -> Map<String, Value> {
+    let mut document = Map::new();
+    document.insert("apiVersion".to_owned(), "flow.synapti.ai/v1".into());
+    document.insert("kind".to_owned(), "FlowActivity".into());
+    for section in ["metadata", "activity"] {
+        document.insert(section.to_owned(), Value::Object(Map::new()));
+    }
+    document
 }
 
 /// Sets `section.key` of a document if it is absent or null.

@@ -30,9 +30,9 @@ mod time;
 mod usage;
 mod written;
 
-#[doc(hidden)]
-pub use activity::fill;
 pub use activity::{Activity, ActivityStatus, ActivityType, Confidence, StepStatus};
+#[doc(hidden)]
+pub use activity::{begun_document, fill};
 pub(crate) use digest::{TextDigest, sha256_hex};
 pub(crate) use event::RunEdited;
 pub use event::{

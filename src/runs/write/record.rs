@@ -9,7 +9,7 @@ use crate::codec::{DocumentKind, Violation, YamlFault, digest, parse, validate};
 use crate::engine::{Advance, Command, Record, Refusal, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
-    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, fill, slug,
+    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, begun_document, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -167,12 +167,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
 /// The document of the caller, with the single fields of the request on top.
 fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
     let Some(source) = &request.source else {
-        let mut document = Map::new();
-        document.insert("apiVersion".into(), "flow.synapti.ai/v1".into());
-        document.insert("kind".into(), "FlowActivity".into());
-        for section in ["metadata", "activity"] {
-            document.insert(section.into(), Value::Object(Map::new()));
-        }
+        let mut document = begun_document();
         overlay(&mut document, request);
         return Ok((document, false));
     };

@@ -1,13 +1,13 @@
 //! The first of the two commits of `exec`: that the command begins.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::codec::digest;
 use crate::engine::{Command, Record, Refusal};
 use crate::host::{Holder, Liveness};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, Kind, Problem, RunId, Seq, StateName,
-    Suggestion, TextDigest, command_line, slug,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, EventKind, Execution, Kind, Problem, RunId,
+    Seq, StateName, Suggestion, TextDigest, command_line, slug,
 };
 use crate::runs::error::{Error, Result};
 use crate::runs::write::exec::request::ExecRequest;
@@ -51,13 +51,11 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     {
         return Ok(Begin::RanAlready { seq, record: Box::new(latest) });
     }
-    let status = ActivityStatus::Running;
-    let mut document = document(&id, request.phase.as_ref(), execution, status);
-    section(&mut document, "activity").insert("started_at".to_owned(), execution.started_at.to_string().into());
+    let activity = activity_of(&id, request.phase.as_ref(), execution, ActivityStatus::Running);
     let record = Record {
         exec: Some(Box::new(execution.clone())),
         request: Some(asked.clone()),
-        ..Record::new(Activity::new(document)?, tx.next_number(None, &id)?)
+        ..Record::new(activity, tx.next_number(None, &id)?)
     };
     let mut recorded = tx.decide_record(Command::Record(Box::new(record)))?;
     // A later session that finds it without an end can see whether this process still runs.
@@ -149,29 +147,18 @@ fn is_same_command(one: &Execution, other: &Execution) -> bool {
     (&one.argv, &one.name, &one.dir) == (&other.argv, &other.name, &other.dir)
 }
 
-/// The document of a record of the command.
-pub(super) fn document(
+/// The activity that the command is.
+pub(super) fn activity_of(
     id: &ActivityId,
     phase: Option<&StateName>,
     execution: &Execution,
     status: ActivityStatus,
-) -> Map<String, Value> {
+) -> Activity {
     let title: String = command_line(&execution.argv).chars().take(TITLE).collect();
-    let mut document = Map::new();
-    document.insert("apiVersion".to_owned(), "flow.synapti.ai/v1".into());
-    document.insert("kind".to_owned(), "FlowActivity".into());
-    section(&mut document, "metadata").insert("id".to_owned(), id.as_str().into());
+    let mut activity = Activity::of_work(id, ActivityType::Bash, Some(&title), status);
     if let Some(phase) = phase {
-        section(&mut document, "metadata").insert("phase".to_owned(), phase.as_str().into());
+        activity.fill("metadata", "phase", phase.as_str());
     }
-    let activity = section(&mut document, "activity");
-    activity.insert("type".to_owned(), "bash".into());
-    activity.insert("name".to_owned(), title.into());
-    activity.insert("status".to_owned(), status.as_str().into());
-    document
-}
-
-pub(super) fn section<'d>(document: &'d mut Map<String, Value>, name: &str) -> &'d mut Map<String, Value> {
-    let section = document.entry(name).or_insert_with(|| Value::Object(Map::new()));
-    section.as_object_mut().expect("BUG: a section is no mapping")
+    activity.fill("activity", "started_at", execution.started_at.to_string());
+    activity
 }

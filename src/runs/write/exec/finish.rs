@@ -4,12 +4,12 @@ use serde_json::json;
 
 use crate::engine::{Command, Record};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, KeptEvidence, Number, Seq, StateName,
+    ActivityId, ActivityRecorded, ActivityStatus, EventKind, Execution, KeptEvidence, Number, Seq, StateName,
     TextDigest, TimeUsed, Usage,
 };
 use crate::runs::error::Result;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::write::exec::begin::{document, section};
+use crate::runs::write::exec::begin::activity_of;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::Transaction;
 
@@ -40,27 +40,24 @@ impl Finished<'_> {
         // Never without an end that was seen.
         let status = if end.is_good() { ActivityStatus::Passed } else { ActivityStatus::Failed };
         let kept = self.kept(number);
-        let mut document = document(self.id, Some(self.phase), &self.execution, status);
-        let activity = section(&mut document, "activity");
-        activity.insert("started_at".to_owned(), self.execution.started_at.to_string().into());
-        activity.insert("completed_at".to_owned(), end.at.to_string().into());
-        let outputs = section(&mut document, "outputs");
-        outputs.insert("command_exit_code".to_owned(), end.exit_code().into());
+        let mut activity = activity_of(self.id, Some(self.phase), &self.execution, status);
+        activity.fill("activity", "completed_at", end.at.to_string());
+        activity.fill("outputs", "command_exit_code", end.exit_code());
         let usage = self.usage();
         if !usage.is_unknown() {
-            outputs.insert("usage".to_owned(), json!(usage));
+            activity.fill("outputs", "usage", json!(usage));
         }
         if let Some((kept, _)) = &kept {
-            outputs.insert("evidence_refs".to_owned(), json!([format!("{DIRECTORY}{}", kept.name)]));
+            activity.fill("outputs", "evidence_refs", json!([format!("{DIRECTORY}{}", kept.name)]));
         }
         if let Some(summary) = self.summary() {
-            section(&mut document, "result").insert("summary".to_owned(), summary.into());
+            activity.fill("result", "summary", summary);
         }
         let record = Record {
             evidence: kept.iter().map(|(kept, _)| kept.clone()).collect(),
             exec: Some(Box::new(self.execution.clone())),
             request: self.request.clone(),
-            ..Record::new(Activity::new(document)?, number)
+            ..Record::new(activity, number)
         };
         let recorded = tx.decide_record(Command::Record(Box::new(record)))?;
         tx.claim_for_work()?;
