@@ -68,7 +68,8 @@ const SEQUENCES: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\
 /// What quotes a value, also within a string.
 const QUOTES: [&[u8]; 4] = [b"\\\"", b"\\'", b"\"", b"'"];
 const KEY_BEGINS: &[u8] = b"-----BEGIN ";
-const KEY_NAMES: &[u8] = b"PRIVATE KEY-----";
+const KEY_NAMES: &[u8] = b"PRIVATE KEY";
+const KEY_DASHES: &[u8] = b"-----";
 /// The longest first line of a key, in bytes.
 const KEY_LINE: usize = 80;
 const KEY_ENDS: &[u8] = b"-----END ";
@@ -204,8 +205,10 @@ fn starts_with(text: &[u8], word: &str) -> bool {
 fn private_key(rest: &[u8]) -> Option<Secret> {
     let name = rest.strip_prefix(KEY_BEGINS)?;
     let name = &name[..name.len().min(KEY_LINE)];
+    let at = memchr::memmem::find(name, KEY_NAMES)?;
+    let dashes = at + memchr::memmem::find(&name[at..], KEY_DASHES)?;
     // In a string of JSON, the key stands in the same line.
-    let kept = KEY_BEGINS.len() + memchr::memmem::find(name, KEY_NAMES)? + KEY_NAMES.len();
+    let kept = KEY_BEGINS.len() + dashes + KEY_DASHES.len();
     // One that is cut off goes on to the end.
     let end = memchr::memmem::find(&rest[kept..], KEY_ENDS).map_or(rest.len(), |end| kept + end);
     Some(Secret { kept, end })

@@ -65,6 +65,7 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "git clone https://x-access-token:hunter2000@example.org/a.git",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2000\n-----END OPENSSH PRIVATE KEY-----",
         "-----BEGIN RSA PRIVATE KEY-----\nhunter2000 and no end",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nhunter2000\n-----END PGP PRIVATE KEY BLOCK-----",
         r#"{"key": "-----BEGIN PRIVATE KEY-----\nhunter2000\n-----END PRIVATE KEY-----"}"#,
         "Proxy-Authorization: Basic hunter2000",
         "Authorization: hunter2000",
