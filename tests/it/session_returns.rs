@@ -101,6 +101,33 @@ fn a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time() {
 }
 
 #[test]
+fn a_session_that_is_cleared_before_it_got_all_runs_passes_the_others_on_as_well() {
+    if !can_inject("a_session_that_is_cleared_before_it_got_all_runs_passes_the_others_on_as_well") {
+        return;
+    }
+    let sandbox = in_use();
+    let host = HostProcess::new(&sandbox);
+    let begins = |mut command: Command, session: &str, source: &str| {
+        if command.get_program() != "strace" {
+            command.args(["hook", "codex", "session-start"]);
+        }
+        run(host.runs(command), &json!({ "session_id": session, "source": source }).to_string()).ok();
+    };
+    begins(sandbox.flow_command(), "s1", "startup");
+    let runs = many_runs(&sandbox, 12);
+    let slow = injecting(&sandbox, &["fdatasync:delay_enter=100000"], &["hook", "codex", "session-start"]);
+    begins(slow, "s2", "clear");
+    let is_at = |session: &str, run: &String| hold(&sandbox, run).0.as_deref() == Some(session);
+    assert!(runs.iter().any(|run| is_at("s1", run)), "there was time for all");
+    let mut tries = 0;
+    while !runs.iter().all(|run| is_at("s3", run)) {
+        tries += 1;
+        assert!(tries < 20, "some runs stay behind");
+        begins(sandbox.flow_command(), "s3", "clear");
+    }
+}
+
+#[test]
 fn a_note_names_no_more_than_sixteen_runs() {
     let sandbox = in_use();
     begins(&sandbox, "codex", "s1", "startup");
