@@ -105,7 +105,7 @@ impl Config {
         let text = match folder.read(FILE) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(Self::default()),
-            // It is no definition of a workflow.
+            // The error would speak of a workflow, and this is the configuration.
             Err(error @ CatalogError::Invalid { .. }) => {
                 return Err(CatalogError::Config { path: folder.join(FILE), message: error.in_list() });
             }

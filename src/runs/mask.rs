@@ -290,13 +290,17 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
 
 /// Whether the argument after `option` is a secret, as with `--password`.
 fn is_option_of_secret(option: &[u8]) -> bool {
-    let ends = |at: usize| {
-        let word = WORDS.iter().find(|word| starts_with(&option[at..], word));
-        word.is_some_and(|word| {
-            option[at + word.len()..].iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        })
-    };
-    option.starts_with(b"--") && (0..option.len()).any(ends)
+    if !option.starts_with(b"--") {
+        return false;
+    }
+    for at in 0..option.len() {
+        let Some(word) = WORDS.iter().find(|word| starts_with(&option[at..], word)) else { continue };
+        let rest = &option[at + word.len()..];
+        if rest.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a word that follows is the end of the name of an option, as in `--db-password`.

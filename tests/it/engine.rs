@@ -65,14 +65,9 @@ fn commands() -> impl Strategy<Value = (Command, Caller)> {
     ];
     let record = (ids, prop::option::of(phases), statuses, advance).prop_map(|(id, phase, status, advance)| {
         Command::Record(Box::new(Record {
-            activity: activity(id, phase, status),
             advance,
             skip: (id == "c-1").then(|| "it was agreed".to_owned()),
-            settles: Vec::new(),
-            evidence: Vec::new(),
-            exec: None,
-            request: None,
-            number: Number(0),
+            ..Record::new(activity(id, phase, status), Number(0))
         }))
     });
     let reason = prop::option::of("[a-z: #\n\"']{0,12}");
@@ -246,16 +241,8 @@ proptest! {
 fn matrix() -> Vec<String> {
     let machine = machine();
     let reason = Some("why".to_owned());
-    let record = Command::Record(Box::new(Record {
-        activity: activity("a", Some("preflight"), ActivityStatus::Passed),
-        advance: None,
-        skip: None,
-        settles: Vec::new(),
-        evidence: Vec::new(),
-        exec: None,
-        request: None,
-        number: Number(2),
-    }));
+    let activity = activity("a", Some("preflight"), ActivityStatus::Passed);
+    let record = Command::Record(Box::new(Record::new(activity, Number(2))));
     let commands = [
         ("record", record),
         ("block", Command::Block { reason: reason.clone() }),

@@ -198,14 +198,10 @@ impl Play {
             "activity": { "type": "task", "status": status },
         });
         Command::Record(Box::new(Record {
-            activity: Activity::new(document.as_object().unwrap().clone()).unwrap(),
             advance: onwards.then_some(Advance::Next),
             skip: (id == "c").then(|| "it was agreed".to_owned()),
             settles: settles.iter().map(|id| ActivityId::new(*id).unwrap()).collect(),
-            evidence: Vec::new(),
-            exec: None,
-            request: None,
-            number: self.last.next(),
+            ..Record::new(Activity::new(document.as_object().unwrap().clone()).unwrap(), self.last.next())
         }))
     }
 

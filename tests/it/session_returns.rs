@@ -64,6 +64,14 @@ fn sessions_in_different_processes_do_not_follow_each_other() {
     assert_eq!(hold(&sandbox, &run), held("s1", 1));
 }
 
+/// Codex calls its hook for the beginning or the end of a session. A command of strace has the hook in it.
+fn calls_hook(host: &HostProcess, mut command: Command, payload: &Value) {
+    if command.get_program() != "strace" {
+        command.args(["hook", "codex", if payload["source"].is_null() { "session-end" } else { "session-start" }]);
+    }
+    run(host.runs(command), &payload.to_string()).ok();
+}
+
 #[test]
 fn a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time() {
     if !can_inject("a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time") {
@@ -71,12 +79,7 @@ fn a_session_that_had_no_time_for_all_runs_gets_the_others_the_next_time() {
     }
     let sandbox = in_use();
     let host = HostProcess::new(&sandbox);
-    let report = |mut command: Command, payload: Value| {
-        if command.get_program() != "strace" {
-            command.args(["hook", "codex", if payload["source"].is_null() { "session-end" } else { "session-start" }]);
-        }
-        run(host.runs(command), &payload.to_string()).ok();
-    };
+    let report = |command: Command, payload: Value| calls_hook(&host, command, &payload);
     report(sandbox.flow_command(), json!({ "session_id": "s1", "source": "startup" }));
     let runs = many_runs(&sandbox, 12);
     report(sandbox.flow_command(), json!({ "session_id": "s1", "reason": "clear" }));
@@ -107,11 +110,8 @@ fn a_session_that_is_cleared_before_it_got_all_runs_passes_the_others_on_as_well
     }
     let sandbox = in_use();
     let host = HostProcess::new(&sandbox);
-    let begins = |mut command: Command, session: &str, source: &str| {
-        if command.get_program() != "strace" {
-            command.args(["hook", "codex", "session-start"]);
-        }
-        run(host.runs(command), &json!({ "session_id": session, "source": source }).to_string()).ok();
+    let begins = |command: Command, session: &str, source: &str| {
+        calls_hook(&host, command, &json!({ "session_id": session, "source": source }));
     };
     begins(sandbox.flow_command(), "s1", "startup");
     let runs = many_runs(&sandbox, 12);

@@ -42,7 +42,7 @@ pub(in crate::runs) struct Creation<'c> {
     /// Whether it is made in this checkout, also where machines share runs.
     pub(in crate::runs) local: bool,
     pub(in crate::runs) id: &'c RunId,
-    /// Whether the caller named the id, so that there is no other one to try.
+    /// Whether the caller gave the id. Then no other one is tried.
     pub(in crate::runs) is_given: bool,
     pub(in crate::runs) now: Timestamp,
 }
