@@ -36,7 +36,7 @@ pub use run_text::RunText;
 pub(crate) use run_versions::RunVersions;
 pub(crate) use schema::SCHEMAS;
 pub use schema::{DocumentKind, Violation, schema_text, validate};
-pub(crate) use schema::{is_typing_error, similar};
+pub(crate) use schema::{is_typing_error, mistyped_keys, similar};
 pub use seal::{LineFault, SEAL_BYTES, digest, seal, unseal};
 pub(crate) use toml::TomlText;
 pub(crate) use yaml::parse_with_repeats;

@@ -277,6 +277,36 @@ fn kinds_of(kind: &TypeKind) -> Vec<JsonType> {
     }
 }
 
+/// The keys of `value` that mean nothing to flow and look like one that is not there: a sentence fragment for each.
+///
+/// For documents that may have keys of their own, in which such a key is no violation.
+pub(crate) fn mistyped_keys(kind: DocumentKind, value: &Value) -> Vec<String> {
+    let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
+    let mut told = Vec::new();
+    add_mistyped_keys(&schema, value, "", &mut told);
+    told
+}
+
+fn add_mistyped_keys(rules: &Value, value: &Value, pointer: &str, told: &mut Vec<String>) {
+    let (Some(known), Some(fields)) = (rules["properties"].as_object(), value.as_object()) else { return };
+    for (key, value) in fields {
+        if told.len() >= limits::VIOLATIONS {
+            return;
+        }
+        let pointer = format!("{pointer}/{key}");
+        if let Some(rules) = known.get(key) {
+            add_mistyped_keys(rules, value, &pointer, told);
+            continue;
+        }
+        let absent = known.keys().map(String::as_str).filter(|name| !fields.contains_key(*name));
+        if let Some(meant) = similar(key, absent)
+            && is_typing_error(key, meant)
+        {
+            told.push(format!("{} means nothing to flow; did you mean `{meant}`?", path(&pointer)));
+        }
+    }
+}
+
 /// The known name that is most similar to `given`, if one is similar enough.
 pub(crate) fn similar<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // The comparison takes time that grows with both lengths, and the text may be hostile.

@@ -115,3 +115,20 @@ fn a_document_that_contradicts_itself_is_recorded_with_a_warning() {
     let late = record(&sandbox, &["--id", "later", "--started-at", "2026-05-20T23:00:00Z"]);
     assert!(late["warnings"][0].as_str().unwrap().ends_with("before it began at 2026-05-20T23:00:00Z"), "{late}");
 }
+
+#[test]
+fn a_key_of_a_document_that_is_almost_a_known_one_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.start("debug");
+    let document = "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata: {id: a, run-id: r1}\n\
+                    activity: {type: agent, status: passed}\n\
+                    outputs: {files: [], usage: {token_in: 5, tokens_out: 4, tokens_cached: 7}}\n\
+                    result: {sumary: It works, confidense: low, confidence: high}\n";
+    let recorded = sandbox.flow_with(["record-activity", "--json", "--activity-file", "-"], document).ok().json();
+    let told: Vec<_> = recorded["warnings"].as_array().unwrap().iter().map(|told| told.as_str().unwrap()).collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    in the document, `metadata.run-id` means nothing to flow; did you mean `run_id`?
+    in the document, `outputs.usage.token_in` means nothing to flow; did you mean `tokens_in`?
+    in the document, `result.sumary` means nothing to flow; did you mean `summary`?
+    ");
+}

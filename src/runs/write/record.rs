@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::codec::violations::{all, first, located, suffix};
-use crate::codec::{DocumentKind, Violation, YamlFault, digest, parse, validate};
+use crate::codec::{DocumentKind, Violation, YamlFault, digest, mistyped_keys, parse, validate};
 use crate::engine::{Advance, Command, Record, Refusal, Retry, retry};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
@@ -122,6 +122,8 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let run = select_run_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
     // Before the defaults: a retry comes at another time and must have the same digest.
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+    // And so that a key which a default stands for is still missed.
+    let mistyped = if from_file { mistyped(&document) } else { Vec::new() };
     fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
     check(&document, request)?;
     let settles = settles_of(&document)?;
@@ -147,6 +149,7 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
         // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
+        tx.warnings.extend(mistyped.iter().cloned());
         record.number = tx.next_number(None, &id)?;
         let recorded = tx.decide_record(Command::Record(Box::new(record)))?;
         if request.skip_reason.is_some() && recorded.skipped.is_none() {
@@ -192,6 +195,15 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
         }
         _ => Err(invalid(source, &violations)),
     }
+}
+
+/// Warnings about keys of the caller's document that are almost known ones. It may have keys of its own.
+fn mistyped(document: &Map<String, Value>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for key in mistyped_keys(DocumentKind::Activity, &Value::Object(document.clone())) {
+        warnings.push(format!("in the document, {key}"));
+    }
+    warnings
 }
 
 /// The error for a document that does not match its schema.
