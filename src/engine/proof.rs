@@ -65,7 +65,7 @@ fn seen_to_pass<'h>(
 ) -> Result<&'h Attempt, String> {
     let Some(latest) = history.and_then(|history| history.latest_run(phase, &requirement.exec)) else {
         let came = history.is_some_and(|history| history.phases.path.contains(phase));
-        let why = if came { "it was not run since the run came there" } else { "the run did not come there" };
+        let why = if came { "it was not run since the run came there" } else { "by its log, the run was never there" };
         return Err(why.to_owned());
     };
     let end = latest.exec.as_ref().and_then(|exec| exec.end.as_ref());

@@ -776,4 +776,9 @@ fn a_working_directory_that_cannot_be_read_is_told_as_what_it_is() {
     let named = ["-C", sandbox.root().to_str().unwrap(), "list"].map(str::to_owned);
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     run(injecting(&sandbox, &["getcwd:error=EMFILE"], &named), "").ok();
+    // But that in which it runs is needed all the same.
+    let exec = ["-C", named[1], "exec", "--json", "--", "true"];
+    let gone = run(injecting(&sandbox, &["getcwd:error=ENOENT"], &exec), "").exits(2).error();
+    let wanted = "the working directory does not exist; go to one in which the command can run";
+    assert_eq!(gone["message"], wanted);
 }

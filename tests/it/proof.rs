@@ -224,7 +224,7 @@ fn an_edit_over_a_phase_that_the_run_never_came_to_needs_a_reason_as_well() {
         fs::write(&file, text.replace("current_phase: build", "current_phase: report")).unwrap();
         sandbox.record(run, "report", "report");
         let error = sandbox.flow(["complete", run, "--json"]).exits(1).error();
-        let why = "`verify` requires that `test` was seen to pass: the run did not come there";
+        let why = "`verify` requires that `test` was seen to pass: by its log, the run was never there";
         assert_eq!(error["message"], format!("run {run}: {why}"));
         let help = error["help"].as_str().unwrap();
         assert!(help.starts_with(&format!("`flow exec --run-id {run} --phase verify test` runs it")), "{help}");

@@ -35,9 +35,10 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let request = &resolve(cx, &project, request)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
-    let dir = match &request.name {
-        Some(_) => project.root().to_owned(),
-        None => cx.absolute(Path::new("."))?,
+    let dir = match (&request.name, &cx.env.cwd) {
+        (Some(_), _) => project.root().to_owned(),
+        (None, Some(cwd)) => cwd.clone(),
+        (None, None) => return Err(cx.no_working_directory("go to one in which the command can run")),
     };
     let mask = Mask::of(secrets());
     let before = files_around(cx, &dir, present_tree(&project, &request.inputs));
