@@ -26,7 +26,7 @@ impl Checkout {
         for nth in 0..runs {
             checkout.run(&["start", "debug", "--id", &format!("run-{nth}")]);
         }
-        checkout.shell("cd raw && git commit-tree -m begun $(git mktree </dev/null) > tip && git push -q origin $(cat tip):refs/raw");
+        checkout.shell("cd raw && git commit-tree -m begun $(git mktree </dev/null) > tip && git push -q origin $(cat tip):refs/raw/tip");
         checkout
     }
 
@@ -66,7 +66,7 @@ impl Checkout {
     /// A commit behind the last one, and its push, as a record needs them.
     fn push(&self) -> Command {
         self.sh("cd raw; old=$(cat tip); new=$(echo 'what came out of it' | git commit-tree -p $old $old^{tree}); \
-                 git push -q --no-verify --force-with-lease=refs/raw:$old origin $new:refs/raw; echo $new > tip")
+                 git push -q --no-verify --force-with-lease=refs/raw/tip:$old origin $new:refs/raw/tip; echo $new > tip")
     }
 
     /// A fetch of what is there already.
