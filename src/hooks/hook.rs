@@ -177,7 +177,9 @@ fn prompt(
     }
     let mut parts = Vec::new();
     let has_project = !matches!(cx.project(), Err(Error::NoProject { .. }));
-    if let Some(text) = text {
+    if let Some(text) = text
+        && modes::concerns_modes(cx, text)
+    {
         if has_project {
             parts.extend(prompt_modes(cx, patient, session, text));
         } else if logged(cx, modes::asks_for_modes(cx, text)) == Some(true) && runs::note_told_of_init(cx, session) {

@@ -29,7 +29,7 @@ pub use error::{Error, Result};
 pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
-pub(crate) use prompt::{asks_for_modes, names_skill};
+pub(crate) use prompt::{asks_for_modes, concerns_modes, names_skill};
 pub(crate) use say::clear_command;
 pub use sessions::{HeldRun, SessionsReport, ShownSession, sessions, sessions_of};
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};

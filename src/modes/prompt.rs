@@ -117,6 +117,13 @@ pub struct PromptError {
     pub message: String,
 }
 
+/// Whether a prompt can change a mode, or be told something of one. Most cannot, and need no policy, which takes as long to
+/// read as everything else that is told to a prompt.
+pub(crate) fn concerns_modes(cx: &Context, text: &str) -> bool {
+    // Every skill begins with this sign. Any prompt may wake a mode that has a state.
+    text.contains('$') || cx.project().is_ok_and(|project| !matches!(project.state(), Ok(None)))
+}
+
 /// Whether a prompt names skills of flow, whatever it says about them.
 pub(crate) fn names_skill(text: &str) -> bool {
     names_skills(text, &prose(text))
