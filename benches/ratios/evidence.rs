@@ -23,7 +23,12 @@ pub fn rows(home: &Path, events: usize, rounds: usize, table: &mut Table) {
 /// What `exec` costs beyond the command.
 fn commands(home: &Path, rounds: usize, table: &mut Table) {
     let project = Project::in_checkout(home, FILES.0);
-    let mut timed = [Timed::new("true", || Command::new("true")), Timed::new("exec", || project.call("exec -- true"))];
+    let alone = || {
+        let mut command = Command::new("true");
+        command.current_dir(home);
+        command
+    };
+    let mut timed = [Timed::new("true", alone), Timed::new("exec", || project.call_there("exec -- true"))];
     let medians = alternate(&mut timed, rounds);
     let what = format!("`exec -- true` in a checkout of {} files, without `true`", FILES.0);
     let against = ("30 ms", Duration::from_millis(30), Bound::AtMost(1.0));
@@ -34,7 +39,7 @@ fn commands(home: &Path, rounds: usize, table: &mut Table) {
 fn trees(home: &Path, rounds: usize, table: &mut Table) {
     let project = Project::in_checkout(home, FILES.1);
     project.change_files(CHANGED);
-    assert!(project.call("exec -- true").output().unwrap().status.success());
+    assert!(project.call_there("exec -- true").output().unwrap().status.success());
     let mut timed = [
         Timed::new("git status", || project.git_status()),
         Timed::new("warm", || project.call("verify --evidence")),

@@ -227,6 +227,13 @@ impl Project {
         self.command(&line.split(' ').collect::<Vec<_>>())
     }
 
+    /// A command line in the project's directory, where commands that flow runs run as well.
+    pub fn call_there(&self, line: &str) -> Command {
+        let mut command = self.call(line);
+        command.current_dir(&self.root);
+        command
+    }
+
     /// The record of this number again.
     pub fn retry(&self, nth: usize) -> Command {
         self.command(&["record-activity", "--run-id", &self.open, "--id", &format!("done-{nth}")])

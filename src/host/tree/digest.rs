@@ -1,5 +1,7 @@
 //! The digest of all files of a tree.
 
+use std::ffi::OsStr;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::thread;
 
@@ -7,7 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::git::TreeFiles;
 use crate::host::tree::cache::{KnownFile, KnownFiles, NewCache, parse};
-use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, is_missing, look, os};
+use crate::host::tree::directories::{DirectoriesAbove, DirectoryAbove};
+use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, look, os};
 use crate::host::tree::path::shown_path;
 use crate::model::{DiskTime, NotCovered, hex};
 
@@ -45,23 +48,31 @@ pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: Option<DiskTime>) -> (
         }
     }
     found.sort_by(|one, other| one.path.cmp(other.path));
+    let next = next_cache(&found, known.len(), began);
+    let entries = found.into_iter().map(|found| (found.path.to_owned(), found.file.content)).collect();
+    (Tree { entries }, next)
+}
+
+/// The cache for the next look, if it is another one than that of `known` files.
+fn next_cache(found: &[Found<'_>], known: usize, began: Option<DiskTime>) -> Option<Vec<u8>> {
     let mut next = NewCache::new(began);
     let (mut kept, mut added) = (0, 0);
-    for Found { path, file } in &found {
-        let (Content::Covered(_, digest), Some(stamp)) = (&file.content, &file.stamp) else { continue };
-        if file.is_known {
-            kept += 1;
-        } else if next.may_keep(stamp) {
-            added += 1;
-        } else {
-            continue;
-        }
-        next.put(path, stamp, digest);
+    for Found { file, .. } in found {
+        kept += usize::from(file.is_known);
+        added += usize::from(!file.is_known && file.stamp.is_some_and(|stamp| next.may_keep(&stamp)));
     }
-    let entries = found.into_iter().map(|found| (found.path.to_owned(), found.file.content)).collect();
     // Files that are gone cost a little, until something else is written.
-    let is_other = added > 0 || kept < known.len() / 2;
-    (Tree { entries }, is_other.then(|| next.into_bytes()))
+    if added == 0 && kept >= known / 2 {
+        return None;
+    }
+    for Found { path, file } in found {
+        if let (Content::Covered(_, digest), Some(stamp)) = (&file.content, &file.stamp)
+            && (file.is_known || next.may_keep(stamp))
+        {
+            next.put(path, stamp, digest);
+        }
+    }
+    Some(next.into_bytes())
 }
 
 fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
@@ -90,43 +101,26 @@ fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) ->
 
 fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
     let mut known = KnownFiles::of(known);
-    let mut above = RealDirectories { top, seen: Vec::new() };
+    let mut directories = DirectoriesAbove::of(top);
     let mut found = Vec::with_capacity(files.len());
     for path in files {
         let known = known.find(path);
-        // A file behind a link is not in the tree; git lists the link.
-        if !above.lead_to(path) {
-            continue;
-        }
-        if let Some(file) = look(&top.join(os(path)), |stamp| known?.digest(stamp)) {
+        let file = match directories.lead_to(path) {
+            DirectoryAbove::Open(dir) => look(dir.as_fd(), name(path), |stamp| known?.digest(stamp)),
+            // A file behind a link is not in the tree; git lists the link.
+            DirectoryAbove::Gone => None,
+            DirectoryAbove::Closed => Some(ReadFile::not_covered(UNREADABLE)),
+        };
+        if let Some(file) = file {
             found.push(Found { path, file });
         }
     }
     found
 }
 
-/// The directories that were seen on the way to the last path, and whether each is a directory and not a link.
-struct RealDirectories<'t> {
-    top: &'t Path,
-    seen: Vec<(Vec<u8>, bool)>,
-}
-
-impl RealDirectories<'_> {
-    /// Whether all directories above `path` are directories. Sorted paths ask for each directory once.
-    fn lead_to(&mut self, path: &[u8]) -> bool {
-        self.seen.retain(|(dir, _)| path.starts_with(dir) && path.get(dir.len()) == Some(&b'/'));
-        let from = self.seen.last().map_or(0, |(dir, _)| dir.len() + 1);
-        for at in memchr::memchr_iter(b'/', &path[from..]) {
-            let dir = &path[..from + at];
-            let is_real = match self.top.join(os(dir)).symlink_metadata() {
-                Ok(meta) => meta.is_dir(),
-                // One that may not be looked at is told of with each file.
-                Err(error) => !is_missing(&error),
-            };
-            self.seen.push((dir.to_owned(), is_real));
-        }
-        self.seen.iter().all(|(_, is_real)| *is_real)
-    }
+/// The last part of a path.
+fn name(path: &[u8]) -> &OsStr {
+    os(&path[memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)..])
 }
 
 impl Tree {

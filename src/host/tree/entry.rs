@@ -1,13 +1,13 @@
 //! One file of a tree: what it is, and how its bytes are read.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use crate::model::FileTime;
@@ -62,21 +62,22 @@ pub(super) struct FileStamp {
 
 impl FileStamp {
     /// `None` for what is neither a file nor a link.
-    fn of(meta: &Metadata) -> Option<Self> {
-        let kind = match meta.file_type() {
-            of if of.is_symlink() => EntryKind::Link,
+    #[allow(clippy::useless_conversion, reason = "the types of the fields differ between platforms")]
+    fn of(stat: &Stat) -> Option<Self> {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => EntryKind::Link,
             // As git does it: the owner's right decides.
-            of if of.is_file() && meta.mode() & 0o100 != 0 => EntryKind::Executable,
-            of if of.is_file() => EntryKind::File,
+            FileType::RegularFile if stat.st_mode & 0o100 != 0 => EntryKind::Executable,
+            FileType::RegularFile => EntryKind::File,
             _ => return None,
         };
         Some(Self {
             kind,
-            device: meta.dev(),
-            inode: meta.ino(),
-            len: meta.len(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
+            device: stat.st_dev.into(),
+            inode: stat.st_ino.into(),
+            len: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+            changed: (stat.st_ctime.into(), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
         })
     }
 }
@@ -104,17 +105,21 @@ impl ReadFile {
     }
 }
 
-/// Looks at `path`. `known` gives the digest that the cache has for a stamp. `None` if nothing is there: a tracked file that
-/// was removed, or in whose place is a directory.
-pub(super) fn look(path: &Path, known: impl Fn(&FileStamp) -> Option<[u8; 32]>) -> Option<ReadFile> {
+/// Looks at the file `name` in a directory. `known` gives the digest that the cache has for a stamp. `None` if nothing is
+/// there: a tracked file that was removed, or in whose place is a directory.
+pub(super) fn look(
+    dir: BorrowedFd<'_>,
+    name: &OsStr,
+    known: impl Fn(&FileStamp) -> Option<[u8; 32]>,
+) -> Option<ReadFile> {
     for _ in 0..TRIES {
-        let meta = match path.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => return None,
-            Ok(meta) => meta,
-            Err(error) if is_missing(&error) => return None,
+        let stat = match stat(dir, name) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => return None,
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return None,
             Err(_) => return Some(ReadFile::not_covered(UNREADABLE)),
         };
-        let Some(stamp) = FileStamp::of(&meta) else { return Some(ReadFile::not_covered(SPECIAL)) };
+        let Some(stamp) = FileStamp::of(&stat) else { return Some(ReadFile::not_covered(SPECIAL)) };
         if let Some(digest) = known(&stamp) {
             let content = Content::Covered(stamp.kind, digest);
             return Some(ReadFile { content, stamp: Some(stamp), is_known: true });
@@ -122,9 +127,12 @@ pub(super) fn look(path: &Path, known: impl Fn(&FileStamp) -> Option<[u8; 32]>) 
         if stamp.len > FILE_BYTES {
             return Some(ReadFile::not_covered(TOO_LARGE));
         }
-        let read = if stamp.kind == EntryKind::Link { digest_of_link(path) } else { digest_of_file(path, &stamp) };
+        let read = match stamp.kind {
+            EntryKind::Link => digest_of_link(dir, name),
+            EntryKind::File | EntryKind::Executable => digest_of_file(dir, name, &stamp),
+        };
         match read {
-            Ok(Some(digest)) if is_still(path, &stamp) => {
+            Ok(Some(digest)) if is_still(dir, name, &stamp) => {
                 let content = Content::Covered(stamp.kind, digest);
                 return Some(ReadFile { content, stamp: Some(stamp), is_known: false });
             }
@@ -141,29 +149,32 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn is_still(path: &Path, stamp: &FileStamp) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| FileStamp::of(&meta).as_ref() == Some(stamp))
+fn stat(dir: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-fn digest_of_link(path: &Path) -> io::Result<Option<[u8; 32]>> {
-    let target = fs::read_link(path)?;
-    Ok(Some(Sha256::digest(target.as_os_str().as_bytes()).into()))
+fn is_still(dir: BorrowedFd<'_>, name: &OsStr, stamp: &FileStamp) -> bool {
+    stat(dir, name).is_ok_and(|stat| FileStamp::of(&stat).as_ref() == Some(stamp))
+}
+
+fn digest_of_link(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<[u8; 32]>> {
+    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
+    Ok(Some(Sha256::digest(target.as_bytes()).into()))
 }
 
 /// The digest of the file's bytes; `None` if it is another file by now.
-fn digest_of_file(path: &Path, stamp: &FileStamp) -> io::Result<Option<[u8; 32]>> {
+fn digest_of_file(dir: BorrowedFd<'_>, name: &OsStr, stamp: &FileStamp) -> io::Result<Option<[u8; 32]>> {
     // Without blocking: a FIFO may have taken its place.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let mut file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
         // It became a link.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => return Ok(None),
+        Err(Errno::LOOP) => return Ok(None),
         opened => opened?,
     };
-    if FileStamp::of(&file.metadata()?).as_ref() != Some(stamp) {
+    if FileStamp::of(&rustix::fs::fstat(&file)?).as_ref() != Some(stamp) {
         return Ok(None);
     }
-    digest_of(&mut file, stamp.len)
+    digest_of(&mut File::from(file), stamp.len)
 }
 
 /// `None` if the file has not the length `len`.

@@ -5,6 +5,7 @@
 
 mod cache;
 mod digest;
+mod directories;
 mod entry;
 mod input;
 mod path;
