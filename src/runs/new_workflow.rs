@@ -83,8 +83,9 @@ phases:
   - id: work
     description: What is true when the work is done.
   - id: check
-    description: What shows that it is done; from here a run can go back to the work.
+    description: What shows that it is done; from here a run can go back to the work, or end.
     next: [work]
+    terminal: true
 "
     )
 }
