@@ -242,7 +242,7 @@ impl<'a> Decider<'a> {
         }
         // A record with this id would look like a person's decision.
         if id.as_str() == APPROVAL && gate_of(&run.state.gates, &phase).is_some() {
-            return Err(Refusal::NeedsApproval { phases: vec![phase] });
+            return Err(Refusal::NeedsApproval { phases: vec![phase], record_first: false });
         }
         self.refuse_settling(&settles, &activity, &phase)?;
         // All gates before any phase that is not done: a reason can skip work, but no gate.
@@ -350,7 +350,7 @@ impl<'a> Decider<'a> {
         }
         // What passed may be what the gate waits for.
         if activity.status().is_completed() {
-            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()] });
+            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()], record_first: true });
         }
         let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
         refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history())

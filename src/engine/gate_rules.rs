@@ -63,7 +63,7 @@ pub(super) fn refuse_leaving(
     if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
         return Ok(());
     }
-    Err(Refusal::NeedsApproval { phases: vec![from.clone()] })
+    Err(Refusal::NeedsApproval { phases: vec![from.clone()], record_first: false })
 }
 
 /// Refuses to complete a run in or before a gate that no person decided on; `ahead` are the phases that it would not come
@@ -79,7 +79,7 @@ pub(super) fn refuse_end(run: &Owned, ahead: &[StateName]) -> Result<(), Refusal
             phases.push(phase.clone());
         }
     }
-    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases }) }
+    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, record_first: false }) }
 }
 
 /// The gates that a definition leads around, while the one before did not: without it, a run could not end.

@@ -93,7 +93,7 @@ pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Re
         return Ok(());
     }
     let phases = held_by(state, machine);
-    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases }) }
+    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, record_first: false }) }
 }
 
 /// Whether reports on the steps of this workflow obey the rule for phases. In a diagram or graph they are rp1's.

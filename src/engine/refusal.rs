@@ -103,6 +103,8 @@ pub enum Refusal {
     NeedsApproval {
         /// The gates.
         phases: Vec<StateName>,
+        /// Whether the record that was to lead through one is to come first: they decide on recorded work.
+        record_first: bool,
     },
     /// No gate of the run waits for a person.
     #[error("nothing waits for a person's decision{}", in_phase(.phase.as_ref()))]

@@ -83,6 +83,8 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NotDone(undone) => new(Kind::Refused, "phase_not_done").help(not_done(run, undone)),
         Refusal::NotProved { missing, .. } => new(Kind::Refused, "not_proved").help(not_proved(run, missing)),
         Refusal::Unanswered(open) => new(Kind::Refused, "phase_not_done").help(unanswered(run, open)),
+        Refusal::NeedsApproval { record_first: true, .. } => new(Kind::NeedsHuman, "needs_approval")
+            .help(Help::from("record it without --advance; then ") + needs_approval(run)),
         Refusal::NeedsApproval { .. } => new(Kind::NeedsHuman, "needs_approval").help(needs_approval(run)),
         Refusal::NothingToApprove { .. } => {
             new(Kind::Refused, "nothing_to_approve").help(what_is_next(run))
