@@ -145,7 +145,7 @@ fn the_commands_of_the_skill_about_runs_work_in_their_order() {
     let sandbox = Sandbox::new();
     let (_, body) = skill("plugins/flow/skills/run-state/SKILL.md");
     let commands = commands(&body);
-    assert_eq!(commands.len(), 7, "{commands:?}");
+    assert_eq!(commands.len(), 8, "{commands:?}");
     for (at, line) in commands.iter().enumerate() {
         // At first there is nothing to resume.
         let wanted = if at == 0 { 3 } else { 0 };
