@@ -16,7 +16,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
             "flow record-activity --id read-parser --tokens-in 18250 --tokens-out 1930 --cost '0.42 USD'",
         ],
     ),
-    ("resume", ["flow resume", "flow resume '#42' --claim"]),
+    ("resume", ["flow resume", "flow resume '#42' --claim --session monday"]),
     ("attention", ["flow attention --all", "flow attention --wait --exec notify-send"]),
     ("list", ["flow list --status failing --since 7d", "flow list --usage --workflow debug"]),
     ("show", ["flow show", "flow show issue-42 --at 3"]),
@@ -40,7 +40,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
         "fail",
         ["flow fail --reason 'not possible without a new format'", "flow fail '#42' --reason 'the limit is reached'"],
     ),
-    ("reopen", ["flow reopen", "flow reopen '#42' --reason 'the fault is back'"]),
+    ("reopen", ["flow reopen issue-42", "flow reopen '#42' --reason 'the fault is back'"]),
     ("fork", ["flow fork '#42' --reason 'the other parser'", "RUN=$(flow fork '#42' --at 12 --workflow-now)"]),
     ("set", ["flow set --goal 'Read the index in one pass'", "flow set '#42' --limit max_iterations=20"]),
     ("log", ["flow log --after 8", "flow log '#42' --follow"]),
@@ -90,7 +90,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("mode show", ["flow mode show forge", "flow mode show forge --session monday"]),
     (
         "mode write",
-        ["flow mode write forge --phase building", "flow mode write forge --active false --outcome finished"],
+        ["flow mode write forge --phase executing", "flow mode write forge --active false --outcome finished"],
     ),
     ("mode clear", ["flow mode clear forge", "flow mode clear --session monday"]),
     ("mode cancel", ["flow mode cancel forge", "flow mode cancel"]),
@@ -131,10 +131,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),
     (
         "completions",
-        [
-            "flow completions bash > ~/.local/share/bash-completion/completions/flow",
-            "flow completions zsh > ~/.zfunc/_flow",
-        ],
+        ["flow completions bash > ~/.bash_completion", "mkdir -p ~/.zfunc && flow completions zsh > ~/.zfunc/_flow"],
     ),
     ("man", ["flow man start", "flow man --dir ~/.local/share/man/man1"]),
 ];

@@ -34,6 +34,7 @@ topics!(
     "interviews" "interviews that keep their answers safe",
     "mcp" "runs as tools of agents' hosts (`flow help mcp.md`)",
     "modes" "skills that are active in a session",
+    "performance" "what it costs, measured",
     "remote" "runs that several machines share (`flow help remote.md`)",
     "reports" "agents that report step by step, with `flow emit`",
     "tutorial" "a run from its start to its end",

@@ -151,7 +151,9 @@ pub fn event_in_words(event: &Event) -> String {
         | EventKind::RunFailed(change)
         | EventKind::RunCancelled(change)
         | EventKind::RunReopened(change) => {
-            format!("{}{}", change.reason.as_deref().unwrap_or_default(), skipped(change.skipped.as_ref()))
+            let said = format!("{}{}", change.reason.as_deref().unwrap_or_default(), skipped(change.skipped.as_ref()));
+            // Without a reason of its own, what was skipped stands alone.
+            said.strip_prefix("; ").unwrap_or(&said).to_owned()
         }
         EventKind::SessionEnded(ended) => text_of(ended.session.as_ref()),
         EventKind::RunClaimed(claim) => format!("by {}, epoch {}", text_of(claim.session.as_ref()), claim.epoch),
