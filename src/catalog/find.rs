@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::CatalogError;
-use crate::catalog::config::Config;
+use crate::catalog::config::{Config, NamedCommand, named_commands};
 use crate::catalog::folder::Folder;
 use crate::catalog::place::{DefinitionDir, definition_dirs};
 use crate::catalog::shipped::SHIPPED;
@@ -90,6 +90,17 @@ impl Catalog {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.config().map(|config| config.warnings()).unwrap_or_default()
+    }
+
+    /// The commands that the project names, in their order.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read, or what it says of a command is none.
+    pub(crate) fn named_commands(&self) -> Result<Vec<NamedCommand>, CatalogError> {
+        match &self.flow_dir {
+            Some(flow_dir) => named_commands(&self.disk, flow_dir),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The workflow called `name`.

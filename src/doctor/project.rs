@@ -208,15 +208,12 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
 }
 
 fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
-    let listed = match catalog.list() {
-        Ok(listed) => listed,
-        Err(CatalogError::Config { path, message }) => {
-            found.add("config_invalid", &path, message);
-            Vec::new()
-        }
-        // The check of the names in `.flow` has reported a name that is not a directory.
-        Err(_) => Vec::new(),
-    };
+    // Whatever else is wrong with the configuration shows here as well.
+    if let Err(CatalogError::Config { path, message }) = catalog.named_commands() {
+        found.add("config_invalid", &path, message);
+    }
+    // The check of the names in `.flow` has reported a name that is not a directory.
+    let listed = catalog.list().unwrap_or_default();
     for warning in catalog.warnings() {
         found.add("config_unknown_key", &root.join("config.yaml"), warning);
     }

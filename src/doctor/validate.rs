@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalog::{Catalog, CatalogError};
 use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
 use crate::disk::{Disk, FileType, Links, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
@@ -37,7 +38,7 @@ pub struct ValidateReport {
 pub struct CheckedFile {
     /// The file.
     pub path: PathBuf,
-    /// What it was checked as: `run`, `activity`, `workflow`, `events`.
+    /// What it was checked as: `run`, `activity`, `workflow`, `events`, `configuration`.
     pub kind: &'static str,
     /// All violations.
     pub violations: Vec<ViolationReport>,
@@ -70,6 +71,7 @@ pub fn validate(cx: &Context, target: Option<&str>) -> Result<ValidateReport> {
         None => {
             let project = project?;
             checker.tree(project.path())?;
+            checker.configuration(&project.catalog());
             project.root().to_owned()
         }
         Some(target) => validate_target(cx, target, project, &mut checker)?,
@@ -164,6 +166,14 @@ fn ends_in(name: &str, endings: &[&str]) -> bool {
 }
 
 impl Checker {
+    /// Checks `config.yaml`, which has no schema.
+    fn configuration(&mut self, catalog: &Catalog) {
+        if let Err(CatalogError::Config { path, message }) = catalog.named_commands() {
+            let violation = ViolationReport { line: None, column: None, pointer: String::new(), message };
+            self.report.files.push(CheckedFile { path, kind: "configuration", violations: vec![violation] });
+        }
+    }
+
     fn tree(&mut self, root: &Path) -> Result<()> {
         // What is in quarantine is known to be wrong.
         let files = match self.disk.walk(root, layout::QUARANTINE.as_ref()) {
