@@ -79,6 +79,10 @@ pub(crate) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Ve
     for (name, value) in commands {
         // A command's name is the id of its records.
         let is_name = ActivityId::new(&name).is_ok();
+        if let Some(sign) = value.as_str().and_then(sign_of_shell) {
+            let how = "no shell reads the line; write `[sh, -c, '…']` where one has to";
+            return Err(invalid(format!("`commands`: `{name}` has `{sign}` in it, and {how}")));
+        }
         match words(&value) {
             Some(argv) if is_name => named.push(NamedCommand { name, argv }),
             Some(_) => return Err(invalid(format!("`commands`: `{name}` is no name; use a-z, 0-9, - and _"))),
@@ -86,6 +90,13 @@ pub(crate) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Ve
         }
     }
     Ok(named)
+}
+
+/// What a shell would act on, and a program would get as a word.
+fn sign_of_shell(line: &str) -> Option<&'static str> {
+    const SIGNS: [&str; 10] = ["&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"];
+    let words = shlex::split(line).unwrap_or_default();
+    SIGNS.into_iter().find(|sign| words.iter().any(|word| word == sign))
 }
 
 /// The words of a command; a line is split as a shell does it, and nothing in it is replaced.

@@ -80,6 +80,17 @@ impl ExecutionEnd {
         self.status == Some(0) && !self.timed_out
     }
 
+    /// What the exit status alone does not say.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        match (&self.not_started, self.signal) {
+            (Some(why), _) => Some(format!("not started: {why}")),
+            (None, _) if self.timed_out => Some("exceeded its time limit, and was ended".to_owned()),
+            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
+            (None, None) => None,
+        }
+    }
+
     /// The status with which a shell would report it: 128 and the signal, if one ended it.
     #[must_use]
     pub fn exit_code(&self) -> i32 {

@@ -71,7 +71,8 @@ fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) 
 fn work(work: &ReportedWork) -> String {
     let phase = work.phase.as_ref().map(|phase| format!(" in {}", code(phase.as_str()))).unwrap_or_default();
     let summary = work.summary.as_ref().map(|words| format!(": {}", code(words))).unwrap_or_default();
-    format!("{} {} {}{phase}{summary}", work.number, code(&work.id), work.status)
+    let failed = work.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail before)")).unwrap_or_default();
+    format!("{} {} {}{phase}{failed}{summary}", work.number, code(&work.id), work.status)
 }
 
 fn seen(work: &ReportedWork) -> String {

@@ -215,6 +215,12 @@ pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) ->
     report(run, workflow, ReportType::UserAnswered, &question.step, &data).maybe("unit", question.unit.as_ref())
 }
 
+/// Where a command has to run, if that is not everywhere.
+fn place_of(exec: &Execution) -> String {
+    let is_anywhere = exec.dir == "." || exec.name.is_some();
+    if is_anywhere { String::new() } else { format!(", in {}", exec.dir) }
+}
+
 /// Builds command lines for one run.
 struct Words<'a> {
     history: &'a History,
@@ -234,7 +240,7 @@ impl Words<'_> {
             let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
             Advice::default().or(when, self.begin(phase))
         };
-        let mut advice = advice.or(format!("the work of `{phase}` is done"), done);
+        let mut advice = self.try_again(advice, phase).or(format!("the work of `{phase}` is done"), done);
         if action == Action::WorkPhase
             && let Some(machine) = machine
         {
@@ -255,6 +261,20 @@ impl Words<'_> {
                 advice.or_each(self.rounds_before(machine, phase))
             }
             _ => advice,
+        }
+    }
+
+    /// Adds that a command which flow saw fail runs again. One that the project names may do so without reading on.
+    fn try_again(&self, advice: Advice, phase: &StateName) -> Advice {
+        let open = self.history.work(phase).open;
+        let Some(failed) = open.last().filter(|attempt| attempt.status == ActivityStatus::Failed) else {
+            return advice;
+        };
+        let Some(exec) = &failed.exec else { return advice };
+        let again = self.exec_again(&failed.id, exec);
+        match exec.name {
+            Some(_) => Advice { command: Some(again), ..advice },
+            None => advice.or(format!("the command is to be run again{}", place_of(exec)), again),
         }
     }
 
@@ -311,18 +331,21 @@ impl Words<'_> {
 
     /// The ways to settle a command of which flow did not see the end.
     fn run_again(&self, doubt: &InDoubt, exec: &Execution) -> Advice {
-        let again = Suggestion::flow("exec").option("run-id", self.run).option("id", &doubt.id).flag("again");
-        let again = match &exec.name {
+        let again = self.exec_again(&doubt.id, exec);
+        let given_up =
+            self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
+        Advice::default().or(format!("it may be run once more{}", place_of(exec)), again).or("it is given up", given_up)
+    }
+
+    /// Runs the command of the activity `id` once more.
+    fn exec_again(&self, id: &str, exec: &Execution) -> Suggestion {
+        let again = Suggestion::flow("exec").option("run-id", self.run).option("id", id).flag("again");
+        match &exec.name {
             Some(name) => again.value(name),
             // What is recorded is not what was run.
             None if exec.masked => again.value("--").example_value("the command"),
             None => exec.argv.iter().fold(again.value("--"), Suggestion::value),
-        };
-        let is_anywhere = exec.dir == "." || exec.name.is_some();
-        let place = if is_anywhere { String::new() } else { format!(", in {}", exec.dir) };
-        let given_up =
-            self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
-        Advice::default().or(format!("it may be run once more{place}"), again).or("it is given up", given_up)
+        }
     }
 
     /// The ways to continue work that is blocked.

@@ -70,7 +70,7 @@ pub(crate) struct ExecArgs {
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
     /// The name of a command in .flow/config.yaml, which was accepted with `flow trust`
-    #[arg(value_name = "NAME", required_unless_present = "argv", conflicts_with = "argv")]
+    #[arg(value_name = "NAME", conflicts_with = "argv")]
     pub(crate) name: Option<String>,
     /// The program and its arguments; no shell reads them
     #[arg(last = true, value_name = "COMMAND")]

@@ -477,6 +477,16 @@ impl History {
         is_kept || self.state.document().state.completed_activities.contains(id)
     }
 
+    /// The record in which flow saw the same work fail before `claim` said that it passed.
+    pub(crate) fn seen_to_fail_before(&self, claim: &Attempt) -> Option<&Attempt> {
+        if !claim.is_claimed() {
+            return None;
+        }
+        let mut earlier =
+            self.attempts.iter().filter(|attempt| attempt.id == claim.id && attempt.number < claim.number);
+        earlier.rfind(|attempt| attempt.is_seen()).filter(|seen| seen.status == ActivityStatus::Failed)
+    }
+
     /// The latest record of each activity id, sorted by number.
     #[must_use]
     pub fn latest(&self) -> Vec<&Attempt> {

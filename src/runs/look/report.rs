@@ -82,6 +82,8 @@ pub struct ReportedWork {
     pub commit: Option<String>,
     /// The digest of the files on which it ran.
     pub tree: Option<String>,
+    /// If it is claimed, the number of the record in which flow saw the same work fail before.
+    pub seen_to_fail: Option<Number>,
 }
 
 /// A question that waits for an answer.
@@ -107,7 +109,8 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         if attempt.approval.is_some() {
             continue;
         }
-        let work = ReportedWork::of(attempt);
+        let failed = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
+        let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
         match attempt.status {
             _ if attempt.is_seen() => seen.push(work),
             ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
@@ -157,6 +160,7 @@ impl ReportedWork {
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),
+            seen_to_fail: None,
         }
     }
 }

@@ -58,8 +58,8 @@ pub struct VerifyEvidenceRequest {
 pub struct VerifyEvidenceReport {
     /// The run.
     pub run_id: RunId,
-    /// Whether all that phases require is proved; where none requires anything, whether all work that was seen to pass last
-    /// is fresh.
+    /// Whether all that phases require is proved; where none requires anything, whether all that was seen last passed and is
+    /// fresh, and no one claimed in its place that it passed.
     pub ok: bool,
     /// What the phases require that the run has been in.
     pub required: Vec<RequiredEvidence>,
@@ -95,6 +95,8 @@ pub struct ClaimedWork {
     pub id: String,
     /// The phase.
     pub phase: Option<StateName>,
+    /// The number of the record in which flow saw the same work fail before.
+    pub seen_to_fail: Option<Number>,
 }
 
 /// Says of each command that flow ran in a run whether what was seen still holds. Writes nothing but a cache.
@@ -109,13 +111,20 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let mut claimed = Vec::new();
     for attempt in view.history.attempts() {
         if attempt.is_claimed() {
-            claimed.push(ClaimedWork { number: attempt.number, id: attempt.id.clone(), phase: attempt.phase.clone() });
+            let seen_to_fail = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
+            let (number, id, phase) = (attempt.number, attempt.id.clone(), attempt.phase.clone());
+            claimed.push(ClaimedWork { number, id, phase, seen_to_fail });
         }
     }
-    let mut counts = evidence.iter().filter(|seen| seen.latest && seen.status == ActivityStatus::Passed);
-    let are_fresh = counts.all(|seen| seen.state.freshness == Freshness::Fresh);
     let required = required_evidence(&project, &view, &evidence);
-    let ok = if required.is_empty() { are_fresh } else { required.iter().all(|one| one.proved) };
+    let ok = if required.is_empty() {
+        let mut last = evidence.iter().filter(|seen| seen.latest);
+        let holds = last.all(|seen| seen.status == ActivityStatus::Passed && seen.state.freshness == Freshness::Fresh);
+        let latest = view.history.latest();
+        holds && latest.iter().all(|attempt| view.history.seen_to_fail_before(attempt).is_none())
+    } else {
+        required.iter().all(|one| one.proved)
+    };
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed })
 }
 

@@ -1,13 +1,16 @@
 //! `verify`.
 
+use anstyle::Style;
+
 use crate::cli::args::VerifyArgs;
 use crate::cli::cmd::look::seen::{changes, seen_row};
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{BAD, GOOD, TextPage, place};
+use crate::cli::page::{BAD, CARE, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::engine::Freshness;
+use crate::model::ActivityStatus;
 use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
@@ -27,7 +30,7 @@ fn evidence(cx: &Context, run: Option<String>, out: &mut Out) -> Ended {
 }
 
 fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
-    let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "not fresh") };
+    let (style, word) = headline(report);
     page.head(style, word, report.run_id.as_str());
     page.table(2, report.evidence.iter().map(|seen| seen_row(seen).to_vec()));
     for one in &report.required {
@@ -43,7 +46,11 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
             changes(seen, page);
         }
     }
-    let claimed: Vec<_> = report.claimed.iter().map(|one| format!("{} {}", one.number, one.id)).collect();
+    let mut claimed = Vec::new();
+    for one in &report.claimed {
+        let failed = one.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail)")).unwrap_or_default();
+        claimed.push(format!("{} {}{failed}", one.number, one.id));
+    }
     if !claimed.is_empty() {
         page.field("claimed", &claimed.join(", "));
     }
@@ -51,6 +58,20 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     let ignored =
         if has_inputs { "of ignored ones, only inputs are looked at" } else { "ignored ones are not looked at" };
     page.line(&format!("  fresh means: the tracked and untracked files are the same; {ignored}"));
+}
+
+/// The word for all of it.
+fn headline(report: &VerifyEvidenceReport) -> (Style, &'static str) {
+    if report.ok {
+        let has_any = !(report.evidence.is_empty() && report.required.is_empty());
+        return if has_any { (GOOD, "ok") } else { (CARE, "nothing seen") };
+    }
+    let mut last = report.evidence.iter().filter(|seen| seen.latest);
+    if last.clone().any(|seen| seen.status != ActivityStatus::Passed) {
+        return (BAD, "failed");
+    }
+    let are_fresh = last.all(|seen| seen.state.freshness == Freshness::Fresh);
+    (BAD, if are_fresh { "not proved" } else { "not fresh" })
 }
 
 fn fill(report: &VerifyReport, page: &mut TextPage) {

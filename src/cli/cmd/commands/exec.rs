@@ -3,7 +3,7 @@
 use crate::cli::args::ExecArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::model::counted;
+use crate::model::{ExecutionEnd, counted};
 use crate::runs::{self, Context, Error, ExecReport, ExecRequest, PassOn};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
@@ -24,6 +24,9 @@ fn told(report: &ExecReport) -> String {
     let status = report.status.with_exit_code(Some(i64::from(report.exit_code)));
     let verb = if report.repeated { "already run:" } else { "recorded" };
     let mut line = format!("flow: {verb} {number} {activity} ({status}) in {phase} of {run_id}");
+    if let Some(trouble) = exec.end.as_ref().and_then(ExecutionEnd::trouble) {
+        line += &format!(": {trouble}");
+    }
     let changed = exec.end.as_ref().map_or(0, |end| end.changed.len());
     if changed > 0 {
         let files = counted(changed, "file");

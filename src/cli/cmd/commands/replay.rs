@@ -1,12 +1,14 @@
 //! `replay`.
 
+use anstyle::Style;
+
 use crate::cli::args::ReplayArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage};
 use crate::cli::person::{agrees, can_be_asked};
-use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequest};
+use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
     let mut request = ReplayRequest {
@@ -50,28 +52,37 @@ fn shown_only(plan: &ReplayReport, out: &mut Out) -> Exit {
 
 fn fill(report: &ReplayReport, page: &mut TextPage) {
     if report.commands.is_empty() {
-        page.line("the end of no command was seen in this run");
+        page.line("flow ran no command in this run");
     }
     for one in &report.commands {
-        let (style, word) = match &one.again {
-            None => (CARE, "not run"),
-            Some(again) if again.same_status => (GOOD, "same"),
-            Some(_) => (BAD, "differs"),
-        };
+        let (style, word) = headline(one);
         page.head(style, word, &format!("{} {}", one.number, one.id));
         page.field("command", &one.command);
         page.field("in", &one.dir);
         page.each("why", &one.why_not);
         let Some(again) = &one.again else { continue };
-        page.field("exit status", &format!("{}, and {} then", again.exit_code, one.exit_code));
-        page.field("output", if again.same_output { "the same" } else { "another one" });
+        let before = if again.same_status { ", as before".to_owned() } else { format!(", before {}", one.exit_code) };
+        page.field("exit status", &format!("{}{before}", again.exit_code));
+        page.field("output", if again.same_output { "the same" } else { "different" });
         page.field(
             "files",
             match again.same_tree {
                 Some(true) => "the same",
-                Some(false) => "others",
+                Some(false) => "different",
                 None => "not known",
             },
         );
+    }
+}
+
+/// The word for what became of a command.
+fn headline(one: &ReplayedCommand) -> (Style, &'static str) {
+    match (&one.again, &one.why_not) {
+        (None, Some(_)) => (CARE, "not run"),
+        (None, None) => (CARE, "would run"),
+        (Some(again), _) if !again.same_status => (BAD, "differs"),
+        (Some(again), _) if again.same_output && again.same_tree == Some(true) => (GOOD, "same"),
+        // What it wrote may have a time in it, and the work may have gone on.
+        (Some(_), _) => (CARE, "same status"),
     }
 }

@@ -97,7 +97,10 @@ fn ran_already(run: &RunId, request: &ExecRequest, asked: &TextDigest, latest: &
 
 fn reused(run: &RunId, latest: &ActivityRecorded) -> Error {
     let (id, number, status) = (latest.id().to_string(), latest.number, latest.activity.status());
-    Error::refused(run, Refusal::IdReused { id, number, status })
+    let refusal = Refusal::IdReused { id, number, status };
+    Problem::new(Kind::Refused, "id_reused", format!("run {run}: {refusal}"))
+        .help("--again runs this command in its place; without --id it gets an id of its own")
+        .into()
 }
 
 fn still_runs(latest: &ActivityRecorded) -> Problem {

@@ -50,7 +50,7 @@ impl Finished<'_> {
         if let Some((kept, _)) = &kept {
             activity.fill("outputs", "evidence_refs", json!([format!("{DIRECTORY}{}", kept.name)]));
         }
-        if let Some(summary) = self.summary() {
+        if let Some(summary) = end.trouble() {
             activity.fill("result", "summary", summary);
         }
         let record = Record {
@@ -85,16 +85,5 @@ impl Finished<'_> {
         let output = self.output.as_deref()?;
         let name = format!("{number}-{}.log", self.id);
         Some((KeptEvidence::of(&name, output), output))
-    }
-
-    /// What the exit code alone does not say.
-    fn summary(&self) -> Option<String> {
-        let end = self.execution.end.as_ref()?;
-        match (&end.not_started, end.signal) {
-            (Some(why), _) => Some(format!("not started: {why}")),
-            (None, _) if end.timed_out => Some("exceeded its time limit, and was ended".to_owned()),
-            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
-            (None, None) => None,
-        }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{NamedCommand, named_commands};
-use crate::model::{Help, Kind, Problem, Suggestion, command_line, quoted};
+use crate::model::{ActivityId, Help, Kind, Problem, Suggestion, command_line, quoted};
 use crate::runs::accepted::{Thing, accept, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
@@ -74,15 +74,9 @@ pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str
     let named = named_commands(&cx.disk, project.path())?;
     let Some(found) = named.iter().find(|one| one.name == name) else {
         let message = format!("the project names no command {}", quoted(name));
-        let known: Vec<_> = named.iter().map(|one| one.name.as_str()).collect();
-        let help = match known.as_slice() {
-            [] => match project.catalog().warnings().into_iter().next() {
-                Some(warning) => warning,
-                None => "`commands` in .flow/config.yaml names commands; any other one stands behind `--`".to_owned(),
-            },
-            known => format!("it names {}; any other command stands behind `--`", known.join(", ")),
-        };
-        return Err(Problem::new(Kind::NotFound, "command_not_found", message).help(help).into());
+        return Err(Problem::new(Kind::NotFound, "command_not_found", message)
+            .help(how_to_name(project, &named, Some(name)))
+            .into());
     };
     if is_accepted(project, &[thing(found)]) {
         return Ok(found.argv.clone());
@@ -92,6 +86,29 @@ pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str
         + Suggestion::flow("trust").flag("yes")
         + " accepts it";
     Err(Problem::new(Kind::NeedsHuman, "command_not_trusted", message).help(help).into())
+}
+
+/// The error for a caller who says nothing to run.
+pub(in crate::runs) fn nothing_to_run(cx: &Context, project: &OpenedProject) -> Result<Problem> {
+    let named = named_commands(&cx.disk, project.path())?;
+    Ok(Problem::new(Kind::Usage, "usage", "there is no command to run").help(how_to_name(project, &named, None)))
+}
+
+/// Which commands there are, and how another one is run.
+fn how_to_name(project: &OpenedProject, named: &[NamedCommand], wanted: Option<&str>) -> Help {
+    let known: Vec<_> = named.iter().map(|one| one.name.as_str()).collect();
+    let other = Suggestion::flow("exec").value("--").value(wanted.unwrap_or("make")) + " runs any other one";
+    if !known.is_empty() {
+        return Help::from(format!("it names {}; ", known.join(", "))) + other;
+    }
+    if let Some(warning) = project.catalog().warnings().into_iter().next() {
+        return warning.into();
+    }
+    let name = wanted.filter(|name| ActivityId::new(*name).is_ok()).unwrap_or("test");
+    Help::from(format!("`commands: {{{name}: make {name}}}` in .flow/config.yaml names one, and "))
+        + Suggestion::flow("trust").flag("yes")
+        + " accepts it; "
+        + other
 }
 
 fn thing(command: &NamedCommand) -> Thing {

@@ -15,7 +15,7 @@ use crate::runs::open::tree::{CHANGED_BYTES, PresentTree, present_tree, within_b
 use crate::runs::write::exec::begin::{Begin, begin};
 use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
-use crate::runs::write::exec::trust::trusted;
+use crate::runs::write::exec::trust::{nothing_to_run, trusted};
 use crate::runs::write::transaction::transact;
 
 /// How many paths that the command changed are kept.
@@ -110,8 +110,10 @@ fn files_around(
 /// The request with the words of the command that it names.
 fn resolve(cx: &Context, project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest> {
     let mut resolved = request.clone();
-    if let Some(name) = &request.name {
-        resolved.argv = trusted(cx, project, name)?;
+    match &request.name {
+        Some(name) => resolved.argv = trusted(cx, project, name)?,
+        None if request.argv.is_empty() => return Err(nothing_to_run(cx, project)?.into()),
+        None => {}
     }
     check(&resolved)?;
     Ok(resolved)
@@ -130,7 +132,7 @@ fn check(request: &ExecRequest) -> Result<()> {
     InputGlobs::parse(&request.inputs).map_err(|why| Error::Usage(format!("--input: {why}")))?;
     let len: usize = request.argv.iter().map(String::len).sum();
     match request.argv.first() {
-        None => Err(Error::Usage("there is no command to run".to_owned())),
+        None => Err(Error::Usage("the command has no words".to_owned())),
         Some(program) if program.is_empty() => Err(Error::Usage("the name of the program is empty".to_owned())),
         Some(_) if request.argv.iter().any(|word| word.contains('\0')) => {
             Err(Error::Usage("an argument of the command has a zero byte in it".to_owned()))
