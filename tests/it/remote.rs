@@ -484,6 +484,35 @@ fn a_password_in_the_address_is_never_shown() {
     }
 }
 
+/// What a commit can bring into the checkout.
+#[test]
+fn no_configuration_beside_the_copies_sends_a_run_elsewhere() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let evil = hub.path().join("evil.git");
+    laptop.git(&["init", "-q", "--bare", evil.to_str().unwrap()]);
+    let redirect = format!("[url \"{}\"]\n\tinsteadOf = {}\n", evil.display(), hub.path().join("hub.git").display());
+    let own = laptop.path(".flow/shared/.cache/remote.git");
+    let whole = fs::read_to_string(own.join("config")).unwrap() + &redirect;
+    for (nth, (file, text)) in
+        [("config", whole.as_str()), ("config", "[include]\n\tpath = ../more\n"), ("commondir", "../../../common\n")]
+            .into_iter()
+            .enumerate()
+    {
+        fs::create_dir_all(laptop.path("common")).unwrap();
+        fs::write(laptop.path("common/config"), &whole).unwrap();
+        fs::write(own.join("../more"), &redirect).unwrap();
+        fs::write(own.join(file), text).unwrap();
+        record(laptop, "r1", &format!("work-{nth}")).ok();
+        assert!(!own.join("commondir").exists());
+    }
+    let mut sent = laptop.command("git");
+    sent.arg("--git-dir").arg(&evil).arg("for-each-ref");
+    assert_eq!(run(sent, "").ok().stdout, "");
+    let shown = server.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["state"]["completed_activities"], json!(["work-0", "work-1", "work-2"]));
+}
+
 #[test]
 fn the_configuration_keeps_what_people_wrote() {
     let Team { laptop, .. } = &Team::new();

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use crate::host::git::asked::{Asked, GitAnswer, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
 use crate::model::sha256_hex;
@@ -23,6 +25,21 @@ const OTHER: &str = "flow";
 const NEW: &str = ".new-git-";
 /// The tree without files, which git knows in every repository.
 const NO_FILES: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// The lines of the configuration of a new repository: sections, and keys without their values.
+const OF_A_NEW_ONE: [&str; 10] = [
+    "",
+    "[core]",
+    "bare",
+    "filemode",
+    "ignorecase",
+    "precomposeunicode",
+    "repositoryformatversion",
+    "[extensions]",
+    "objectformat",
+    "refstorage",
+];
+/// Files of a repository that name another configuration, or an address.
+const LEADING_ELSEWHERE: [&str; 4] = ["commondir", "config.worktree", "remotes", "branches"];
 /// What git is told for all its commands.
 const SETTINGS: [(&str, &str); 6] = [
     ("core.hooksPath", "/dev/null"),
@@ -87,12 +104,14 @@ impl BareRepository {
         Self { git, dir, address, users, headers: OnceLock::new() }
     }
 
-    /// Makes the directory, if it is missing.
+    /// Makes the directory, if it is missing, and makes it anew if git would read more settings in it than those of a new one. It
+    /// is in the checkout, so a commit may bring one that sends everything elsewhere, or names commands.
     ///
     /// # Errors
     /// Why git could not make it.
     pub fn ensure(&self) -> Result<(), String> {
-        if self.dir.join("HEAD").exists() {
+        let is_there = self.dir.join("HEAD").exists();
+        if is_there && has_no_settings(&self.dir) {
             return Ok(());
         }
         // Others may make it at the same time, so it appears whole.
@@ -102,12 +121,21 @@ impl BareRepository {
         let mut command = Command::new(&self.git.program);
         command.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(new.path());
         self.run(command, None, LIMIT)?;
+        // Removed with all that is in it.
+        let _old = if is_there { Some(self.set_aside(parent)?) } else { None };
         match fs::rename(new.path(), &self.dir) {
             Err(error) if !self.dir.join("HEAD").exists() => {
                 Err(format!("cannot make {}: {error}", self.dir.display()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Moves the directory into one that is removed.
+    fn set_aside(&self, parent: &Path) -> Result<TempDir, String> {
+        let aside = tempfile::Builder::new().prefix(NEW).tempdir_in(parent);
+        let moved = aside.and_then(|aside| fs::rename(&self.dir, aside.path().join("old")).map(|()| aside));
+        moved.map_err(|error| format!("{} is not one that flow made, and cannot be moved: {error}", self.dir.display()))
     }
 
     /// Brings the references that these patterns name, and forgets those that are gone.
@@ -370,6 +398,19 @@ impl BareRepository {
             None => said,
         }
     }
+}
+
+/// Whether git reads no settings in a bare repository but what `git init` wrote.
+fn has_no_settings(dir: &Path) -> bool {
+    if LEADING_ELSEWHERE.iter().any(|name| dir.join(name).symlink_metadata().is_ok()) {
+        return false;
+    }
+    let Ok(config) = fs::read_to_string(dir.join("config")) else { return false };
+    config.lines().all(|line| {
+        let line = line.trim().to_ascii_lowercase();
+        let key = line.split_once('=').map_or(line.as_str(), |(key, _)| key.trim_end());
+        OF_A_NEW_ONE.contains(&key)
+    })
 }
 
 /// An address without the name and password that log in there.
