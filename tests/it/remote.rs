@@ -484,6 +484,34 @@ fn a_password_in_the_address_is_never_shown() {
     }
 }
 
+#[test]
+fn nothing_is_decided_on_a_copy_that_is_damaged_further_up() {
+    for (nth, damage) in ["changed", "removed", "zeros"].into_iter().enumerate() {
+        let Team { laptop, server, .. } = &Team::sharing();
+        let run = format!("r{nth}");
+        laptop.flow(["start", "build", "--id", &run]).ok();
+        for id in ["one", "two", "three"] {
+            record(laptop, &run, id).ok();
+        }
+        let file = laptop.path(".flow/shared/runs").join(&run).join("events.jsonl");
+        let whole = fs::read_to_string(&file).unwrap();
+        let mut lines: Vec<_> = whole.lines().map(str::to_owned).collect();
+        match damage {
+            "changed" => lines[1] = lines[1].replace("\"one\"", "\"onE\""),
+            "removed" => drop(lines.remove(1)),
+            _ => lines[1] = "\0".repeat(lines[1].len()),
+        }
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let again = record(laptop, &run, "one").ok();
+        assert!(again.stdout.starts_with("already recorded: 001 one"), "{damage}: {}", again.stdout);
+        record(laptop, &run, "four").ok();
+        server.flow(["verify", &run]).ok();
+        assert_eq!((log(laptop, &run), log(server, &run)).0.lines().count(), 5);
+        assert_eq!(log(laptop, &run), log(server, &run), "{damage}");
+        assert!(log(laptop, &run).starts_with(&whole), "{damage}");
+    }
+}
+
 /// What a commit can bring into the checkout.
 #[test]
 fn no_configuration_beside_the_copies_sends_a_run_elsewhere() {

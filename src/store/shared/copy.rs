@@ -46,13 +46,29 @@ impl Copies {
             return self.make(id, &lines, request).map(|()| Vec::new());
         };
         let mut locked = run.lock(request)?;
-        if self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same {
+        if self.is_whole(&locked, request)?
+            && self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same
+        {
+            self.project.note_copy(id, &request.boot);
             return Ok(Vec::new());
         }
         let lines = self.lines(id, Seq(1), mark, deadline)?;
         let aside = locked.set_contents_aside(request.writer.since)?;
         self.make(id, &lines, request)?;
         Ok(vec![format!("a copy of {id} that differed from the shared run was put into {}", aside.display())])
+    }
+
+    /// Whether nothing is damaged or missing in the log of a copy. It is read only if another program may have changed it.
+    pub(super) fn is_whole(&self, run: &LockedRun<'_>, request: &WriteRequest) -> Result<bool, StoreError> {
+        if self.project.is_copy_as_noted(run.id(), &request.boot) {
+            return Ok(true);
+        }
+        let log = run.log()?;
+        let is_whole = log.skipped.is_empty() && log.gaps().is_empty() && log.doubles().is_empty();
+        if is_whole {
+            self.project.note_copy(run.id(), &request.boot);
+        }
+        Ok(is_whole)
     }
 
     /// The copy of a run, if there is one.

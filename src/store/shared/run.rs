@@ -138,9 +138,9 @@ impl StoredRun for SharedRun {
             text_of(&locked)?;
         }
         let (noted, last) = (locked.noted().0, locked.end().last);
-        if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted {
-            // A power cut, or another program, took the end of the copy, or left a part of a commit. What comes next must not
-            // take the place of what is missing.
+        if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted || !self.copies.is_whole(&locked, request)? {
+            // A power cut, or another program, took the end of the copy, left a part of a commit, or damaged what is further up. What
+            // comes next must not take the place of what is missing, nor be decided on without it.
             drop(locked);
             let told = self.catch_up(request)?;
             locked = self.copy.lock(request)?;
@@ -149,6 +149,6 @@ impl StoredRun for SharedRun {
             // The process that appended the last lines may have died before it showed them.
             self.copies.show(&mut locked, request.writer.since)?;
         }
-        Ok(Box::new(SharedWriter::new(&self.copies, locked, deadline)))
+        Ok(Box::new(SharedWriter::new(&self.copies, locked, request.boot.clone(), deadline)))
     }
 }

@@ -18,6 +18,8 @@ use crate::store::shared::settle::{Settled, settle};
 pub(super) struct SharedWriter<'a> {
     copies: &'a Copies,
     copy: LockedRun<'a>,
+    /// The boot of the machine.
+    boot: String,
     /// How long to wait for the carrier.
     deadline: Instant,
     /// Whether the copy lacks a commit of this writer.
@@ -27,8 +29,8 @@ pub(super) struct SharedWriter<'a> {
 }
 
 impl<'a> SharedWriter<'a> {
-    pub(super) fn new(copies: &'a Copies, copy: LockedRun<'a>, deadline: Instant) -> Self {
-        Self { copies, copy, deadline, is_behind: false, evidence: Vec::new() }
+    pub(super) fn new(copies: &'a Copies, copy: LockedRun<'a>, boot: String, deadline: Instant) -> Self {
+        Self { copies, copy, boot, deadline, is_behind: false, evidence: Vec::new() }
     }
 }
 
@@ -89,7 +91,10 @@ impl RunWriter for SharedWriter<'_> {
         }
         // The record is acknowledged from here on: nothing below may fail the operation.
         let lagging = match self.copy.commit_unflushed(batch, &lines, merge) {
-            Ok(lagging) => lagging,
+            Ok(lagging) => {
+                self.copies.project.note_copy(&run, &self.boot);
+                lagging
+            }
             Err(error) => {
                 self.is_behind = true;
                 Some(error.one_line())

@@ -6,5 +6,6 @@ mod interview_note;
 pub(in crate::store::local) mod open_runs;
 mod recaps;
 mod tree;
+mod whole_copy;
 
 pub(crate) use tree::TreeCache;
