@@ -128,8 +128,8 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     {
         return Err(error.into());
     }
+    shared::check(project, &mut found);
     if !request.repair {
-        shared::check(project, &mut found);
         runs.extend(copies(project, &mut survey.runs)?);
     }
     survey.parts.push(found);

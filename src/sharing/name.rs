@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::host::without_login;
 use crate::model::{Kind, Problem};
 
 /// Where the references of a git store are, unless the name says where.
@@ -27,11 +28,17 @@ impl FromStr for StoreName {
 
     fn from_str(text: &str) -> Result<Self, Problem> {
         let unknown = |why: &str| {
-            let message = format!("`{text}` is not a store: {why}");
+            let message = format!("`{}` is not a store: {why}", without_login(text));
             Problem::new(Kind::Usage, "invalid_store", message)
                 .help("a git remote is named `git:origin`, and a bucket `s3://bucket/prefix`")
         };
-        if text.starts_with("s3://") && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if let Some(place) = text.strip_prefix("s3://")
+            && text.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            let bucket = place.split('/').next().unwrap_or_default();
+            if bucket.is_empty() || bucket.contains(['@', ':']) {
+                return Err(unknown("it names no bucket"));
+            }
             return Ok(Self::Bucket(text.trim_end_matches('/').to_owned()));
         }
         let begins = "it begins neither with `git:` nor with `s3://`";
@@ -83,9 +90,15 @@ mod tests {
             "git:origin#heads/flow/",
             "git:origin#refs/../x/",
             "s3://a b",
+            "s3://",
+            "s3://name:secret@bucket/prefix",
             "https://example.org/x.git",
         ] {
             assert!(text.parse::<StoreName>().is_err(), "{text}");
+        }
+        for text in ["git:https://name:secret@example.org/x", "s3://name:secret@bucket"] {
+            let told = text.parse::<StoreName>().unwrap_err().to_string();
+            assert!(!told.contains("secret"), "{told}");
         }
     }
 }

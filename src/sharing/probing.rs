@@ -8,11 +8,14 @@ use serde::Serialize;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, OpenedProject, Result};
 use crate::sharing::chosen::{NamedStore, store_in_use};
-use crate::store::shared::{self, BrokenPromise};
-use crate::store::{Address, StoreError};
+use crate::store::shared::{self, BrokenPromise, NotReached};
+use crate::store::{Address, RefreshScope, StoreError};
 
 /// How long a trial may take: some servers let the losers of a race wait for seconds.
 const WAIT: Duration = Duration::from_secs(300);
+
+/// How long a store may take to answer once.
+const ONE_ANSWER: Duration = Duration::from_secs(30);
 
 /// The report of `remote probe`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -36,6 +39,18 @@ pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
     };
     probe(&project, &store)?;
     Ok(ProbeReport { store: store.name.to_string(), address: store.shown_address() })
+}
+
+/// Asks the store once.
+///
+/// # Errors
+/// `store_not_reached`.
+pub(super) fn reach(project: &OpenedProject, store: &NamedStore) -> Result<()> {
+    let wait = project.cx.options.lock_wait.unwrap_or(ONE_ANSWER);
+    match store.carrier(project)?.tips(RefreshScope::All, wait) {
+        Ok(_) => Ok(()),
+        Err(NotReached(why)) => Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into()),
+    }
 }
 
 pub(super) fn probe(project: &OpenedProject, store: &NamedStore) -> Result<()> {

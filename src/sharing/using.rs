@@ -9,7 +9,7 @@ use crate::runs::{Context, Result};
 use crate::sharing::chosen::NamedStore;
 use crate::sharing::config::name_store;
 use crate::sharing::name::StoreName;
-use crate::sharing::probing::probe;
+use crate::sharing::probing::{probe, reach};
 use crate::store::{RefreshScope, RunStore as _};
 
 /// The store to use.
@@ -49,7 +49,10 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     let store = NamedStore::find(&project, name)?;
     // Where the configuration names it, it was tried before.
     let is_named = named_store(&cx.disk, project.path())?.is_some_and(|named| named == store.name.to_string());
-    if !is_named {
+    if is_named {
+        // Before anything changes: with another address, the copies here are put aside.
+        reach(&project, &store)?;
+    } else {
         probe(&project, &store)?;
     }
     if !store.accept(&project) {

@@ -512,6 +512,20 @@ fn nothing_is_decided_on_a_copy_that_is_damaged_further_up() {
     }
 }
 
+#[test]
+fn a_store_that_cannot_be_reached_is_not_used_and_the_copies_of_the_present_one_stay() {
+    let Team { laptop, hub, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let elsewhere = hub.path().join("elsewhere.git");
+    laptop.git(&["remote", "set-url", "origin", elsewhere.to_str().unwrap()]);
+    let refused = laptop.flow(["remote", "use", "git:origin", "--json"]).exits(74).error();
+    assert_eq!(refused["code"], "store_not_reached");
+    assert!(laptop.path(".flow/shared/runs/r1/events.jsonl").exists());
+    laptop.git(&["remote", "set-url", "origin", hub.path().join("hub.git").to_str().unwrap()]);
+    assert_eq!(ids(laptop), ["r1"]);
+    record(laptop, "r1", "one").ok();
+}
+
 /// What a commit can bring into the checkout.
 #[test]
 fn no_configuration_beside_the_copies_sends_a_run_elsewhere() {

@@ -43,10 +43,11 @@ pub(super) fn field_names(schema: &Value) -> Vec<&str> {
 }
 
 /// Arguments whose names say what they are, and those that the server's instructions explain.
-const UNDERSTOOD: [&str; 32] = [
+const UNDERSTOOD: [&str; 34] = [
     "advance", "claim", "completed_at", "confidence", "current_phase", "document", "epoch", "error", "evidence",
-    "exit_code", "files", "goal", "id", "issue", "limit", "mode", "name", "phase", "pr", "reason", "reports", "run_id",
-    "search", "session", "session_id", "settles", "started_at", "status", "summary", "to", "type", "workflow",
+    "exit_code", "files", "goal", "id", "issue", "limit", "local", "mode", "name", "phase", "pr", "reason", "reports",
+    "run_id", "search", "session", "session_id", "settles", "skip_reason", "started_at", "status", "summary", "to",
+    "type", "workflow",
 ];
 
 /// A schema without references, null, limits and descriptions.

@@ -149,7 +149,7 @@ pub struct ShowRequest {
     /// The run; otherwise the session's or the only active one.
     #[serde(rename = "run_id")]
     pub run: Option<String>,
-    /// The state after this event; otherwise the current state.
+    /// As of this event; otherwise the current state.
     pub at: Option<u64>,
     /// The session of the caller.
     pub session: Option<SessionId>,
