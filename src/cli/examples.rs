@@ -129,10 +129,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("exec", ["flow exec -- cargo test --locked", "flow exec --id test --timeout 600 test"]),
     ("verify", ["flow verify", "flow verify '#42' --evidence"]),
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),
-    (
-        "completions",
-        ["flow completions bash > ~/.bash_completion", "mkdir -p ~/.zfunc && flow completions zsh > ~/.zfunc/_flow"],
-    ),
+    ("completions", ["flow completions bash > ~/.bash_completion", "flow completions zsh > ~/.flow-completion.zsh"]),
     ("man", ["flow man start", "flow man --dir ~/.local/share/man/man1"]),
 ];
 

@@ -12,7 +12,8 @@ use crate::cli::exit::Exit;
 use crate::cli::page::{self, TextPage};
 use crate::cli::usage;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion};
-use crate::runs::{self, Context};
+use crate::picture::in_ascii;
+use crate::runs::{self, Context, wants_ascii};
 
 /// Writes the answers, warnings and errors of a command.
 #[derive(Debug)]
@@ -93,7 +94,11 @@ impl Out {
 
     /// The answer: `report` as one JSON object, or the page that `fill` writes for people.
     pub(super) fn answer(&mut self, report: &impl Serialize, fill: impl FnOnce(&mut TextPage)) -> Exit {
-        if self.json { self.json(report) } else { self.plain(&TextPage::of(fill)) }
+        if self.json {
+            return self.json(report);
+        }
+        let text = TextPage::of(fill);
+        if self.is_terminal() && wants_ascii() { self.plain(&in_ascii(&text)) } else { self.plain(&text) }
     }
 
     /// The answer as JSON, even without `--json`.

@@ -71,6 +71,34 @@ fn em(c: char) -> f64 {
     }
 }
 
+/// A text with signs of ASCII in the place of flow's own, each as wide as before; what people wrote stays.
+pub(crate) fn in_ascii(text: &str) -> String {
+    text.chars().map(ascii_sign).collect()
+}
+
+fn ascii_sign(sign: char) -> char {
+    match sign {
+        '▲' => '!',
+        '◆' | '?' => '?',
+        '○' => 'o',
+        '●' | '·' => '*',
+        '◦' | '–' | '─' | '—' => '-',
+        '✓' => '+',
+        '✕' | '×' => 'x',
+        '…' => '~',
+        '█' => '#',
+        '▒' => '%',
+        '┊' => ':',
+        '▶' | '→' | '›' => '>',
+        '↩' | '←' => '<',
+        '▏' => '_',
+        '↓' => 'v',
+        '↑' => '^',
+        '↻' => '@',
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

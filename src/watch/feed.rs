@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::host::reader_left;
 use crate::model::RunId;
+use crate::picture::in_ascii;
 use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper, Result};
-use crate::watch::line::in_ascii;
 use crate::watch::pages;
 use crate::watch::shown::{LATEST, RunFacts, list_filter};
 use crate::watch::{WatchMessage, Watching};

@@ -107,34 +107,6 @@ impl PageLine {
     }
 }
 
-/// A text with signs of ASCII in the place of flow's own, each as wide as before; what people wrote stays.
-pub(super) fn in_ascii(text: &str) -> String {
-    text.chars().map(ascii_sign).collect()
-}
-
-fn ascii_sign(sign: char) -> char {
-    match sign {
-        '▲' => '!',
-        '◆' | '?' => '?',
-        '○' => 'o',
-        '●' | '·' => '*',
-        '◦' | '–' | '─' | '—' => '-',
-        '✓' => '+',
-        '✕' | '×' => 'x',
-        '…' => '~',
-        '█' => '#',
-        '▒' => '%',
-        '┊' => ':',
-        '▶' | '→' | '›' => '>',
-        '↩' | '←' => '<',
-        '▏' => '_',
-        '↓' => 'v',
-        '↑' => '^',
-        '↻' => '@',
-        other => other,
-    }
-}
-
 /// A text of one column of a table: cut or filled up to this width.
 pub(super) fn cell(text: &str, width: usize) -> String {
     let text = cut(&clean(text).replace(['\n', '\t'], " "), width);

@@ -80,11 +80,10 @@ pub(super) fn fitted<const N: usize>(
             *widest = (*widest).max(width_of(cell));
         }
     }
+    let natural = widths;
     let room = columns().unwrap_or(usize::MAX);
     for (column, shrink) in steps {
-        let shown = widths.iter().filter(|width| **width > 0).count();
-        let taken = indent + widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1);
-        let over = taken.saturating_sub(room);
+        let over = taken(&widths, indent).saturating_sub(room);
         if over == 0 {
             break;
         }
@@ -94,8 +93,14 @@ pub(super) fn fitted<const N: usize>(
             }
             Shrink::Whole => 0,
         };
-        for row in &mut table {
-            row[*column] = narrowed(&row[*column], *shrink, widths[*column]);
+    }
+    let freed = room.saturating_sub(taken(&widths, indent));
+    give_back(&mut widths, &natural, steps, freed);
+    for (column, shrink) in steps {
+        if widths[*column] < natural[*column] {
+            for row in &mut table {
+                row[*column] = narrowed(&row[*column], *shrink, widths[*column]);
+            }
         }
     }
     let mut shown = Vec::new();
@@ -104,6 +109,27 @@ pub(super) fn fitted<const N: usize>(
         shown.push(cells.map(|(cell, _)| cell).collect::<Vec<_>>());
     }
     page.table(indent, shown);
+}
+
+/// How much of a line these columns take.
+fn taken(widths: &[usize], indent: usize) -> usize {
+    let shown = widths.iter().filter(|width| **width > 0).count();
+    indent + widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1)
+}
+
+/// Lets the columns that lost something grow again into the room that one which was left out has freed.
+fn give_back(widths: &mut [usize], natural: &[usize], steps: &[(usize, Shrink)], mut room: usize) {
+    let mut grows = true;
+    while grows {
+        grows = false;
+        for (column, _) in steps {
+            if room > 0 && widths[*column] > 0 && widths[*column] < natural[*column] {
+                widths[*column] += 1;
+                room -= 1;
+                grows = true;
+            }
+        }
+    }
 }
 
 fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
@@ -115,7 +141,8 @@ fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
             format!("…{}", text.get(from..).unwrap_or(text))
         }
         Shrink::Front(_) => text.to_owned(),
-        Shrink::Whole => String::new(),
+        Shrink::Whole if width == 0 => String::new(),
+        Shrink::Whole => text.to_owned(),
     }
 }
 

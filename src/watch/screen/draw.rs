@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text;
 
-use crate::watch::line::{Look, PageLine, in_ascii};
+use crate::picture::in_ascii;
+use crate::watch::line::{Look, PageLine};
 use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::Screen;
 use crate::watch::screen::view::footer;
