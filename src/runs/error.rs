@@ -233,7 +233,11 @@ impl Error {
     pub(crate) fn run_file(at: &Address, error: &RunTextError) -> Self {
         let message = format!("{at}{} {error}", suffix(error.place()));
         Problem::new(Kind::Damaged, "run_file_invalid", message)
-            .help("correct the file by hand, or bring an earlier one back with git; nothing was written")
+            .help(
+                Help::from("correct the file by hand; or ")
+                    + Suggestion::flow("doctor").flag("repair")
+                    + " puts it aside and makes it again from the log; nothing was written",
+            )
             .into()
     }
 

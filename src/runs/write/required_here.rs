@@ -26,3 +26,20 @@ pub(in crate::runs) fn as_project_asks(
     }
     Ok(machine.asking_for(&named))
 }
+
+/// Warnings about commands that the workflow requires and the project does not name.
+pub(in crate::runs) fn unnamed_commands(project: &OpenedProject, machine: &Machine) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if machine.requires().is_empty() {
+        return warnings;
+    }
+    // One that cannot be read is told where it is needed.
+    let Ok(named) = project.catalog().named_commands() else { return warnings };
+    for requirement in machine.requires() {
+        if named.iter().all(|command| command.name != requirement.exec) {
+            let (phase, exec) = (&requirement.state, &requirement.exec);
+            warnings.push(format!("`{phase}` requires `{exec}`, and `commands` in .flow/config.yaml names no such command"));
+        }
+    }
+    warnings
+}

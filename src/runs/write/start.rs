@@ -20,7 +20,7 @@ use crate::runs::open::same_work::{SameWork, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
-use crate::runs::write::required_here::as_project_asks;
+use crate::runs::write::required_here::{as_project_asks, unnamed_commands};
 use crate::runs::write::token::token_of_new_run;
 use crate::store::{Document, Presence, StoredRun};
 
@@ -153,6 +153,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let document = state.into_document();
     // After the run, so that others need not wait for the journal.
     let mut warnings = catalog.warnings();
+    warnings.extend(unnamed_commands(&project, &machine));
     warnings.extend(journal::note(&project, &document, now));
     Ok(StartReport {
         run_id: run.id().clone(),

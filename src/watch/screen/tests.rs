@@ -135,7 +135,7 @@ fn what_a_person_does_is_typed_and_asked_for_once_more() {
     let typing = looker.press(&keys("uhere"));
     assert!(typing.contains("waiting  ▲ blocked") && typing.contains("what was resolved: here▏"), "{typing}");
     let asked = looker.press(&[Key::Enter]);
-    assert!(asked.contains("y does it, any other key goes back  Unblock waiting: here"), "{asked}");
+    assert!(asked.contains("y/n  Unblock waiting: here"), "{asked}");
     let dropped = looker.press(&[Key::Char('n')]);
     assert!(dropped.contains("nothing was done"), "{dropped}");
     let none = looker.press(&[Key::Char('A')]);

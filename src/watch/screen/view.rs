@@ -119,10 +119,8 @@ fn run(screen: &Screen, part: RunPart, facts: &RunFacts, now: Timestamp, width: 
 pub(super) fn footer(screen: &Screen, acts: &[RunAct]) -> PageLine {
     if let Some(PendingAct { act, text, confirms }) = &screen.pending {
         if *confirms {
-            return PageLine::new()
-                .with(Look::Need, "y")
-                .plain(" does it, any other key goes back  ")
-                .plain(act.asks(text));
+            // Short, so that what is asked is seen; every other key is a no.
+            return PageLine::new().with(Look::Need, "y/n").plain("  ").plain(act.asks(text));
         }
         let label = act.label().unwrap_or_default();
         // What is typed at the end of a long text is seen.

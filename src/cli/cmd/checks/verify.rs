@@ -41,11 +41,7 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
         };
         page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
     }
-    for seen in &report.evidence {
-        if seen.latest && seen.state.freshness != Freshness::Fresh {
-            changes(seen, page);
-        }
-    }
+    changes(report.evidence.iter().filter(|seen| seen.latest), page);
     let mut claimed = Vec::new();
     for one in &report.claimed {
         let failed = one.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail)")).unwrap_or_default();

@@ -1,11 +1,13 @@
 //! Rows about commands of which flow saw the end.
 
 use crate::cli::page::{TextPage, or_empty};
-use crate::engine::Freshness;
+use crate::engine::{EvidenceState, Freshness};
 use crate::runs::SeenEvidence;
 
 /// The most paths that are named for each.
 const SHOWN: usize = 10;
+/// The most commands that are shown of a run, the latest ones.
+const ROWS: usize = 10;
 
 /// One command: its number, its id, how it ended, and whether that still holds.
 pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
@@ -23,18 +25,25 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
     [seen.number.to_string(), seen.id.clone(), phase, status, freshness + &inputs]
 }
 
-/// What changed since, and what was not looked at.
-pub(in crate::cli::cmd) fn changes(seen: &SeenEvidence, page: &mut TextPage) {
-    if seen.state.freshness != Freshness::Stale {
-        return;
+/// What changed since these commands ran; once for those since which the same did.
+pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvidence>, page: &mut TextPage) {
+    let mut told: Vec<(&EvidenceState, Vec<String>)> = Vec::new();
+    for seen in all {
+        if seen.state.freshness != Freshness::Stale {
+            continue;
+        }
+        match told.iter_mut().find(|(state, _)| **state == seen.state) {
+            Some((_, numbers)) => numbers.push(seen.number.to_string()),
+            None => told.push((&seen.state, vec![seen.number.to_string()])),
+        }
     }
-    let changed = &seen.state.changed;
-    for path in changed.iter().take(SHOWN) {
-        page.line(&format!("    changed since {}: {path}", seen.number));
-    }
-    let rest = changed.len().saturating_sub(SHOWN);
-    if rest > 0 || seen.state.more_changed {
-        page.line("    … and more");
+    for (state, numbers) in told {
+        for path in state.changed.iter().take(SHOWN) {
+            page.line(&format!("    changed since {}: {path}", numbers.join(", ")));
+        }
+        if state.changed.len() > SHOWN || state.more_changed {
+            page.line("    … and more");
+        }
     }
 }
 
@@ -45,8 +54,10 @@ pub(in crate::cli::cmd) fn seen_table(title: &str, all: &[SeenEvidence], page: &
         return;
     }
     page.line(&format!("  {title} (fresh: the tracked and untracked files are the same)"));
-    page.table(4, latest.iter().map(|seen| seen_row(seen)));
-    for seen in latest {
-        changes(seen, page);
+    let earlier = latest.len().saturating_sub(ROWS);
+    if earlier > 0 {
+        page.line(&format!("    … and {earlier} more; `flow verify --evidence` lists all"));
     }
+    page.table(4, latest[earlier..].iter().map(|seen| seen_row(seen)));
+    changes(latest[earlier..].iter().copied(), page);
 }
