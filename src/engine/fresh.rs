@@ -58,10 +58,16 @@ impl EvidenceState {
 
 /// The files as they are now, and what can be asked of them.
 pub trait CheckoutFiles {
-    /// The files.
+    /// The digest of the files, which is all that is asked of most.
     ///
     /// # Errors
     /// Why they are not known.
+    fn sha256(&self) -> Result<&str, String>;
+
+    /// The files, and how they differ from the commit.
+    ///
+    /// # Errors
+    /// Why that is not known.
     fn snapshot(&self) -> Result<&TreeSnapshot, String>;
 
     /// What tells the content of a path from another one, as in [`TreeSnapshot::changed`].
@@ -82,13 +88,15 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
     if before.files == 0 && before.commit.is_none() {
         return EvidenceState::unknown("there was no file that counts when it was run");
     }
+    match now.sha256() {
+        Ok(present) if before.sha256 == present => return EvidenceState::fresh(),
+        Ok(_) => {}
+        Err(why) => return EvidenceState::unknown(why),
+    }
     let present = match now.snapshot() {
         Ok(present) => present,
         Err(why) => return EvidenceState::unknown(why),
     };
-    if before.sha256 == present.sha256 {
-        return EvidenceState::fresh();
-    }
     if before.place != present.place {
         return elsewhere(before, present, now);
     }

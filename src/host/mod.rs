@@ -49,7 +49,8 @@ pub use env::Env;
 pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{
-    AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeFiles, WorkingTree,
+    AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeChanges, TreeFiles,
+    WorkingTree,
 };
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]

@@ -104,7 +104,7 @@ impl BareRepository {
         Self { git, dir, address, users, headers: OnceLock::new() }
     }
 
-    /// Makes the directory, if it is missing, and makes it anew if git would read more settings in it than those of a new one. It
+    /// Makes the directory, if it is missing, and once more if git would read more settings in it than those of a new one. It
     /// is in the checkout, so a commit may bring one that sends everything elsewhere, or names commands.
     ///
     /// # Errors

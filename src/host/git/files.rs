@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
 use crate::host::git::command::{Git, check_commit_id};
-use crate::host::git::tree::{Apart, DEPTH, SUBMODULES, StatusEntries, checked_out, left_out};
+use crate::host::git::tree::{Apart, DEPTH, ListedChanges, SUBMODULES, StatusEntries, checked_out, left_out};
 
 /// How long git may take to list the files.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -42,12 +42,19 @@ pub struct TreeFiles {
     pub unreadable: Vec<Vec<u8>>,
     /// The commit that is checked out.
     pub commit: Option<String>,
+    /// Whether the index of a repository hides something, or a submodule is not what its commit says.
+    is_hidden: bool,
+}
+
+/// How the files of a checkout differ from its commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeChanges {
     /// Whether what is on the disk is what the commit has.
     pub is_clean: bool,
-    /// The paths that differ from the commit, at most a thousand.
-    pub changed: Vec<String>,
+    /// The paths that differ, at most a thousand.
+    pub paths: Vec<String>,
     /// Whether more differ.
-    pub more_changed: bool,
+    pub more: bool,
 }
 
 /// What is asked of each repository on the way.
@@ -57,13 +64,11 @@ struct FilesWalk<'g> {
     /// How many submodules may still be entered.
     left: usize,
     found: TreeFiles,
-    /// Whether the index of a repository hides something, or a submodule is not what its commit says.
-    is_hidden: bool,
 }
 
 impl Git {
-    /// Lists the files of the checkout that contains `dir`, without `own`: paths relative to the top. `state` gives the user's
-    /// state directory, where what git needs for this is kept. `None` outside of a repository.
+    /// Lists the files of the checkout that contains `dir`, without `own`: paths relative to the top; and how they differ from the
+    /// commit. `state` gives the user's state directory, where what git needs for this is kept. `None` outside of a repository.
     ///
     /// # Errors
     /// Why git cannot tell, in one line.
@@ -72,41 +77,77 @@ impl Git {
         dir: &Path,
         own: &[String],
         state: impl FnOnce() -> Option<PathBuf>,
-    ) -> Result<Option<TreeFiles>, String> {
-        let Some(top) = self.find_top(dir).map_err(|error| error.to_string())? else { return Ok(None) };
-        let git = Self { limit: LIMIT, ..self.clone() };
-        // Before the files are listed: a commit meanwhile changes no file.
-        let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
+    ) -> Result<Option<(TreeFiles, TreeChanges)>, String> {
+        let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let changes = git.start_listing(dir, own.to_vec(), state(), &STRICT)?;
-        // In a submodule `core.worktree` leads to where its `.git` is. Elsewhere the project is not among the files that it names.
-        if top.canonicalize().is_ok_and(|top| top != changes.apart.top) {
-            return Err("core.worktree names another directory than the one in which .git is".to_owned());
-        }
-        let found = TreeFiles { top: changes.apart.top.clone(), commit: head.commit, ..TreeFiles::default() };
-        let deadline = Instant::now() + LIMIT;
-        let mut walk = FilesWalk { git: &git, deadline, left: SUBMODULES, found, is_hidden: false };
-        let left_out = left_out(own);
-        let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
-        let tracked = walk.ask(&changes.apart, &[&TRACKED, &only])?;
-        walk.take(&changes.apart, b"", tracked, DEPTH)?;
+        let mut walk = FilesWalk::of(&git, found, &changes.apart)?;
+        walk.take_all(&changes.apart, own, &[&TRACKED])?;
         // It looks for untracked files anyway, so the directories are walked once.
         let changes = changes.listed()?;
         if changes.is_cut {
-            let untracked = walk.ask(&changes.apart, &[&UNTRACKED, &only])?;
-            walk.take(&changes.apart, b"", untracked, DEPTH)?;
+            walk.take_all(&changes.apart, own, &[&UNTRACKED])?;
         } else {
             walk.note_closed(b"", &changes.answer)?;
             walk.take_untracked(&changes.answer.out);
         }
-        let FilesWalk { mut found, is_hidden, .. } = walk;
-        found.is_clean = found.commit.is_some() && changes.paths.is_empty() && !changes.is_cut && !is_hidden;
-        (found.changed, found.more_changed) = (changes.paths, changes.is_cut);
-        found.files.sort_unstable();
-        // A file in conflict is in the index up to three times.
-        found.files.dedup();
-        found.nested.sort();
-        found.unreadable.sort();
-        Ok(Some(found))
+        let found = walk.found();
+        let changes = found.changes(changes);
+        Ok(Some((found, changes)))
+    }
+
+    /// As [`Self::tree_files`], without the question how they differ from the commit, for which git looks at each of them.
+    ///
+    /// # Errors
+    /// Why git cannot tell, in one line.
+    pub fn tree_names(
+        &self,
+        dir: &Path,
+        own: &[String],
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<Option<TreeFiles>, String> {
+        let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
+        let apart = git.apart(dir, state(), Instant::now() + LIMIT)?;
+        let mut walk = FilesWalk::of(&git, found, &apart)?;
+        walk.take_all(&apart, own, &[&TRACKED, &UNTRACKED])?;
+        Ok(Some(walk.found()))
+    }
+
+    /// How these files, which [`Self::tree_names`] listed, differ from the commit.
+    ///
+    /// # Errors
+    /// Why git cannot tell, in one line.
+    pub fn tree_changes(
+        &self,
+        files: &TreeFiles,
+        own: &[String],
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<TreeChanges, String> {
+        let git = Self { limit: LIMIT, ..self.clone() };
+        let changes = git.start_listing(&files.top, own.to_vec(), state(), &STRICT)?;
+        Ok(files.changes(changes.listed()?))
+    }
+
+    /// The files of a checkout before any is listed, and git for that.
+    fn no_files_yet(&self, dir: &Path) -> Result<Option<(Self, TreeFiles)>, String> {
+        let Some(top) = self.find_top(dir).map_err(|error| error.to_string())? else { return Ok(None) };
+        let git = Self { limit: LIMIT, ..self.clone() };
+        // Before the files are listed: a commit meanwhile changes no file.
+        let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
+        Ok(Some((git, TreeFiles { top, commit: head.commit, ..TreeFiles::default() })))
+    }
+}
+
+impl TreeFiles {
+    /// A directory in which no files are listed.
+    #[must_use]
+    pub fn at(top: PathBuf) -> Self {
+        Self { top, ..Self::default() }
+    }
+
+    fn changes(&self, listed: ListedChanges) -> TreeChanges {
+        let ListedChanges { paths, is_cut, .. } = listed;
+        let is_clean = self.commit.is_some() && paths.is_empty() && !is_cut && !self.is_hidden;
+        TreeChanges { is_clean, paths, more: is_cut }
     }
 }
 
@@ -142,7 +183,36 @@ impl Git {
     }
 }
 
-impl FilesWalk<'_> {
+impl<'g> FilesWalk<'g> {
+    /// Begins with the repository of `apart`.
+    fn of(git: &'g Git, mut found: TreeFiles, apart: &Apart) -> Result<Self, String> {
+        // In a submodule `core.worktree` leads to where its `.git` is. Elsewhere the project is not among the files that it names.
+        if found.top.canonicalize().is_ok_and(|top| top != apart.top) {
+            return Err("core.worktree names another directory than the one in which .git is".to_owned());
+        }
+        found.top = apart.top.clone();
+        Ok(Self { git, deadline: Instant::now() + LIMIT, left: SUBMODULES, found })
+    }
+
+    /// Takes the files of its repository that these options of git name.
+    fn take_all(&mut self, apart: &Apart, own: &[String], options: &[&[&str]]) -> Result<(), String> {
+        let left_out = left_out(own);
+        let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
+        let asked = self.ask(apart, &[options, &[&only]].concat())?;
+        self.take(apart, b"", asked, DEPTH)
+    }
+
+    /// What was taken.
+    fn found(self) -> TreeFiles {
+        let mut found = self.found;
+        found.files.sort_unstable();
+        // A file in conflict is in the index up to three times.
+        found.files.dedup();
+        found.nested.sort();
+        found.unreadable.sort();
+        found
+    }
+
     fn ask(&self, apart: &Apart, options: &[&[&str]]) -> Result<Asked, String> {
         let question = [&LIST[..], &options.concat()].concat();
         let asked = self.git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
@@ -164,21 +234,21 @@ impl FilesWalk<'_> {
             let Some(listed) = listed(entry) else { continue };
             if let Some(nested) = listed.path.strip_suffix(b"/") {
                 self.found.nested.push([prefix, nested].concat());
-                self.is_hidden = true;
+                self.found.is_hidden = true;
             } else if listed.is_submodule {
                 submodules.push(listed.path.to_owned());
             } else {
                 self.found.files.push([prefix, listed.path].concat());
             }
             // What is untracked in a submodule does not show in the repository around it.
-            self.is_hidden |= listed.is_hidden || (listed.is_untracked && !prefix.is_empty());
+            self.found.is_hidden |= listed.is_hidden || (listed.is_untracked && !prefix.is_empty());
         }
         submodules.dedup();
         if submodules.is_empty() {
             return Ok(());
         }
         let ignored = self.git.submodules(apart, self.deadline)?;
-        self.is_hidden |= ignored.iter().any(|(_, ignored)| !ignored.is_empty());
+        self.found.is_hidden |= ignored.iter().any(|(_, ignored)| !ignored.is_empty());
         for path in submodules {
             self.enter(apart, prefix, &path, depth)?;
         }
@@ -191,7 +261,7 @@ impl FilesWalk<'_> {
         let whole = [prefix, path].concat();
         let Some(dir) = checked_out(&outer.top, relative) else {
             // Not checked out, so the commit has more than the disk; or something else is in its place.
-            self.is_hidden = true;
+            self.found.is_hidden = true;
             let dir = outer.top.join(relative);
             match dir.symlink_metadata() {
                 Ok(meta) if !meta.is_dir() => self.found.files.push(whole),
@@ -201,7 +271,7 @@ impl FilesWalk<'_> {
             return Ok(());
         };
         if depth == 0 || self.left == 0 {
-            self.is_hidden = true;
+            self.found.is_hidden = true;
             self.found.nested.push(whole);
             return Ok(());
         }
@@ -210,7 +280,7 @@ impl FilesWalk<'_> {
         let inner = self.git.apart(&dir, outer.state.clone(), self.deadline).map_err(told)?;
         if inner.top == outer.top {
             // Its `.git` leads to no repository.
-            self.is_hidden = true;
+            self.found.is_hidden = true;
             self.found.nested.push(whole);
             return Ok(());
         }
@@ -226,7 +296,7 @@ impl FilesWalk<'_> {
             }
             if let Some(nested) = path.strip_suffix(b"/") {
                 self.found.nested.push(nested.to_owned());
-                self.is_hidden = true;
+                self.found.is_hidden = true;
             } else {
                 self.found.files.push(path.to_owned());
             }
@@ -242,7 +312,7 @@ impl FilesWalk<'_> {
             let end = rest.iter().rposition(|&byte| byte == b'\'').unwrap_or(rest.len());
             let path = rest[..end].strip_suffix(b"/").unwrap_or(&rest[..end]);
             self.found.unreadable.push([prefix, path].concat());
-            self.is_hidden = true;
+            self.found.is_hidden = true;
         }
         Ok(())
     }

@@ -71,6 +71,15 @@ impl Checkout {
     }
 
     fn listed(&self) -> TreeFiles {
+        let (git, state) = self.plain_git();
+        let own = [".flow/".to_owned()];
+        let (listed, _) = git.tree_files(&self.path(""), &own, || state.clone()).unwrap().unwrap();
+        // The names alone are found in another way.
+        assert_eq!(git.tree_names(&self.path(""), &own, || state).unwrap().unwrap(), listed);
+        listed
+    }
+
+    fn plain_git(&self) -> (Git, Option<PathBuf>) {
         let environment = [
             ("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null").to_owned()),
             ("GIT_CONFIG_NOSYSTEM", OsStr::new("1").to_owned()),
@@ -78,8 +87,7 @@ impl Checkout {
         ];
         let environment = environment.map(|(name, value)| (name.into(), value)).into();
         let git = Git { environment, ..Git::default() };
-        let state = Some(self.dir.path().join("state"));
-        git.tree_files(&self.path(""), &[".flow/".to_owned()], || state).unwrap().unwrap()
+        (git, Some(self.dir.path().join("state")))
     }
 
     fn tree(&mut self) -> Tree {
@@ -106,7 +114,11 @@ impl Checkout {
     }
 
     fn is_clean(&self) -> bool {
-        self.listed().is_clean
+        let (git, state) = self.plain_git();
+        let own = [".flow/".to_owned()];
+        let (listed, changes) = git.tree_files(&self.path(""), &own, || state.clone()).unwrap().unwrap();
+        assert_eq!(git.tree_changes(&listed, &own, || state).unwrap(), changes);
+        changes.is_clean
     }
 
     /// Checks that `edit` changes the digest in `paths`, and that `undo` brings it back.

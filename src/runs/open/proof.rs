@@ -1,6 +1,6 @@
 //! Whether what was seen of commands still holds, and proves what phases require.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::catalog::{NamedCommand, named_commands};
@@ -12,7 +12,7 @@ use crate::runs::error::Result;
 use crate::runs::open::kept::{Keeper, Keepers};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::open::tree::{ListedFiles, PresentTree, listed_files, own_directories, tree_of};
+use crate::runs::open::tree::{FilesRead, ListedFiles, listed_files, own_directories};
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
@@ -170,24 +170,35 @@ type Differences = BTreeMap<(String, String), Option<Vec<String>>>;
 /// The project's checkout as it is now.
 struct PresentCheckout<'p> {
     project: &'p OpenedProject,
-    tree: std::result::Result<PresentTree, String>,
+    files: std::result::Result<FilesRead, String>,
+    /// How they differ from the commit; asked only where their digest is another one.
+    snapshot: OnceCell<std::result::Result<TreeSnapshot, String>>,
     /// What was asked of commits already.
     between: RefCell<Differences>,
 }
 
 impl<'p> PresentCheckout<'p> {
     fn of(project: &'p OpenedProject, listed: ListedFiles, inputs: &[String]) -> Self {
-        Self { project, tree: tree_of(project, listed, inputs), between: RefCell::default() }
+        let files = listed.and_then(|listed| FilesRead::of(project, listed, inputs));
+        Self { project, files, snapshot: OnceCell::new(), between: RefCell::default() }
     }
 }
 
 impl CheckoutFiles for PresentCheckout<'_> {
+    fn sha256(&self) -> std::result::Result<&str, String> {
+        match &self.files {
+            Ok(read) => Ok(&read.sha256),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
     fn snapshot(&self) -> std::result::Result<&TreeSnapshot, String> {
-        self.tree.as_ref().map(|tree| &tree.snapshot).map_err(Clone::clone)
+        let read = self.files.as_ref().map_err(Clone::clone)?;
+        self.snapshot.get_or_init(|| read.compared(self.project)).as_ref().map_err(Clone::clone)
     }
 
     fn mark(&self, path: &str) -> String {
-        self.tree.as_ref().map(|tree| tree.files.mark(path)).unwrap_or_default()
+        self.files.as_ref().map(|read| read.files.mark(path)).unwrap_or_default()
     }
 
     fn between(&self, one: &str, other: &str) -> Option<Vec<String>> {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::host::{InputFiles, InputGlobs, Tree, TreeFiles, checkout_place, read_tree};
+use crate::host::{InputFiles, InputGlobs, Tree, TreeChanges, TreeFiles, checkout_place, read_tree};
 use crate::model::TreeSnapshot;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::git_state;
@@ -30,10 +30,24 @@ pub(in crate::runs) struct PresentTree {
 /// What git lists of the project's checkout; none outside of a repository.
 pub(in crate::runs) type ListedFiles = Result<Option<TreeFiles>, String>;
 
-/// Asks git for the files of the project's checkout.
+/// The files of a checkout as they were read, without how they differ from the commit.
+#[derive(Debug)]
+pub(in crate::runs) struct FilesRead {
+    listed: TreeFiles,
+    /// Whether git knows nothing of them.
+    is_outside: bool,
+    /// Those that only globs name.
+    added: Vec<Vec<u8>>,
+    pub(in crate::runs) files: Tree,
+    /// The digest of all.
+    pub(in crate::runs) sha256: String,
+    unmatched: Vec<String>,
+}
+
+/// Asks git for the names of the files of the project's checkout.
 pub(in crate::runs) fn listed_files(project: &OpenedProject) -> ListedFiles {
     let (cx, root) = (&project.cx, project.root());
-    cx.git.tree_files(root, &own_directories(project), || git_state(cx, root))
+    cx.git.tree_names(root, &own_directories(project), || git_state(cx, root))
 }
 
 /// The files of the project's checkout, with those that the globs `inputs` name.
@@ -41,36 +55,89 @@ pub(in crate::runs) fn listed_files(project: &OpenedProject) -> ListedFiles {
 /// # Errors
 /// Why they are not known, in one line.
 pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) -> Result<PresentTree, String> {
-    tree_of(project, listed_files(project), inputs)
-}
-
-/// As [`present_tree`], of files that git listed just now.
-pub(in crate::runs) fn tree_of(
-    project: &OpenedProject,
-    listed: ListedFiles,
-    inputs: &[String],
-) -> Result<PresentTree, String> {
-    let globs = InputGlobs::parse(inputs)?;
-    let mut listed = match listed? {
-        Some(listed) => listed,
-        None if globs.is_empty() => return Err("the project is not in a git repository".to_owned()),
-        None => TreeFiles { top: project.root().to_owned(), ..TreeFiles::default() },
+    let (cx, root) = (&project.cx, project.root());
+    let (listed, changes) = match cx.git.tree_files(root, &own_directories(project), || git_state(cx, root))? {
+        Some((listed, changes)) => (Some(listed), changes),
+        None => (None, TreeChanges::default()),
     };
-    let unmatched = add_inputs(project, &mut listed, &globs)?;
-    // Made right before the files are looked at. Without it nothing is cached.
-    let began = project.file_system_time().ok();
-    let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
-    let (files, cache) = read_tree(&listed, &project.tree_cache(which), began);
-    if let Some(cache) = cache {
-        // A cache: without it the next look takes longer.
-        let _ = project.keep_tree_cache(which, &cache);
-    }
-    let snapshot = snapshot(&listed, &files);
-    Ok(PresentTree { top: listed.top, snapshot, files, unmatched })
+    let read = FilesRead::of(project, listed, inputs)?;
+    let snapshot = read.snapshot(changes);
+    Ok(PresentTree { top: read.listed.top, snapshot, files: read.files, unmatched: read.unmatched })
 }
 
-/// Adds the files that globs name and git does not list. Returns the globs that name nothing.
-fn add_inputs(project: &OpenedProject, listed: &mut TreeFiles, globs: &InputGlobs) -> Result<Vec<String>, String> {
+impl FilesRead {
+    /// Reads the files that git listed just now, and those that the globs `inputs` name.
+    ///
+    /// # Errors
+    /// Why they are not known, in one line.
+    pub(in crate::runs) fn of(
+        project: &OpenedProject,
+        listed: Option<TreeFiles>,
+        inputs: &[String],
+    ) -> Result<Self, String> {
+        let globs = InputGlobs::parse(inputs)?;
+        let is_outside = listed.is_none();
+        let mut listed = match listed {
+            Some(listed) => listed,
+            None if globs.is_empty() => return Err("the project is not in a git repository".to_owned()),
+            None => TreeFiles::at(project.root().to_owned()),
+        };
+        let (added, unmatched) = add_inputs(project, &mut listed, &globs)?;
+        // Made right before the files are looked at. Without it nothing is cached.
+        let began = project.file_system_time().ok();
+        let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
+        let (files, cache) = read_tree(&listed, &project.tree_cache(which), began);
+        if let Some(cache) = cache {
+            // A cache: without it the next look takes longer.
+            let _ = project.keep_tree_cache(which, &cache);
+        }
+        let sha256 = files.sha256();
+        Ok(Self { listed, is_outside, added, files, sha256, unmatched })
+    }
+
+    /// Asks git how they differ from the commit.
+    ///
+    /// # Errors
+    /// Why that is not known, in one line.
+    pub(in crate::runs) fn compared(&self, project: &OpenedProject) -> Result<TreeSnapshot, String> {
+        if self.is_outside {
+            return Ok(self.snapshot(TreeChanges::default()));
+        }
+        let (cx, root) = (&project.cx, project.root());
+        let changes = cx.git.tree_changes(&self.listed, &own_directories(project), || git_state(cx, root))?;
+        Ok(self.snapshot(changes))
+    }
+
+    fn snapshot(&self, changes: TreeChanges) -> TreeSnapshot {
+        let mut not_covered = self.files.not_covered();
+        let is_whole = not_covered.is_empty();
+        not_covered.truncate(NOT_COVERED);
+        let added = self.added.iter().map(|path| String::from_utf8_lossy(path).into_owned());
+        let marked = changes.paths.into_iter().chain(added).map(|path| {
+            let mark = self.files.mark(&path);
+            (path, mark)
+        });
+        let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
+        TreeSnapshot {
+            sha256: self.sha256.clone(),
+            files: self.files.files(),
+            commit: self.listed.commit.clone(),
+            // Another checkout of the commit does not have what only globs name.
+            clean: changes.is_clean && is_whole && self.added.is_empty(),
+            place: checkout_place(&self.listed.top),
+            changed: changed.into_iter().collect(),
+            more_changed: changes.more || is_cut,
+            not_covered,
+        }
+    }
+}
+
+/// Adds the files that globs name and git does not list. Returns them, and the globs that name nothing.
+fn add_inputs(
+    project: &OpenedProject,
+    listed: &mut TreeFiles,
+    globs: &InputGlobs,
+) -> Result<(Vec<Vec<u8>>, Vec<String>), String> {
     let root = project.root();
     let InputFiles { files, unreadable, unmatched } = globs.files(root)?;
     let below = below_top(&project.cx, root);
@@ -81,37 +148,14 @@ fn add_inputs(project: &OpenedProject, listed: &mut TreeFiles, globs: &InputGlob
             added.push(whole);
         }
     }
-    // Another checkout of the commit does not have them.
-    listed.is_clean &= added.is_empty();
-    for path in &added {
-        listed.changed.push(String::from_utf8_lossy(path).into_owned());
-    }
     for path in unreadable {
         listed.unreadable.push(below.join(OsStr::from_bytes(&path)).into_os_string().into_vec());
     }
     listed.unreadable.sort();
     listed.unreadable.dedup();
-    listed.files.append(&mut added);
+    listed.files.extend(added.iter().cloned());
     listed.files.sort_unstable();
-    Ok(unmatched)
-}
-
-fn snapshot(listed: &TreeFiles, files: &Tree) -> TreeSnapshot {
-    let mut not_covered = files.not_covered();
-    let is_whole = not_covered.is_empty();
-    not_covered.truncate(NOT_COVERED);
-    let marked = listed.changed.iter().map(|path| (path.clone(), files.mark(path)));
-    let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
-    TreeSnapshot {
-        sha256: files.sha256(),
-        files: files.files(),
-        commit: listed.commit.clone(),
-        clean: listed.is_clean && is_whole,
-        place: checkout_place(&listed.top),
-        changed: changed.into_iter().collect(),
-        more_changed: listed.more_changed || is_cut,
-        not_covered,
-    }
+    Ok((added, unmatched))
 }
 
 /// The first items, up to `most` bytes of them, and whether others are left out.

@@ -38,7 +38,9 @@ pub(in crate::runs) fn unnamed_commands(project: &OpenedProject, machine: &Machi
     for requirement in machine.requires() {
         if named.iter().all(|command| command.name != requirement.exec) {
             let (phase, exec) = (&requirement.state, &requirement.exec);
-            warnings.push(format!("`{phase}` requires `{exec}`, and `commands` in .flow/config.yaml names no such command"));
+            warnings.push(format!(
+                "`{phase}` requires `{exec}`, and `commands` in .flow/config.yaml names no such command"
+            ));
         }
     }
     warnings
