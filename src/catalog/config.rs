@@ -67,7 +67,7 @@ pub(crate) struct NamedCommand {
 ///
 /// # Errors
 /// When the file cannot be read, or what it says of a command is none.
-pub(crate) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
+pub(super) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
     let commands = Config::read(disk, flow_dir)?.commands;
     let invalid = |message: String| CatalogError::Config { path: flow_dir.join(FILE), message };
     let commands = match commands {

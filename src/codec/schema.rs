@@ -279,7 +279,7 @@ fn kinds_of(kind: &TypeKind) -> Vec<JsonType> {
 
 /// The keys of `value` that mean nothing to flow and look like one that is not there: a sentence fragment for each.
 ///
-/// For documents that may have keys of their own, in which such a key is no violation.
+/// For documents that may have other keys as well: there, a mistyped key breaks no rule.
 pub(crate) fn mistyped_keys(kind: DocumentKind, value: &Value) -> Vec<String> {
     let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
     let mut told = Vec::new();

@@ -39,8 +39,10 @@ impl DirectoriesAbove {
 
     /// The directory of the file at `path`. Paths that are sorted open each directory once.
     pub(super) fn lead_to(&mut self, path: &[u8]) -> &DirectoryAbove {
-        let is_on_the_way = |dir: &[u8]| path.starts_with(dir) && path.get(dir.len()) == Some(&b'/');
-        while self.below.last().is_some_and(|(dir, _)| !is_on_the_way(dir)) {
+        while let Some((dir, _)) = self.below.last() {
+            if path.starts_with(dir) && path.get(dir.len()) == Some(&b'/') {
+                break;
+            }
             self.below.pop();
         }
         let mut from = self.below.last().map_or(0, |(dir, _)| dir.len() + 1);

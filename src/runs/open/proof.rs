@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use crate::catalog::{NamedCommand, named_commands};
+use crate::catalog::NamedCommand;
 use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state};
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
@@ -93,7 +93,7 @@ impl Proofs {
 
     /// The proofs for commands that hold like this.
     pub(in crate::runs) fn of(project: &OpenedProject, states: BTreeMap<Number, EvidenceState>) -> Self {
-        let commands = named_commands(&project.cx.disk, project.path()).map_err(|error| error.to_string());
+        let commands = project.catalog().named_commands().map_err(|error| error.to_string());
         Self { states, commands }
     }
 

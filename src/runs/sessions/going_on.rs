@@ -105,7 +105,7 @@ pub(crate) fn going_on(
     }
     let mut unproved = if wanted.gates { unproved_within(cx, &view, LOOKING) } else { Vec::new() };
     // One that the project does not name, or that was not accepted here, the session cannot run.
-    unproved.retain(|one| trusted(cx, &project, &one.exec).is_ok());
+    unproved.retain(|one| trusted(&project, &one.exec).is_ok());
     if unproved.is_empty() && !wanted.continues {
         return Ok(None);
     }

@@ -91,7 +91,7 @@ pub fn workflow_adopt(cx: &Context, request: &AdoptRequest) -> Result<WorkflowAd
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
     transact(&project, &*run, caller, now, |tx| {
         let newer = newer(&project, tx.state.document(), request.from.as_deref())?;
-        let newer = as_project_asks(cx, Some(&project), newer)?;
+        let newer = as_project_asks(Some(&project), newer)?;
         let newer = newer.spelled_as(tx.state.document().state.positions());
         let mut differences = Vec::new();
         if let Decision::Commit(kind) = tx.decide(Command::AdoptWorkflow(Box::new(newer)))? {

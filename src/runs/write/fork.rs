@@ -213,7 +213,7 @@ fn digest_of(log: &LogScan) -> String {
 /// The event by which the fork follows the definition of today; `None` if it does so already.
 fn adoption(project: &OpenedProject, machine: Option<&Machine>, first: &Event, id: EventId) -> Result<Option<Event>> {
     let state = RunState::begin(first).expect("BUG: a fork begins no run");
-    let newer = as_project_asks(&project.cx, Some(project), newer(project, state.document(), None)?)?;
+    let newer = as_project_asks(Some(project), newer(project, state.document(), None)?)?;
     let newer = newer.spelled_as(state.document().state.positions());
     let trail = History::fold([first]).expect("BUG: a fork begins no run");
     let caller = project.cx.caller(state.document().state.session.clone(), None)?;

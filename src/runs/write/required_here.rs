@@ -1,8 +1,7 @@
 //! What a workflow requires only in projects that name the command.
 
-use crate::catalog::named_commands;
 use crate::machine::Machine;
-use crate::runs::context::{Context, OpenedProject};
+use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 
 /// The definition for a run that begins in `project`: what it requires only where the project names the command is required
@@ -10,17 +9,13 @@ use crate::runs::error::Result;
 ///
 /// # Errors
 /// `invalid_config` if it matters what the configuration names, and that cannot be read.
-pub(in crate::runs) fn as_project_asks(
-    cx: &Context,
-    project: Option<&OpenedProject>,
-    machine: Machine,
-) -> Result<Machine> {
+pub(in crate::runs) fn as_project_asks(project: Option<&OpenedProject>, machine: Machine) -> Result<Machine> {
     if !machine.asks_where_named() {
         return Ok(machine);
     }
     let mut named = Vec::new();
     if let Some(project) = project {
-        for command in named_commands(&cx.disk, project.path())? {
+        for command in project.catalog().named_commands()? {
             named.push(command.name);
         }
     }

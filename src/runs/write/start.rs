@@ -115,7 +115,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     {
         return Err(elsewhere(project, &*run));
     }
-    let machine = as_project_asks(cx, existing.as_ref(), catalog.find(&request.workflow)?.machine)?;
+    let machine = as_project_asks(existing.as_ref(), catalog.find(&request.workflow)?.machine)?;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
     let root = cx.root_of(existing.as_ref())?;

@@ -268,7 +268,7 @@ fn begin_with(
         Some(machine) => Some(machine.clone()),
         None => machine_of(&catalog, &asked.request.workflow)?,
     };
-    let machine = machine.map(|machine| as_project_asks(cx, project, machine)).transpose()?;
+    let machine = machine.map(|machine| as_project_asks(project, machine)).transpose()?;
     let workflow = match &machine {
         Some(machine) => machine.id().clone(),
         None => WorkflowId::new(asked.request.workflow.as_str())?,

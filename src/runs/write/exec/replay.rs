@@ -119,7 +119,7 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
     for attempt in chosen {
         let Some(exec) = &attempt.exec else { continue };
         let Some(end) = &exec.end else { continue };
-        let argv = may_run(cx, &project, request, exec);
+        let argv = may_run(&project, request, exec);
         let mut command = ReplayedCommand {
             number: attempt.number,
             id: attempt.id.clone(),
@@ -177,7 +177,6 @@ fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Resu
 
 /// The words of the command, if it may run here; otherwise why not.
 fn may_run(
-    cx: &Context,
     project: &OpenedProject,
     request: &ReplayRequest,
     exec: &Execution,
@@ -186,7 +185,7 @@ fn may_run(
         return Err("something in it was masked, so what is recorded is not what was run".to_owned());
     }
     if let Some(name) = &exec.name {
-        let argv = trusted(cx, project, name).map_err(|error| error.problem().message)?;
+        let argv = trusted(project, name).map_err(|error| error.problem().message)?;
         if argv != exec.argv {
             return Err(format!("the project names another command {name} now"));
         }

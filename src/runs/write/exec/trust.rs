@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{NamedCommand, named_commands};
+use crate::catalog::NamedCommand;
 use crate::model::{ActivityId, Help, Kind, Problem, Suggestion, command_line, quoted};
 use crate::runs::accepted::{Thing, accept, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
@@ -44,7 +44,7 @@ pub struct TrustedCommand {
 /// `invalid_config`; `not_kept` when it cannot be noted that they were accepted.
 pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
     let project = cx.project()?;
-    let named = named_commands(&cx.disk, project.path())?;
+    let named = project.catalog().named_commands()?;
     if request.accept {
         let things: Vec<_> = named.iter().map(thing).collect();
         accept(&project, &things);
@@ -70,8 +70,8 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
 ///
 /// # Errors
 /// `command_not_found` if no command has the name, `command_not_trusted` if it was not accepted.
-pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str) -> Result<Vec<String>> {
-    let named = named_commands(&cx.disk, project.path())?;
+pub(in crate::runs) fn trusted(project: &OpenedProject, name: &str) -> Result<Vec<String>> {
+    let named = project.catalog().named_commands()?;
     let Some(found) = named.iter().find(|one| one.name == name) else {
         let message = format!("the project names no command {}", quoted(name));
         return Err(Problem::new(Kind::NotFound, "command_not_found", message)
@@ -89,9 +89,10 @@ pub(in crate::runs) fn trusted(cx: &Context, project: &OpenedProject, name: &str
 }
 
 /// The error for a caller who says nothing to run.
-pub(in crate::runs) fn nothing_to_run(cx: &Context, project: &OpenedProject) -> Result<Problem> {
-    let named = named_commands(&cx.disk, project.path())?;
-    Ok(Problem::new(Kind::Usage, "usage", "there is no command to run").help(how_to_name(project, &named, None)))
+pub(in crate::runs) fn nothing_to_run(project: &OpenedProject) -> Result<Problem> {
+    let named = project.catalog().named_commands()?;
+    let problem = Problem::new(Kind::Usage, "usage", "there is no command to run");
+    Ok(problem.help(how_to_name(project, &named, None)))
 }
 
 /// Which commands there are, and how another one is run.

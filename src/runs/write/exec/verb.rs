@@ -33,7 +33,7 @@ const COMMAND_BYTES: usize = 64 << 10;
 pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let request = &resolve(cx, &project, request)?;
+    let request = &resolve(&project, request)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
     let dir = match (&request.name, &cx.env.cwd) {
         (Some(_), _) => project.root().to_owned(),
@@ -108,11 +108,11 @@ fn files_around(
 }
 
 /// The request with the words of the command that it names.
-fn resolve(cx: &Context, project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest> {
+fn resolve(project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest> {
     let mut resolved = request.clone();
     match &request.name {
-        Some(name) => resolved.argv = trusted(cx, project, name)?,
-        None if request.argv.is_empty() => return Err(nothing_to_run(cx, project)?.into()),
+        Some(name) => resolved.argv = trusted(project, name)?,
+        None if request.argv.is_empty() => return Err(nothing_to_run(project)?.into()),
         None => {}
     }
     check(&resolved)?;
