@@ -41,9 +41,10 @@ pub fn in_this_process(plan: &Plan) -> Result<Vec<Row>, String> {
         matches!(trouble, Kill | KillWithPlainRenames(_) | PlainRenames(_) | Fails(_) | KeepsFailing(_) | ShortAppend)
     };
     let troubles: Vec<_> = TROUBLES.iter().filter(befalls_a_disk).copied().collect();
-    Ok(in_parallel(&jobs(plan, &troubles), |&(case, trouble)| {
-        vec![row("within the process", case, trouble, || Scene::new(case, &quick()), Trouble::states_inside)]
-    }))
+    let place = "within the process";
+    in_parallel(plan, &jobs(plan, &troubles), named(place), |&(case, trouble)| {
+        vec![row(place, case, trouble, || Scene::new(case, &quick()), Trouble::states_inside)]
+    })
 }
 
 /// In memory.
@@ -85,23 +86,28 @@ const ROOM: u64 = 128;
 /// In a tmpfs for each command that is filled up or made read-only.
 pub fn on_small_disks(plan: &Plan) -> Result<Vec<Row>, String> {
     Scene::on_a_disk(CASES[0])?;
-    Ok(in_parallel(&jobs(plan, &SMALL_DISK), |&(case, trouble)| {
-        vec![row("small tmpfs", case, trouble, || Scene::on_a_disk(case).unwrap(), Trouble::states)]
-    }))
+    let place = "small tmpfs";
+    in_parallel(plan, &jobs(plan, &SMALL_DISK), named(place), |&(case, trouble)| {
+        vec![row(place, case, trouble, || Scene::on_a_disk(case).unwrap(), Trouble::states)]
+    })
 }
 
 fn product(plan: &Plan, place: &str, dir: &Path) -> Result<Vec<Row>, String> {
     if !can_inject(place) {
         return Err("strace is missing or may not trace".to_owned());
     }
-    Ok(in_parallel(&jobs(plan, &TROUBLES), |&(case, trouble)| {
+    in_parallel(plan, &jobs(plan, &TROUBLES), named(place), |&(case, trouble)| {
         vec![row(place, case, trouble, || Scene::new(case, dir), Trouble::states)]
-    }))
+    })
 }
 
 fn jobs(plan: &Plan, troubles: &[Trouble]) -> Vec<(Case, Trouble)> {
     let all = CASES.iter().flat_map(|&case| troubles.iter().map(move |&trouble| (case, trouble)));
     all.filter(|(case, trouble)| plan.takes(case.name, &trouble.name())).collect()
+}
+
+fn named(place: &str) -> impl Fn(&(Case, Trouble)) -> String {
+    move |(case, trouble)| format!("{place}: {}, {}", case.name, trouble.name())
 }
 
 fn row(

@@ -42,8 +42,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (options, names): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.starts_with("--"));
     let (write, go_on) = (options.contains(&"--write".to_owned()), options.contains(&"--continue".to_owned()));
-    let plan =
-        Plan { only: options.iter().filter_map(|option| option.strip_prefix("--only=")).map(str::to_owned).collect() };
+    let only = options.iter().filter_map(|option| option.strip_prefix("--only=")).map(str::to_owned).collect();
+    let plan = Plan { only, kept: Kept::of_this_program(go_on) };
     let known = |option: &String| ["--write", "--continue"].contains(&option.as_str()) || option.starts_with("--only=");
     if let Some(unknown) = options.iter().find(|option| !known(option)) {
         eprintln!("unknown option {unknown}");
@@ -56,21 +56,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let mut rows: Vec<Row> = Vec::new();
-    let earlier = Kept::of_this_program();
     for section in sections.iter().filter(|section| names.is_empty() || names.iter().any(|name| name == section.name)) {
-        if go_on && let Some(found) = earlier.load(section.name) {
-            println!("{}: tried before", section.name);
-            rows.extend(found);
-            continue;
-        }
         println!("{}", section.name);
         match (section.run)(&plan) {
-            Ok(found) => {
-                if plan.only.is_empty() {
-                    earlier.save(section.name, &found);
-                }
-                rows.extend(found);
-            }
+            Ok(found) => rows.extend(found),
             Err(why) => eprintln!("SKIPPED: {}: {why}", section.name),
         }
     }

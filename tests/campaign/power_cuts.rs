@@ -1,7 +1,7 @@
 //! Power cuts: every state that they can leave, and real ones.
 
 use crate::power::{
-    self, crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
+    self, Job, crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
     cut_every_prune, every_command, real_cuts,
 };
 use crate::section::{Plan, Row, in_parallel};
@@ -10,26 +10,32 @@ use crate::section::{Plan, Row, in_parallel};
 const SEED: u64 = 1;
 
 /// States that a power cut may leave, of every command.
-pub fn every_state(_: &Plan) -> Result<Vec<Row>, String> {
-    let jobs = every_command();
+pub fn every_state(plan: &Plan) -> Result<Vec<Row>, String> {
     let place = "states after a power cut";
-    let mut rows = in_parallel(&jobs, |job| told(place, cut_command(*job, SEED)));
-    rows.extend(told(place, cut_every_mode_command(SEED)));
-    rows.extend(told(place, cut_every_interview_command(SEED)));
-    rows.extend(told(place, cut_every_exec(SEED)));
-    rows.extend(told(place, cut_every_prune(SEED)));
+    let name = |(case, _, pieces): &Job| format!("{place}: {}, {pieces}", case.name);
+    let mut rows = in_parallel(plan, &every_command(), name, |job| told(place, cut_command(*job, SEED)))?;
+    let others: [(&str, fn(u64) -> Vec<power::Row>); 4] = [
+        ("modes", cut_every_mode_command),
+        ("interviews", cut_every_interview_command),
+        ("exec", cut_every_exec),
+        ("prune", cut_every_prune),
+    ];
+    let name = |(what, _): &(&str, _)| format!("{place}: {what}");
+    rows.extend(in_parallel(plan, &others, name, |(_, cut)| told(place, cut(SEED)))?);
     Ok(rows)
 }
 
 /// Power cuts inside recoveries, and after kills.
-pub fn nested(_: &Plan) -> Result<Vec<Row>, String> {
-    let jobs = crashes_in_crashes();
-    Ok(in_parallel(&jobs, |job| told("a power cut after a crash", vec![job(SEED)])))
+pub fn nested(plan: &Plan) -> Result<Vec<Row>, String> {
+    let place = "a power cut after a crash";
+    let jobs: Vec<_> = crashes_in_crashes().into_iter().enumerate().collect();
+    in_parallel(plan, &jobs, |(nth, _)| format!("{place}: {nth}"), |(_, job)| told(place, vec![job(SEED)]))
 }
 
 /// File systems that are shut down at the instant of a kill.
-pub fn real(_: &Plan) -> Result<Vec<Row>, String> {
-    Ok(told("real power cuts", real_cuts()?))
+pub fn real(plan: &Plan) -> Result<Vec<Row>, String> {
+    let place = "real power cuts";
+    plan.kept.job(place, || Ok(told(place, real_cuts()?)))
 }
 
 fn told(place: &str, found: Vec<power::Row>) -> Vec<Row> {

@@ -6,13 +6,16 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use crate::kept::Kept;
 use crate::{commands, power_cuts, whole};
 
 /// What is to be tried.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Plan {
     /// Only cells whose "row, column" contains one of these; all when there is none.
     pub only: Vec<String>,
+    /// What was tried before.
+    pub kept: Kept,
 }
 
 impl Plan {
@@ -65,11 +68,16 @@ pub fn all() -> Vec<Section> {
     ]
 }
 
-/// How many things are tried at once.
-const THREADS: usize = 2;
+/// How many things are tried at once: more than processors, since many states wait.
+const THREADS: usize = 4;
 
-/// Tries every job on a few threads, and gives what came of them in the order of the jobs.
-pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Vec<Row> + Sync) -> Vec<Row> {
+/// Tries every job on a few threads, and gives what came of them in the order of the jobs. `name` tells one from all others.
+pub fn in_parallel<J: Sync>(
+    plan: &Plan,
+    jobs: &[J],
+    name: impl Fn(&J) -> String + Sync,
+    work: impl Fn(&J) -> Vec<Row> + Sync,
+) -> Result<Vec<Row>, String> {
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -78,7 +86,8 @@ pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Vec<Row> + Sync) ->
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
-                    let found = work(job);
+                    let found = plan.kept.job(&name(job), || Ok(work(job)));
+                    let found = found.expect("BUG: it can be done here");
                     found.iter().for_each(tell);
                     rows.lock().unwrap().push((at, found));
                 }
@@ -87,7 +96,7 @@ pub fn in_parallel<J: Sync>(jobs: &[J], work: impl Fn(&J) -> Vec<Row> + Sync) ->
     });
     let mut rows = rows.into_inner().unwrap();
     rows.sort_by_key(|(at, _)| *at);
-    rows.into_iter().flat_map(|(_, found)| found).collect()
+    Ok(rows.into_iter().flat_map(|(_, found)| found).collect())
 }
 
 fn tell(row: &Row) {

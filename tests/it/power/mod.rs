@@ -54,7 +54,7 @@ mod trace;
 
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]
 pub use campaign::{
-    crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
+    Job, crashes_in_crashes, cut_command, cut_every_exec, cut_every_interview_command, cut_every_mode_command,
     cut_every_prune, every_command, real_cuts,
 };
 #[allow(unused_imports, reason = "for the campaign, which runs all of it")]

@@ -118,7 +118,7 @@ impl View {
     }
 
     /// The same, without the facts of the checkout that `seen` lacks: flow asks git for them, and what git could not be
-    /// asked is absent, but never something else.
+    /// asked is absent, but never something else. Why a command has no tree is as `seen` says.
     pub fn as_far_as_told(&self, seen: &Self) -> Self {
         let mut told = self.clone();
         for (run, view) in &mut told.0 {
@@ -151,6 +151,8 @@ fn forget_untold(wanted: &mut Value, seen: &Value) {
                             }
                         }
                     }
+                    // Why there is no tree: where the file system fails, that is the reason.
+                    ("no_tree", _, Some(Value::String(why))) => *part = why.as_str().into(),
                     (_, _, Some(seen)) => forget_untold(part, seen),
                     _ => {}
                 }
