@@ -81,6 +81,8 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("evidence_changed", Severity::Warning),
     ("evidence_missing", Severity::Warning),
     // The store that several machines share.
+    ("store_not_accepted", Severity::Warning),
+    ("run_hidden", Severity::Warning),
     ("store_not_reached", Severity::Warning),
     ("store_lost_run", Severity::Error),
     ("store_log_damaged", Severity::Error),

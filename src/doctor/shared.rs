@@ -2,16 +2,24 @@
 
 use std::path::Path;
 
+use crate::catalog::CONFIG_FILE;
 use crate::doctor::finding::Findings;
 use crate::model::{Explain as _, Help, RunId, Suggestion};
 use crate::runs::open::shared::request_to_read;
 use crate::runs::{OpenedProject, work_of};
 use crate::store::local::layout::SHARED;
-use crate::store::{Project, StoreFlaw, WorkKey};
+use crate::store::{Address, Project, StoreFlaw, WorkKey};
 
 /// Asks the store, as long as a reader may wait, unless the caller must not wait for a network.
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     let Some(store) = project.runs().shared_at() else { return };
+    if let Some(unaccepted) = project.runs().not_accepted() {
+        let help = Suggestion::flow("remote use").value(&unaccepted.at) + " accepts it";
+        let message = Help::from(format!("{unaccepted}, so shared runs are not seen; "));
+        found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + help);
+        return;
+    }
+    check_hidden(project, &store, found);
     if project.cx.options.is_offline {
         return;
     }
@@ -31,6 +39,29 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     }
 }
 
+/// Finds runs of this checkout that are not shown, since the store has other ones of the same ids.
+fn check_hidden(project: &OpenedProject, store: &Address, found: &mut Findings) {
+    for id in project.local_runs().ids().unwrap_or_default() {
+        let Some(copies) = project.runs().copies_with(&id) else { continue };
+        let (Ok(here), Ok(copy)) = (project.run(&id), Project::open_named(&*project.cx.disk, &copies, project.trust()))
+        else {
+            continue;
+        };
+        let (Ok(Some(log)), Ok(shared)) = (here.log_bytes(), copy.run(&id).and_then(|run| run.log_bytes())) else {
+            continue;
+        };
+        // One that a branch brought may be the shared run itself, as it was earlier.
+        if shared.unwrap_or_default().starts_with(&log) {
+            continue;
+        }
+        let show = Suggestion::flow("show").value(&id);
+        let message =
+            Help::from(format!("{store} has another run of this id, and that one is shown; move this directory to "))
+                + format!("OTHER/runs/{id}, and `FLOW_DIR=OTHER {show}` shows it");
+        found.add("run_hidden", here.path(), message);
+    }
+}
+
 /// What an open run is about, as far as that can be read.
 fn work(project: &OpenedProject, run: &RunId) -> Vec<WorkKey> {
     match project.runs().open(run) {
@@ -46,6 +77,8 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
             let message = Help::from(format!("{store} has lost the run, or the end of it; "));
             found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
         }
+        // The next command about the run brings what it lacks.
+        StoreFlaw::Behind { .. } => {}
         StoreFlaw::Damaged { run, why } => {
             found.add(
                 "store_log_damaged",

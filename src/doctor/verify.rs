@@ -13,7 +13,7 @@ use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
-use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion};
+use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion, counted};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
@@ -90,7 +90,7 @@ pub struct VerifyRequest {
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
-    let shared = differences_of_store(&project, run.id());
+    let (of_store, told) = compared_with_store(&project, run.id());
     let run = project.with_files_of(run.id())?.run(run.id())?;
     if run.presence() == Presence::Away {
         return Err(elsewhere(&project, &run));
@@ -119,11 +119,9 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     for difference in &mut differences {
         difference.path = project.relative(&difference.path);
     }
+    differences.extend(of_store);
     let mut notes = losses(&facts);
-    match shared {
-        Ok(more) => differences.extend(more),
-        Err(why) => notes.push(why),
-    }
+    notes.extend(told);
     // Differences say more than this note.
     if differences.is_empty()
         && let Some(noted) = noted_before(&found)
@@ -139,28 +137,41 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     Ok(VerifyReport { ok: differences.is_empty(), run_id: facts.id.clone(), checked, differences, notes })
 }
 
-/// How the log that the store has of a run differs from what flow wrote. An error says why that is not known.
-fn differences_of_store(project: &OpenedProject, run: &RunId) -> std::result::Result<Vec<Difference>, String> {
+/// How the log that the store has of a run differs from what flow wrote, and what a reader should know of it.
+fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>, Vec<String>) {
+    let (mut differences, mut notes) = (Vec::new(), Vec::new());
     let (Some(store), Some(_)) = (project.runs().shared_at(), project.runs().copies_with(run)) else {
-        return Ok(Vec::new());
+        return (differences, notes);
     };
-    let unproven = |why: String| format!("{why}; only the copy here was proven");
-    if project.cx.options.is_offline {
-        return Err(unproven(format!("{store} was not asked")));
-    }
-    let request = request_to_read(project).map_err(|error| unproven(error.one_line()))?;
-    let flaws = project.runs().flaws(Some(run), &|_| Vec::new(), &request);
-    let mut differences = Vec::new();
-    for flaw in flaws.map_err(|error| unproven(error.one_line()))? {
+    let flaws = if project.cx.options.is_offline {
+        Err(format!("{store} was not asked"))
+    } else {
+        flaws_of(project, run).map_err(|error| error.one_line())
+    };
+    let flaws = flaws.unwrap_or_else(|why| {
+        notes.push(format!("{why}; only the copy here was proven"));
+        Vec::new()
+    });
+    for flaw in flaws {
         let (found, why) = match flaw {
             StoreFlaw::Lost { .. } => ("the log ends earlier".to_owned(), "the store lost what it had acknowledged"),
             StoreFlaw::Damaged { why, .. } => (why, "another program changed what the store has"),
+            StoreFlaw::Behind { events, .. } => {
+                let fetch = Suggestion::flow("remote fetch").value(run);
+                let more = counted(events, "event");
+                notes.push(format!("the copy that was proven lacks {more} that {store} has; `{fetch}` brings them"));
+                continue;
+            }
             StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());
         differences.push(Difference { path, line: None, expected, found, why: why.to_owned() });
     }
-    Ok(differences)
+    (differences, notes)
+}
+
+fn flaws_of(project: &OpenedProject, run: &RunId) -> Result<Vec<StoreFlaw>> {
+    Ok(project.runs().flaws(Some(run), &|_| Vec::new(), &request_to_read(project)?)?)
 }
 
 /// What earlier repairs of the log reported as lost.

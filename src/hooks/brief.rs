@@ -27,8 +27,11 @@ const WORKFLOWS: usize = 24;
 
 /// The brief for `session`; `None` if there is no work that it should know of.
 pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<String> {
-    let Overview { run, unreadable, worktrees, passed_over } = overview;
+    let Overview { run, unreadable, worktrees, passed_over, not_accepted } = overview;
     let mut around = Vec::new();
+    if let Some(why) = not_accepted {
+        around.push(format!("Not seen here: {why}, which the user has to decide."));
+    }
     if !unreadable.is_empty() {
         let ids = named(unreadable.iter().map(|run| run.run_id.to_string()));
         around.push(format!("Cannot be read: {ids}; `flow doctor` tells why."));

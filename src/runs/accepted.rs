@@ -156,6 +156,12 @@ pub(crate) fn is_accepted_in(cx: &Context, root: &Path, things: &[Thing]) -> boo
     things.iter().all(|thing| known.holds(thing))
 }
 
+/// Whether a store was accepted that the repository in `root` calls `name`, wherever it is.
+pub(crate) fn is_store_accepted_elsewhere(cx: &Context, root: &Path, name: &str) -> bool {
+    let is_it = |entry: &AcceptedEntry| entry.kind == AcceptedKind::Store.as_str() && entry.what == name;
+    Accepted::read(cx, root).entries.iter().any(is_it)
+}
+
 /// As [`accept`], of the project or repository in the directory `root`.
 pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) {
     if is_accepted_in(cx, root, things) {

@@ -32,7 +32,7 @@ pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, wants_ascii};
-pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in};
+pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in, is_store_accepted_elsewhere};
 pub use advice::{Alternative, Who};
 pub use budget::Budget;
 pub use context::{ChoosesStore, Context, Observer, OpenedProject, Options};

@@ -13,11 +13,12 @@ use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};
 use crate::runs::{
-    ChoosesStore, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in, show_events,
+    ChoosesStore, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in,
+    is_store_accepted_elsewhere, show_events,
 };
 use crate::sharing::name::StoreName;
 use crate::store::shared::{Carrier, Shared, Unaccepted};
-use crate::store::{Address, RunStore, StoreError};
+use crate::store::{Address, RunStore, StoreError, UnacceptedStore};
 
 /// Takes the store that the project's configuration names, if the user has accepted it.
 #[derive(Debug, Clone, Copy)]
@@ -27,13 +28,12 @@ impl ChoosesStore for SharedStores {
     fn store_of(&self, project: &OpenedProject) -> Result<Option<Arc<dyn RunStore>>> {
         // A configuration that cannot be read is named by the commands that need it.
         let Ok(Some(named)) = named_store(&project.cx.disk, project.path()) else { return Ok(None) };
-        if let Ok(name) = named.parse::<StoreName>()
-            && let Ok(store) = NamedStore::find(project, name)
-            && store.is_accepted(project)
-        {
-            return Ok(Some(Arc::new(store.open(project)?)));
-        }
-        Ok(Some(Arc::new(Unaccepted::new((**project).clone(), Address::new(named)))))
+        let unaccepted = match named.parse::<StoreName>().map(|name| NamedStore::find(project, name)) {
+            Ok(Ok(store)) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
+            Ok(Ok(store)) => store.unaccepted(project),
+            _ => UnacceptedStore { at: Address::new(named), place: None, has_moved: false },
+        };
+        Ok(Some(Arc::new(Unaccepted::new((**project).clone(), unaccepted))))
     }
 }
 
@@ -96,6 +96,13 @@ impl NamedStore {
 
     pub(super) fn is_accepted(&self, project: &OpenedProject) -> bool {
         is_accepted_in(&project.cx, &place_of(project), &[self.thing()])
+    }
+
+    /// What a user is told who has not accepted it.
+    fn unaccepted(&self, project: &OpenedProject) -> UnacceptedStore {
+        let name = self.name.to_string();
+        let has_moved = is_store_accepted_elsewhere(&project.cx, &place_of(project), &name);
+        UnacceptedStore { at: Address::new(name), place: Some(self.shown_address()), has_moved }
     }
 
     /// Notes that the user accepted it, in all worktrees of the repository. Whether that worked.
@@ -183,5 +190,5 @@ pub(super) fn store_in_use(project: &OpenedProject) -> Result<NamedStore> {
     if store.is_accepted(project) {
         return Ok(store);
     }
-    Err(StoreError::NotAccepted { at: Address::new(named) }.into())
+    Err(StoreError::NotAccepted(store.unaccepted(project)).into())
 }

@@ -1,5 +1,6 @@
 //! Errors of stores.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -128,11 +129,8 @@ pub enum StoreError {
         after: Seq,
     },
     /// The user has not accepted the store that machines share.
-    #[error("the runs of this project are shared in {at}, which was not accepted on this machine")]
-    NotAccepted {
-        /// The store.
-        at: Address,
-    },
+    #[error("{0}")]
+    NotAccepted(UnacceptedStore),
     /// The store that machines share did not answer, and nothing was written there.
     #[error("{at} was not reached: {why}")]
     Unreached {
@@ -150,6 +148,30 @@ pub enum StoreError {
         /// Why not.
         source: io::Error,
     },
+}
+
+/// A store that the project names and the user has not accepted on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnacceptedStore {
+    /// What the project calls it: `git:origin`.
+    pub at: Address,
+    /// Where it is, without what logs in; none if that cannot be found out.
+    pub place: Option<String>,
+    /// Whether the user accepted another place under this name.
+    pub has_moved: bool,
+}
+
+impl fmt::Display for UnacceptedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the runs of this project are shared in {}", self.at)?;
+        match (&self.place, self.has_moved) {
+            (Some(place), true) => {
+                write!(f, ", which is {place} now, and another address of it was accepted on this machine")
+            }
+            (Some(place), false) => write!(f, " ({place}), which was not accepted on this machine"),
+            (None, _) => f.write_str(", which was not accepted on this machine"),
+        }
+    }
 }
 
 impl StoreError {
@@ -214,7 +236,7 @@ impl Explain for StoreError {
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::NotALog { .. } => new(Kind::Damaged, "shared_log_damaged")
                 .help("remove what was put there with another program; until then nothing is written there"),
-            Self::NotAccepted { at } => new(Kind::Refused, "store_not_accepted").help(
+            Self::NotAccepted(UnacceptedStore { at, .. }) => new(Kind::Refused, "store_not_accepted").help(
                 Help::from("look who can read it, then ")
                     + Suggestion::flow("remote use").value(at)
                     + "; or begin a run of this checkout alone with --local",

@@ -1,15 +1,22 @@
-//! What can be wrong with what a store has that several machines share.
+//! What can be wrong with what a store has that several machines share, or with a copy of it.
 
 use crate::model::RunId;
 use crate::store::work::WorkKey;
 
-/// Something that is wrong with what the store has that machines share.
+/// Something that is not as it could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreFlaw {
     /// It has lost a run, or the end of it, of which a copy is here.
     Lost {
         /// The run.
         run: RunId,
+    },
+    /// It has more of a run than the copy here. That is no fault of either.
+    Behind {
+        /// The run.
+        run: RunId,
+        /// How many events the copy lacks, at least.
+        events: usize,
     },
     /// The log of a run is damaged there.
     Damaged {

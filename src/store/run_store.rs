@@ -16,7 +16,7 @@ use crate::model::{Event, KeptEvidence, Number, RunId, RunSummary, Seq, Timestam
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
-use crate::store::error::StoreError;
+use crate::store::error::{StoreError, UnacceptedStore};
 use crate::store::flaw::StoreFlaw;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::{LOCK_WAIT, WriteRequest};
@@ -140,6 +140,11 @@ pub trait RunStore: fmt::Debug + Send + Sync {
 
     /// The address of the store that several machines share; `None` for one of this machine alone.
     fn shared_at(&self) -> Option<Address> {
+        None
+    }
+
+    /// The store that the project names and the user has not accepted on this machine: its runs are not here.
+    fn not_accepted(&self) -> Option<&UnacceptedStore> {
         None
     }
 

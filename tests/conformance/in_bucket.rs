@@ -127,6 +127,24 @@ fn a_run_about_an_issue_begins_with_its_marker_and_ends_with_its_hint() {
 }
 
 #[test]
+fn a_run_whose_hint_was_deleted_is_listed_again_after_a_push() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    let push = || one.shared().take_in(&run_id(), Vec::new(), &request()).unwrap();
+    for (state, is_over) in [("open", false), ("over", true)] {
+        if is_over {
+            end(&one.context(), StatusVerb::Cancel).unwrap();
+        }
+        bucket.delete(&format!("{state}/{RUN}"));
+        assert_eq!(bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap(), []);
+        push();
+        let tips = bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap();
+        assert_eq!(tips.iter().map(|tip| (tip.run.as_str(), tip.is_over)).collect::<Vec<_>>(), [(RUN, is_over)]);
+    }
+}
+
+#[test]
 fn the_first_record_in_an_empty_container_is_at_most_ten_requests() {
     let bucket = Bucket::default();
     let one: SharedInBucket = Machine::with(bucket.clone());

@@ -155,7 +155,7 @@ fn a_store_that_was_not_accepted_is_neither_read_nor_written() {
     }
     let listed = server.flow(["list", "--json"]).ok().json();
     assert_eq!(listed["runs"], json!([]));
-    assert!(listed["notes"][0].as_str().unwrap().contains("flow remote use git:origin accepts it"), "{listed}");
+    assert!(listed["notes"][0].as_str().unwrap().contains("`flow remote use git:origin` accepts it"), "{listed}");
     assert!(!server.path(".flow/shared").exists() && !server.path(".flow/runs").join("r1").exists());
     // A run of this checkout alone begins only where that is asked for.
     server.flow(["start", "build", "--id", "l1", "--local"]).ok();
@@ -170,6 +170,44 @@ fn a_store_that_was_not_accepted_is_neither_read_nor_written() {
 }
 
 #[test]
+fn every_face_says_that_a_store_was_not_accepted() {
+    let team = Team::new();
+    let server = &team.server;
+    name_store(server, "git:origin");
+    let hub = team.hub();
+    let why = format!(
+        "the runs of this project are shared in git:origin ({}), which was not accepted on this machine",
+        hub.display()
+    );
+    let begun =
+        json!({ "session_id": "s1", "cwd": server.root(), "hook_event_name": "SessionStart", "source": "startup" });
+    let told = server.flow_with(["hook", "claude-code", "session-start"], &begun.to_string()).ok().json();
+    let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(told.contains(&format!("{why}; `flow remote use git:origin` accepts it")), "{told}");
+    let finding = format!("{why}, so shared runs are not seen; `flow remote use git:origin` accepts it");
+    assert_eq!(found(server), [json!(["store_not_accepted", finding])]);
+    assert_eq!(server.flow(["hud"]).ok().stdout, "git:origin not accepted\n");
+    for args in [["list"], ["attention"], ["resume"]] {
+        let answer = server.flow(args);
+        assert!(format!("{}{}", answer.stdout, answer.stderr).contains(&why), "{args:?}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_report_that_is_meant_for_this_checkout_alone_does_not_go_into_a_shared_run() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let report = json!({ "status": "running" }).to_string();
+    let emit =
+        ["emit", "--local", "--run-id", "r1", "--type", "status_change", "--step", "requirements", "--data", &report];
+    for machine in [laptop, server] {
+        let refused = machine.flow(emit.iter().chain(&["--workflow", "build", "--json"])).exits(1).error();
+        assert_eq!(refused["message"], "run r1 in git:origin exists already");
+    }
+    assert_eq!(log(laptop, "r1").lines().count(), 1);
+}
+
+#[test]
 fn another_address_of_the_same_name_is_accepted_anew() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;
@@ -178,7 +216,8 @@ fn another_address_of_the_same_name_is_accepted_anew() {
     laptop.git(&["init", "-q", "--bare", other.to_str().unwrap()]);
     laptop.git(&["remote", "set-url", "origin", other.to_str().unwrap()]);
     let refused = record(laptop, "r1", "one").exits(1);
-    assert!(refused.stderr.contains("was not accepted on this machine"), "{}", refused.stderr);
+    let moved = format!("which is {} now, and another address of it was accepted on this machine", other.display());
+    assert!(refused.stderr.contains(&moved), "{}", refused.stderr);
     // What was copied from the other store is kept apart.
     laptop.flow(["remote", "use", "git:origin"]).ok();
     assert_eq!(ids(laptop), Vec::<String>::new());
@@ -407,6 +446,51 @@ fn what_the_store_has_lost_is_found_and_put_there_again() {
     });
     laptop.flow(["remote", "push", "r1"]).ok();
     assert_eq!(found(laptop), [json!(null); 0]);
+}
+
+#[test]
+fn a_proof_of_a_copy_that_is_behind_says_so() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    server.flow(["remote", "fetch", "r1"]).ok();
+    assert_eq!(server.flow(["verify", "r1", "--json"]).ok().json()["notes"], json!([]));
+    record(laptop, "r1", "one").ok();
+    record(laptop, "r1", "two").ok();
+    let behind = "the copy that was proven lacks 2 events that git:origin has; `flow remote fetch r1` brings them";
+    assert_eq!(server.flow(["verify", "r1", "--json"]).ok().json()["notes"], json!([behind]));
+    assert_eq!(log(server, "r1").lines().count(), 1);
+    assert_eq!(found(server), [json!(null); 0]);
+}
+
+#[test]
+fn a_run_of_this_checkout_that_a_shared_one_hides_is_found() {
+    let Team { laptop, server, .. } = &Team::new();
+    accept(laptop);
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    server.flow(["start", "debug", "--id", "r1"]).ok();
+    accept(server);
+    let hidden = "git:origin has another run of this id, and that one is shown; move this directory to OTHER/runs/r1, and \
+                  `FLOW_DIR=OTHER flow show r1` shows it";
+    assert_eq!(found(server), [json!(["run_hidden", hidden])]);
+    std::fs::create_dir_all(server.path("other/runs")).unwrap();
+    fs::rename(server.run_dir("r1"), server.path("other/runs/r1")).unwrap();
+    let mut show = server.flow_command();
+    show.args(["show", "r1", "--json"]).env("FLOW_DIR", server.path("other"));
+    assert_eq!(run(show, "").ok().json()["metadata"]["workflow"], "debug");
+    assert_eq!(server.flow(["show", "r1", "--json"]).ok().json()["metadata"]["workflow"], "build");
+    assert_eq!(found(server), [json!(null); 0]);
+}
+
+#[test]
+fn what_a_trial_left_that_was_killed_is_no_run() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    for (name, of) in [("flow-probe-00000000000000aa", "r1"), ("flow-probe-of-mine", "r1")] {
+        let (new, old) = (format!("refs/flow/open/{name}"), format!("refs/flow/open/{of}"));
+        run(laptop.command_in_hub(hub, &["update-ref", &new, &old]), "").ok();
+    }
+    assert_eq!(server.flow(["remote", "status", "--json"]).ok().json()["runs"].as_array().unwrap().len(), 2);
+    assert!(!server.path(".flow/shared/runs/flow-probe-00000000000000aa").exists());
 }
 
 #[test]

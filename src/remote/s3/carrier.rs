@@ -235,7 +235,8 @@ impl S3Carrier {
             Uploaded::Done => {
                 // The hint of a run that begins is there.
                 if put.before > Seq(0) || put.is_over {
-                    self.tell(put.run, put.lines, put.is_over, deadline);
+                    // What is not said is found in the log: it is durable already.
+                    let _ = self.tell(put.run, put.lines, put.is_over, deadline);
                 }
                 PutAnswer::Done
             }
@@ -260,15 +261,17 @@ impl S3Carrier {
         }
     }
 
-    /// Says how far a run is. What is not said is found in its log: it is durable already.
-    fn tell(&self, run: &RunId, lines: &str, is_over: bool, deadline: Instant) {
+    /// Says how far a run is. An error says why it may not be said.
+    fn tell(&self, run: &RunId, lines: &str, is_over: bool, deadline: Instant) -> Result<(), String> {
         let body = Hint::of(lines).to_body();
         let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
         let name = if is_over { &over } else { &open };
         let upload = Upload { name, body: body.as_bytes(), condition: Condition::Always, is_over: None };
-        // A run that is listed nowhere would be lost.
-        if self.requests.put_again(&upload, deadline) == Uploaded::Done && is_over {
-            let _ = self.requests.delete(&open, deadline);
+        match self.requests.put_again(&upload, deadline) {
+            // Not before the other is there: a run that is listed nowhere would be lost.
+            Uploaded::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
+            Uploaded::Done | Uploaded::Refused => Ok(()),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
         }
     }
 
@@ -309,7 +312,7 @@ impl S3Carrier {
         if let Some(Tried::Unanswered { body, is_over }) = tried
             && body.as_bytes() == object.body
         {
-            self.tell(run, &new, is_over, deadline);
+            let _ = self.tell(run, &new, is_over, deadline);
         }
         // Lines that are no events of this flow have the position all the same.
         Ok(Some(if new.is_empty() { lines.text().to_owned() } else { new }))
@@ -390,6 +393,10 @@ impl Carrier for S3Carrier {
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
         self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::NotReached)
+    }
+
+    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NotReached> {
+        self.tell(run, lines, is_over, Instant::now() + left).map_err(NotReached)
     }
 
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {

@@ -11,7 +11,7 @@ use crate::runs::look::card::{HolderLife, holder_life};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::resume::{ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
-use crate::runs::open::shared::Sharing;
+use crate::runs::open::shared::{Sharing, not_accepted};
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
@@ -96,6 +96,8 @@ pub(crate) struct Overview {
     pub(crate) worktrees: Vec<OtherWorktree>,
     /// How many runs were not looked at, because the caller's budget was spent.
     pub(crate) passed_over: usize,
+    /// That shared runs are not seen, because their store was not accepted.
+    pub(crate) not_accepted: Option<String>,
 }
 
 /// Looks for work that a session should know of. Without a project, and so without `work`, that can only be in other
@@ -113,7 +115,8 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
     let (mut report, view) = found?;
     let passed_over = work.runs.passed_over;
     let unreadable = std::mem::take(&mut report.unreadable);
-    Ok(Overview { run: brief_from(work, report, view.as_ref()), unreadable, worktrees, passed_over })
+    let not_accepted = not_accepted(&work.project);
+    Ok(Overview { run: brief_from(work, report, view.as_ref()), unreadable, worktrees, passed_over, not_accepted })
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::model::{Explain as _, RunSummary, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
-use crate::runs::error::{Error, Result};
-use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
+use crate::runs::error::Result;
+use crate::store::{RefreshScope, RunStore, StoredRun, WriteRequest};
 
 /// How long someone who only reads waits for the store that machines share.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -53,17 +53,22 @@ impl Sharing {
 /// Brings the copies of shared runs up to date, unless the caller must not wait for a network. Returns what a reader should
 /// know.
 pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<String> {
+    if let Some(why) = not_accepted(project) {
+        return vec![why];
+    }
     if project.cx.options.is_offline || project.runs().shared_at().is_none() {
         return Vec::new();
     }
     match refresh(project, scope) {
         Ok(told) => told,
-        Err(Error::Store(error @ StoreError::NotAccepted { .. })) => {
-            let store = project.runs().shared_at().map(|at| at.to_string()).unwrap_or_default();
-            vec![format!("{error}; {} accepts it", Suggestion::flow("remote use").value(store))]
-        }
         Err(error) => vec![format!("{}; shared runs are shown as they were seen last", error.one_line())],
     }
+}
+
+/// That the store which the project names was not accepted, and what accepts it; `None` if there is nothing to accept.
+pub(crate) fn not_accepted(project: &OpenedProject) -> Option<String> {
+    let store = project.runs().not_accepted()?;
+    Some(format!("{store}; `{}` accepts it", Suggestion::flow("remote use").value(&store.at)))
 }
 
 /// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.

@@ -88,6 +88,16 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// Puts lines behind the last ones of a run, all or none, and the files that they name before them. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
 
+    /// Lists a run whose lines are there, so that [`Self::tips`] names it: what lists it may have been deleted. `lines` are all of
+    /// its lines. Takes at most `left`. A carrier that lists what it has does nothing.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NotReached> {
+        let _ = (run, lines, is_over, left);
+        Ok(())
+    }
+
     /// Removes a run that was made to try the carrier. Takes at most `left`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The copies of shared runs in `.flow/shared`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::codec::{LogEnd, LogScan, RunText};
 use crate::model::{RunId, Seq, Timestamp};
@@ -9,8 +9,9 @@ use crate::store::batch::ActivityFile;
 use crate::store::error::StoreError;
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{RunWriter as _, StoredRun as _};
-use crate::store::shared::carrier::{Carrier, NotReached};
+use crate::store::run_store::{RefreshScope, RunWriter as _, StoredRun as _};
+use crate::store::shared::carrier::{Carrier, NotReached, Tip};
+use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 
 /// What a `run.yaml` has to be so that it shows all events of its log: it was `text`, the log ends in `end`, which has the
@@ -169,6 +170,13 @@ impl Copies {
             run.show_unflushed(old.as_deref(), &new, &ActivityFile::of_all(&end.newer), now)?;
         }
         run.read_end(Seq(u64::MAX))
+    }
+
+    /// The runs of `scope` that the carrier has.
+    pub(super) fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, StoreError> {
+        let mut tips = self.carrier.tips(scope, left).map_err(|error| self.not_reached(error))?;
+        tips.retain(|tip| !is_of_a_trial(&tip.run));
+        Ok(tips)
     }
 
     /// The lines of a run from `first` on.

@@ -24,8 +24,7 @@ impl Shared {
         let carrier = &*self.copies.carrier;
         let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
-        let tips =
-            carrier.tips(RefreshScope::All, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+        let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
         for run in self.ids_of_copies()? {
             if tips.iter().all(|tip| tip.run != run) {
                 flaws.push(StoreFlaw::Lost { run });
@@ -56,7 +55,12 @@ impl Shared {
         let here = self.copies.last_of(run)?;
         let there =
             carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
-        Ok(if there.is_none() { vec![StoreFlaw::Lost { run: run.clone() }] } else { Vec::new() })
+        let run = run.clone();
+        Ok(match there {
+            None => vec![StoreFlaw::Lost { run }],
+            Some(more) if more.is_empty() => Vec::new(),
+            Some(more) => vec![StoreFlaw::Behind { run, events: more.lines().count() }],
+        })
     }
 
     /// Whether the copy of a run shows that it is open.

@@ -92,6 +92,10 @@ impl Shared {
         let other = || StoreError::Taken { at: self.copies.address(id) };
         let mut rest = lines.strip_prefix(&*there).ok_or_else(other)?;
         let mut before = LogScan::parse(there.as_bytes()).last_seq();
+        if rest.is_empty() {
+            let listed = carrier.list_again(id, lines, is_over, left_until(deadline));
+            return listed.map_err(|error| self.copies.not_reached(error));
+        }
         let nothing = WorkChange::default();
         while !rest.is_empty() {
             let (part, later) = rest.split_at(end_of_part(rest));

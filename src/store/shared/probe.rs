@@ -49,6 +49,14 @@ fn at(before: Seq) -> &'static str {
     if before == Seq(0) { "at the beginning of a run" } else { "behind an event" }
 }
 
+/// What the ids of runs begin with that are made to try a carrier.
+const TRIAL: &str = "flow-probe-";
+
+/// Whether a run was made to try a carrier. Such a run stays if the process that tries it dies.
+pub(super) fn is_of_a_trial(run: &RunId) -> bool {
+    run.as_str().strip_prefix(TRIAL).is_some_and(|random| u64::from_str_radix(random, 16).is_ok())
+}
+
 /// Lets writers race for positions of runs that are made for that and removed again: at the beginning of a run and behind
 /// its first event, eight times each. It finds gross mistakes only: a store that is right nearly always passes.
 ///
@@ -57,7 +65,7 @@ fn at(before: Seq) -> &'static str {
 pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<(), BrokenPromise> {
     let deadline = Instant::now() + wait;
     for _ in 0..ROUNDS {
-        let run = RunId::new(format!("flow-probe-{:016x}", RandomState::new().build_hasher().finish()))
+        let run = RunId::new(format!("{TRIAL}{:016x}", RandomState::new().build_hasher().finish()))
             .expect("BUG: the run of a probe has no valid id");
         let tried = try_one(carrier, &run, now, deadline);
         let removed = carrier.remove(&run, left_until(deadline));

@@ -318,11 +318,11 @@ impl RunStore for Shared {
 
     fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let deadline = Instant::now() + request.wait;
-        match self.copies.carrier.tips(scope, left_until(deadline)) {
+        match self.copies.tips(scope, left_until(deadline)) {
             Ok(tips) => self.catch_up_changed(scope, tips, request),
             Err(error) => {
                 self.remember_seen(Seen { reached: false, ..self.seen() });
-                Err(self.copies.not_reached(error))
+                Err(error)
             }
         }
     }

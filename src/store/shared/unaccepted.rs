@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::model::{RunId, RunSummary};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
-use crate::store::error::StoreError;
+use crate::store::error::{StoreError, UnacceptedStore};
 use crate::store::local::Project;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
@@ -14,18 +14,18 @@ use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunSt
 #[derive(Debug)]
 pub struct Unaccepted {
     here: Project,
-    at: Address,
+    named: UnacceptedStore,
 }
 
 impl Unaccepted {
-    /// The runs of `here`, which names the store at `at`.
+    /// The runs of `here`, which names this store.
     #[must_use]
-    pub fn new(here: Project, at: Address) -> Self {
-        Self { here, at }
+    pub fn new(here: Project, named: UnacceptedStore) -> Self {
+        Self { here, named }
     }
 
     fn refusal(&self) -> StoreError {
-        StoreError::NotAccepted { at: self.at.clone() }
+        StoreError::NotAccepted(self.named.clone())
     }
 }
 
@@ -76,7 +76,11 @@ impl RunStore for Unaccepted {
     }
 
     fn shared_at(&self) -> Option<Address> {
-        Some(self.at.clone())
+        Some(self.named.at.clone())
+    }
+
+    fn not_accepted(&self) -> Option<&UnacceptedStore> {
+        Some(&self.named)
     }
 
     fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>, StoreError> {

@@ -141,6 +141,12 @@ fn forget_untold(wanted: &mut Value, seen: &Value) {
         }
         (Value::Object(wanted), Value::Object(seen)) => {
             for (key, part) in wanted.iter_mut() {
+                // Where the file system fails, that is the reason.
+                if *part == "the project is not in a git repository"
+                    && let Some(Value::String(why)) = seen.get(key)
+                {
+                    *part = why.as_str().into();
+                }
                 match (key.as_str(), part.as_object_mut(), seen.get(key)) {
                     ("context", Some(context), Some(seen)) => {
                         for fact in ["repo", "branch", "head"] {
@@ -151,8 +157,6 @@ fn forget_untold(wanted: &mut Value, seen: &Value) {
                             }
                         }
                     }
-                    // Why there is no tree: where the file system fails, that is the reason.
-                    ("no_tree", _, Some(Value::String(why))) => *part = why.as_str().into(),
                     (_, _, Some(seen)) => forget_untold(part, seen),
                     _ => {}
                 }

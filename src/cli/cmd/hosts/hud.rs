@@ -51,7 +51,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 14] = [
+const FIELDS: [(&str, Field); 15] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
     ("name", |report, _| or_empty(report.name.as_ref())),
     ("workflow", |report, _| of_run(report, |run| or_empty(run.workflow.as_ref()))),
@@ -65,6 +65,7 @@ const FIELDS: [(&str, Field); 14] = [
     ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
     ("elsewhere", |report, _| elsewhere(report)),
+    ("store", |report, _| or_empty(report.unaccepted_store.as_ref().map(|store| format!("{store} not accepted")))),
     ("others", |report, _| if report.others > 0 { report.others.to_string() } else { String::new() }),
 ];
 
@@ -92,7 +93,8 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
     let place = [field("phase", report, now), field("place", report, now)].join(" ");
     let mut fields = vec![field("name", report, now), place.trim().to_owned()];
     fields.extend(
-        ["branch", "verdict", "waits", "undone", "modes", "age", "elsewhere"].map(|name| field(name, report, now)),
+        ["branch", "verdict", "waits", "undone", "modes", "age", "elsewhere", "store"]
+            .map(|name| field(name, report, now)),
     );
     fields.retain(|field| !field.is_empty());
     fields.join("  ")

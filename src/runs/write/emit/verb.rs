@@ -66,14 +66,14 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
     let asked = ask(cx, request, run, &root, reporter, now)?;
     if let Some(project) = &project {
         match project.runs().open(&asked.run) {
-            Ok(run) => return emit_into(project, &*run, &asked),
-            // It may be shared, and then it must not begin here as well.
+            Ok(run) => {
+                refuse_shared(project, &asked)?;
+                return emit_into(project, &*run, &asked);
+            }
             Err(error) if error.is_not_found() => {
-                if request.local
-                    && brings_news(project, RefreshScope::All).unwrap_or(false)
-                    && let Ok(run) = project.runs().open(&asked.run)
-                {
-                    return emit_into(project, &*run, &asked);
+                // It may be shared, and then it must not begin here as well.
+                if request.local && brings_news(project, RefreshScope::All).unwrap_or(false) {
+                    refuse_shared(project, &asked)?;
                 }
                 refuse_pruned(project, &asked.run)?;
             }
@@ -91,6 +91,18 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         }
         begun => begun,
     }
+}
+
+/// Refuses a report to a shared run that is meant for one of this checkout alone.
+fn refuse_shared(project: &OpenedProject, asked: &CheckedRequest<'_>) -> Result<()> {
+    let runs = project.runs();
+    if asked.request.local
+        && runs.copies_with(&asked.run).is_some()
+        && let Some(store) = runs.shared_at()
+    {
+        return Err(StoreError::Taken { at: store.of_run(&asked.run) }.into());
+    }
+    Ok(())
 }
 
 fn ask<'a>(
