@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::CommandFactory as _;
 
 use crate::cli::args::{Cli, Command};
-use crate::cli::{examples, usage};
+use crate::cli::{examples, topics, usage};
 use crate::runs::columns;
 
 /// The widest line, as of the parser's own pages.
@@ -79,6 +79,9 @@ fn with_examples(rendered: &str, path: &str) -> String {
     let mut shown = "Examples:\n".to_owned();
     for line in lines {
         let _ = writeln!(shown, "  {line}");
+    }
+    if topics::is_one(path) {
+        let _ = writeln!(shown, "\nMore: flow help {path}.md");
     }
     match rendered.split_once("\nOptions of every command:") {
         Some((head, tail)) => format!("{head}\n{shown}\nOptions of every command:{tail}"),

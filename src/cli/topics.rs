@@ -79,6 +79,11 @@ pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Opt
     }
 }
 
+/// Whether there is a page of this name.
+pub(super) fn is_one(name: &str) -> bool {
+    TOPICS.iter().any(|(known, ..)| *known == name)
+}
+
 /// What to do about a word that is neither a command below `help` nor a topic.
 pub(super) fn near(word: &str, help: &clap::Command) -> String {
     let commands = help.get_subcommands().map(clap::Command::get_name);

@@ -12,6 +12,7 @@ use crate::model::{Kind, Problem, Suggestion, WorkflowId, limits};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::here::named_here;
+use crate::runs::workflow::workflow_list;
 
 /// The workflow to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,8 @@ pub struct WorkflowNewReport {
     pub id: WorkflowId,
     /// Its file, as the caller can name it.
     pub path: String,
+    /// The definition of this name that no longer counts: `shipped`, or a file.
+    pub instead_of: Option<String>,
 }
 
 /// There is a file of this name.
@@ -52,13 +55,15 @@ pub fn workflow_new(cx: &Context, request: &WorkflowNewRequest) -> Result<Workfl
         copy_of: None,
         digest,
     };
+    let known = workflow_list(cx)?.workflows.into_iter().find(|workflow| workflow.id == request.id.as_str());
+    let instead_of = known.map(|workflow| workflow.origin);
     let path = named_here(&project, &Path::new(".flow").join(&relative));
     let written = update_document(&place, &mut |old| match old {
         Some(_) => Err(IsThere),
         None => Ok(text(&request.id)),
     });
     match written {
-        Ok(_) => Ok(WorkflowNewReport { id: request.id.clone(), path }),
+        Ok(_) => Ok(WorkflowNewReport { id: request.id.clone(), path, instead_of }),
         Err(DocumentError::Fault(fault)) => Err(fault.into()),
         Err(DocumentError::Edit { .. }) => {
             Err(Problem::new(Kind::Refused, "workflow_exists", format!("{path} is there already"))

@@ -103,6 +103,16 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The same by a part of an id, by which people name runs: its beginning, or its end behind a `-`. Of several runs the one that was
+    /// pruned last.
+    ///
+    /// # Errors
+    /// [`StoreError`] when that cannot be read.
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+        let _ = name;
+        Ok(None)
+    }
+
     /// The runs that may be open. The store leaves out those that it knows to be finished, and has the summaries of those
     /// that it knows otherwise. `outside` stands for
     /// everything else that may change runs, such as git's index: if it differs from last time, runs may have changed.

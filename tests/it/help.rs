@@ -201,6 +201,8 @@ fn a_new_workflow_is_valid_and_replaces_no_file() {
     let file = sandbox.path(".flow/workflows/write-docs.workflow.yaml");
     let mine = std::fs::read_to_string(&file).unwrap().replace("id: check", "id: read");
     std::fs::write(&file, &mine).unwrap();
+    let made = sandbox.flow(["workflow", "new", "build"]).ok().stdout;
+    assert!(made.ends_with("\n`flow start build` takes it instead of the workflow that flow ships\n"), "{made}");
     let refused = sandbox.flow(["workflow", "new", "write-docs", "--json"]).exits(1).error();
     assert_eq!(refused["code"], "workflow_exists");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), mine);

@@ -193,6 +193,10 @@ fn a_late_report_is_refused_with_where_the_run_went_and_its_id_is_never_given_ag
     sandbox.put_clock(clock);
     let second = sandbox.flow(["start", "debug", "--slug", "x", "--another"]).ok().line().to_owned();
     assert_eq!(second, format!("{made}-2"));
+    // The name by which people knew it names it still.
+    let error = sandbox.flow(["show", "x", "--json"]).exits(3).error();
+    assert_eq!(error["code"], "run_pruned");
+    assert!(error["message"].as_str().unwrap().starts_with(&format!("run {made} was pruned on ")), "{error}");
 }
 
 #[test]

@@ -25,8 +25,15 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ende
             let report = runs::workflow_new(cx, &WorkflowNewRequest { id: name })?;
             out.committed(format!("{} is written", report.path));
             Ok(out.answer(&report, |page| {
-                let WorkflowNewReport { id, path } = &report;
+                let WorkflowNewReport { id, path, instead_of } = &report;
                 page.line(&format!("made {path}: change its phases, then `flow workflow check {id}`"));
+                match instead_of.as_deref() {
+                    Some("shipped") => {
+                        page.line(&format!("`flow start {id}` takes it instead of the workflow that flow ships"))
+                    }
+                    Some(other) => page.line(&format!("`flow start {id}` takes it instead of {other}")),
+                    None => {}
+                }
             }))
         }
         WorkflowCommand::Show { name, source } => {

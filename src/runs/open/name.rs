@@ -58,7 +58,7 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
     }
     match run_like(project, given, purpose)? {
         Some(id) => Ok(project.runs().open(&id)?),
-        None => Err(left_out_run(project, given).unwrap_or(unknown)),
+        None => Err(left_out_run(project, given).or_else(|| pruned_run(project, given)).unwrap_or(unknown)),
     }
 }
 
@@ -81,6 +81,15 @@ pub(crate) fn refuse_pruned(project: &Project, id: &RunId) -> Result<()> {
         Some(pruned) => Err(pruned.refusal().into()),
         None => Ok(()),
     }
+}
+
+/// That the run of this name was pruned. A name that could not be looked up names no pruned run.
+fn pruned_run(project: &Project, given: &str) -> Option<Error> {
+    let name = given.trim_start_matches('#');
+    if name.is_empty() {
+        return None;
+    }
+    Some(project.runs().pruned_named(name).ok()??.refusal().into())
 }
 
 /// The run that was started last.

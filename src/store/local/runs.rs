@@ -53,6 +53,10 @@ impl RunStore for Project {
         self.note_of_pruned(id)
     }
 
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+        self.pruned_like(name)
+    }
+
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         self.maybe_open_runs(outside)
     }

@@ -272,6 +272,10 @@ impl RunStore for Shared {
         self.here.pruned(id)
     }
 
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+        self.here.pruned_named(name)
+    }
+
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         let mut both = self.here.maybe_open(outside)?;
         let shared = self.ids_of_copies()?;

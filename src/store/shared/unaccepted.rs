@@ -7,6 +7,7 @@ use crate::store::address::Address;
 use crate::store::batch::NewRun;
 use crate::store::error::{StoreError, UnacceptedStore};
 use crate::store::local::Project;
+use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
 
@@ -65,6 +66,14 @@ impl RunStore for Unaccepted {
         _: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError> {
         Err(self.refusal())
+    }
+
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        self.here.pruned(id)
+    }
+
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+        self.here.pruned_named(name)
     }
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {

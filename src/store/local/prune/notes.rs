@@ -15,17 +15,28 @@ impl Project {
     /// What is noted of a run that is not in its place; the last line about it counts. `None` if it was not pruned. The
     /// directory to which it went is an absolute path.
     pub(in crate::store) fn note_of_pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+        // Ids that differ in case alone are one id, since some file systems make no difference.
+        self.last_noted(id.as_str(), |pruned| pruned.eq_ignore_ascii_case(id.as_str()))
+    }
+
+    /// The run that was pruned last of those whose ids begin with `name`, or end with it behind a `-`.
+    pub(in crate::store) fn pruned_like(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+        let end = format!("-{name}");
+        self.last_noted(name, |pruned| pruned.starts_with(name) || pruned.ends_with(&end))
+    }
+
+    /// The last note about a run whose id has `part` in it and is meant.
+    fn last_noted(&self, part: &str, is_meant: impl Fn(&str) -> bool) -> Result<Option<PrunedRun>, StoreError> {
         let text = self.pruned_text()?;
         let mut found = None;
         // Most lines are about other runs, and need no parsing.
-        let sought = id.as_str().to_ascii_lowercase();
+        let part = part.to_ascii_lowercase();
         for line in text.lines() {
-            if !line.to_ascii_lowercase().contains(&sought) {
+            if !line.to_ascii_lowercase().contains(&part) {
                 continue;
             }
-            // Ids that differ in case alone are one id, since some file systems make no difference.
             if let Some(pruned) = parsed(line)
-                && pruned.run_id.as_str().eq_ignore_ascii_case(id.as_str())
+                && is_meant(pruned.run_id.as_str())
             {
                 found = Some(pruned);
             }
