@@ -30,7 +30,8 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
     let Overview { run, unreadable, worktrees, passed_over, not_accepted } = overview;
     let mut around = Vec::new();
     if let Some(why) = not_accepted {
-        around.push(format!("Not seen here: {why}, which the user has to decide."));
+        // The configuration of a clone names the store, so that is a text of others as well.
+        around.push(format!("Shared runs are not seen; the user has to decide: {}", quoted_to(why, 2 * QUOTED)));
     }
     if !unreadable.is_empty() {
         let ids = named(unreadable.iter().map(|run| run.run_id.to_string()));
@@ -197,10 +198,15 @@ fn named(names: impl Iterator<Item = String>) -> String {
 
 /// A text of a run as data: on one line, without characters that a terminal obeys, and not too long.
 fn quoted(text: &str) -> String {
+    quoted_to(text, QUOTED)
+}
+
+/// The same of a text of at most `longest` characters.
+fn quoted_to(text: &str, longest: usize) -> String {
     let plain = text.replace(is_terminal_control, " ");
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     // A quotation mark of its own would end the text early, and what follows would read as flow's words.
-    format!("\"{}\"", clipped(&words.replace('"', "'"), QUOTED))
+    format!("\"{}\"", clipped(&words.replace('"', "'"), longest))
 }
 
 fn clipped(text: &str, longest: usize) -> String {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::server::Server;
 use crate::support::{Answer, Sandbox, quick, run};
 
 /// Two machines, and the repository that is `origin` of both.
@@ -183,10 +184,13 @@ fn every_face_says_that_a_store_was_not_accepted() {
         json!({ "session_id": "s1", "cwd": server.root(), "hook_event_name": "SessionStart", "source": "startup" });
     let told = server.flow_with(["hook", "claude-code", "session-start"], &begun.to_string()).ok().json();
     let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(told.contains(&format!("{why}; `flow remote use git:origin` accepts it")), "{told}");
+    assert!(told.contains(&format!("\"{why}; `flow remote use git:origin` accepts it\"")), "{told}");
     let finding = format!("{why}, so shared runs are not seen; `flow remote use git:origin` accepts it");
     assert_eq!(found(server), [json!(["store_not_accepted", finding])]);
     assert_eq!(server.flow(["hud"]).ok().stdout, "git:origin not accepted\n");
+    let page = Server::of(server).get("/").body;
+    let unseen = "The shared runs in git:origin are not seen here. <code>flow remote use git:origin</code> accepts it.";
+    assert!(page.contains(unseen), "{page}");
     for args in [["list"], ["attention"], ["resume"]] {
         let answer = server.flow(args);
         assert!(format!("{}{}", answer.stdout, answer.stderr).contains(&why), "{args:?}: {answer:?}");

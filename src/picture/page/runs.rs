@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::model::{RunStatus, SessionId, StateName, Timestamp};
+use crate::model::{RunStatus, SessionId, StateName, Suggestion, Timestamp};
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::encoded;
 use crate::picture::tone::Tone;
@@ -61,6 +61,14 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
             }
         }
         (unreadable(projects))
+        @for project in projects {
+            @if let Some(store) = &project.cards.unaccepted_store {
+                p data-key={ (project.project) "/unaccepted" } {
+                    "The shared runs in " (store) " are not seen here. "
+                    code { (Suggestion::flow("remote use").value(store)) } " accepts it."
+                }
+            }
+        }
         @if is_empty {
             p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { "flow start WORKFLOW" } " begins one." }
         }

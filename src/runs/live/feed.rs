@@ -179,6 +179,8 @@ pub struct CardsReport {
     pub unreadable: Vec<Unreadable>,
     /// The workflows of all runs.
     pub workflows: BTreeSet<String>,
+    /// The store that the project names and the user has not accepted, so that its runs are not seen.
+    pub unaccepted_store: Option<String>,
 }
 
 /// The cards of one group, the one that changed last first.
@@ -514,7 +516,8 @@ impl Feed {
             groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
         }
         let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
-        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows }
+        let unaccepted_store = self.project.runs().not_accepted().map(|store| store.at.to_string());
+        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows, unaccepted_store }
     }
 
     /// All open runs.

@@ -1,6 +1,6 @@
 //! The runs, grouped by what a person has to do.
 
-use crate::model::Timestamp;
+use crate::model::{Suggestion, Timestamp};
 use crate::picture::{age, columns, count, hint, look_of, look_of_group, title, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames};
 use crate::watch::line::{Look, PageLine, cell};
@@ -54,6 +54,12 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
             let line = PageLine::new().plain(BEFORE).with(Look::Bad, "✕ ");
             lines.push(line.plain(&run.run_id).plain("  ").dim(&run.reason));
         }
+    }
+    if let Some(store) = &cards.unaccepted_store {
+        lines.push(PageLine::new());
+        let accepts = Suggestion::flow("remote use").value(store);
+        let unseen = format!("{BEFORE}The shared runs in {store} are not seen here. `{accepts}` accepts it.");
+        lines.push(PageLine::new().plain(unseen));
     }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
         let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
@@ -258,5 +264,14 @@ pub(in crate::watch) mod tests {
     fn a_search_that_finds_nothing_says_so() {
         let filter = CardFilter { search: Some("elsewhere".to_owned()), ..CardFilter::default() };
         assert!(shown(&filter, 100).last().unwrap().contains("No run here matches the search"));
+    }
+
+    #[test]
+    fn a_store_that_was_not_accepted_is_told() {
+        let (mut cards, _) = cards(&CardFilter::default());
+        cards.unaccepted_store = Some("git:origin".to_owned());
+        let lines = list(&cards, &CardFilter::default(), now(), 100);
+        let told = "  The shared runs in git:origin are not seen here. `flow remote use git:origin` accepts it.";
+        assert_eq!(lines.last().unwrap().text().trim_end(), told);
     }
 }
