@@ -42,11 +42,10 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
 /// Finds runs of this checkout that are not shown, since the store has other ones of the same ids.
 fn check_hidden(project: &OpenedProject, store: &Address, found: &mut Findings) {
     for id in project.local_runs().ids().unwrap_or_default() {
-        let Some(copies) = project.runs().copies_with(&id) else { continue };
-        let (Ok(here), Ok(copy)) = (project.run(&id), Project::open_named(&*project.cx.disk, &copies, project.trust()))
-        else {
+        if project.runs().copies_with(&id).is_none() {
             continue;
-        };
+        }
+        let (Ok(here), Ok(copy)) = (project.run(&id), project.with_files_of(&id)) else { continue };
         let (Ok(Some(log)), Ok(shared)) = (here.log_bytes(), copy.run(&id).and_then(|run| run.log_bytes())) else {
             continue;
         };

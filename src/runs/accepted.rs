@@ -158,8 +158,8 @@ pub(crate) fn is_accepted_in(cx: &Context, root: &Path, things: &[Thing]) -> boo
 
 /// Whether a store was accepted that the repository in `root` calls `name`, wherever it is.
 pub(crate) fn is_store_accepted_elsewhere(cx: &Context, root: &Path, name: &str) -> bool {
-    let is_it = |entry: &AcceptedEntry| entry.kind == AcceptedKind::Store.as_str() && entry.what == name;
-    Accepted::read(cx, root).entries.iter().any(is_it)
+    let known = Accepted::read(cx, root);
+    known.entries.iter().any(|entry| entry.kind == AcceptedKind::Store.as_str() && entry.what == name)
 }
 
 /// As [`accept`], of the project or repository in the directory `root`.

@@ -11,7 +11,7 @@ pub enum StoreFlaw {
         /// The run.
         run: RunId,
     },
-    /// It has more of a run than the copy here. That is no fault of either.
+    /// The copy here lacks events that the store has. Nothing is damaged: the next command about the run brings them.
     Behind {
         /// The run.
         run: RunId,
