@@ -231,9 +231,7 @@ impl Execute<'_> {
                 pause = (pause * 2).min(LOOK);
             }
             if let Some(status) = child.try_wait()? {
-                let until = Instant::now() + AFTERWARDS;
-                let pause = Duration::from_millis(10);
-                while Instant::now() < until && pass_what_is_there(sources, pause, passing, output)? {}
+                pass_the_rest(sources, passing, output)?;
                 return Ok((status, cut_short));
             }
             if let Some(number) = watch.take() {
@@ -260,6 +258,19 @@ impl Execute<'_> {
             }
         }
     }
+}
+
+/// Passes on what the command had written when it ended. What it left in the background keeps an output open, and is not
+/// waited for.
+fn pass_the_rest(sources: &mut [Source], passing: &Passing, output: &mut ExecuteOutput) -> io::Result<()> {
+    let until = Instant::now() + AFTERWARDS;
+    let pause = Duration::from_millis(10);
+    while sources.iter().any(|source| source.from.is_some()) && Instant::now() < until {
+        if !pass_what_is_there(sources, pause, passing, output)? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Waits until something was written, or an output was closed, at most for `pause`. Returns whether there was anything.

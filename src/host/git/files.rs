@@ -81,11 +81,11 @@ impl Git {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let changes = git.start_listing(dir, own.to_vec(), state(), &STRICT)?;
         let mut walk = FilesWalk::of(&git, found, &changes.apart)?;
-        walk.take_all(&changes.apart, own, &[&TRACKED])?;
+        walk.take_all(&changes.apart, own, &TRACKED)?;
         // It looks for untracked files anyway, so the directories are walked once.
         let changes = changes.listed()?;
         if changes.is_cut {
-            walk.take_all(&changes.apart, own, &[&UNTRACKED])?;
+            walk.take_all(&changes.apart, own, &UNTRACKED)?;
         } else {
             walk.note_closed(b"", &changes.answer)?;
             walk.take_untracked(&changes.answer.out);
@@ -108,7 +108,10 @@ impl Git {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let apart = git.apart(dir, state(), Instant::now() + LIMIT)?;
         let mut walk = FilesWalk::of(&git, found, &apart)?;
-        walk.take_all(&apart, own, &[&TRACKED, &UNTRACKED])?;
+        // It walks the directories while the list of the index is read.
+        let untracked = walk.ask_all(&apart, own, &UNTRACKED)?;
+        walk.take_all(&apart, own, &TRACKED)?;
+        walk.take(&apart, b"", untracked, DEPTH)?;
         Ok(Some(walk.found()))
     }
 
@@ -195,11 +198,15 @@ impl<'g> FilesWalk<'g> {
     }
 
     /// Takes the files of its repository that these options of git name.
-    fn take_all(&mut self, apart: &Apart, own: &[String], options: &[&[&str]]) -> Result<(), String> {
+    fn take_all(&mut self, apart: &Apart, own: &[String], options: &[&str]) -> Result<(), String> {
+        let asked = self.ask_all(apart, own, options)?;
+        self.take(apart, b"", asked, DEPTH)
+    }
+
+    fn ask_all(&self, apart: &Apart, own: &[String], options: &[&str]) -> Result<Asked, String> {
         let left_out = left_out(own);
         let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
-        let asked = self.ask(apart, &[options, &[&only]].concat())?;
-        self.take(apart, b"", asked, DEPTH)
+        self.ask(apart, &[options, &only])
     }
 
     /// What was taken.

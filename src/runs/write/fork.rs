@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::codec::{LogScan, digest, seal};
 use crate::engine::{Command, Decision, History, RunState, decide};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, ForkPoint, Help, Kind, Problem, RunDocument, RunForked, RunId, Seq, SessionId,
-    StateName, Suggestion, Timestamp, WorkflowId, sha256_hex, slug,
+    StateName, Suggestion, Timestamp, WorkflowId, hex, slug,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -206,8 +207,11 @@ fn is_as_logged(view: &View) -> bool {
 
 /// The SHA-256 of a log's lines, as `sha256sum` says it of them.
 fn digest_of(log: &LogScan) -> String {
-    let lines: String = log.events().map(seal).collect();
-    sha256_hex(lines.as_bytes())
+    let mut lines = Sha256::new();
+    for event in log.events() {
+        lines.update(seal(event));
+    }
+    hex(&lines.finalize())
 }
 
 /// The event by which the fork follows the definition of today; `None` if it does so already.
