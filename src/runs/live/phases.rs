@@ -1,7 +1,8 @@
 //! What the latest runs of a workflow tell of its phases.
 
 use crate::model::RunId;
-use crate::runs::live::feed::{CardFilter, Feed};
+use crate::runs::live::cards::CardFilter;
+use crate::runs::live::feed::Feed;
 use crate::runs::live::stats::{PhaseUse, PhaseUses};
 use crate::runs::look::card::CardGroup;
 

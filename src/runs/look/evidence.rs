@@ -175,8 +175,12 @@ pub(in crate::runs) fn evidence_of<'a>(
     let mut found = Vec::new();
     let mut keepers = Keepers::of(project, run, &files);
     for attempt in activities {
+        if attempt.evidence.is_empty() {
+            continue;
+        }
+        let keeper = keepers.get(attempt);
         for reference in &attempt.evidence {
-            let names = match keepers.get(attempt) {
+            let names = match &keeper {
                 Some(keeper) => referent(project, keeper.run, reference, keeper.files),
                 None => Referent::Missing,
             };
