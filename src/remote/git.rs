@@ -217,6 +217,8 @@ impl Carrier for GitCarrier {
     fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
         self.fetch(Instant::now() + left)?;
         let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
+        // Another process may do so at the same time, or the next call does.
+        let _ = self.repository.pack_refs(&over);
         let places = if scope == RefreshScope::Open { vec![&*open] } else { vec![&*open, &*over] };
         let found = self.repository.refs(&places).map_err(NotReached)?;
         let mut tips = Vec::new();

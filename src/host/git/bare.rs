@@ -40,6 +40,8 @@ const OF_A_NEW_ONE: [&str; 10] = [
 ];
 /// Files of a repository that name another configuration, or an address.
 const LEADING_ELSEWHERE: [&str; 4] = ["commondir", "config.worktree", "remotes", "branches"];
+/// From how many references with a file each on they are put into one file.
+const LOOSE_REFS: usize = 256;
 /// What git is told for all its commands.
 const SETTINGS: [(&str, &str); 6] = [
     ("core.hooksPath", "/dev/null"),
@@ -147,6 +149,21 @@ impl BareRepository {
         command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--force", OTHER]);
         command.args(patterns);
         self.run(command, None, limit).map(drop)
+    }
+
+    /// Puts all references into one file if there are more than a few below `place` that have a file each. With ten thousand
+    /// files the next fetch reads each of them four times.
+    ///
+    /// # Errors
+    /// Why git did not do so. Nothing depends on it.
+    pub fn pack_refs(&self, place: &str) -> Result<(), String> {
+        let Ok(files) = fs::read_dir(self.dir.join(place)) else { return Ok(()) };
+        if files.take(LOOSE_REFS).count() < LOOSE_REFS {
+            return Ok(());
+        }
+        let mut command = self.command();
+        command.args(["pack-refs", "--all"]);
+        self.run(command, None, LIMIT).map(drop)
     }
 
     /// The references that match a pattern, each with its commit.

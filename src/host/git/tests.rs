@@ -473,3 +473,20 @@ fn a_kept_answer_that_another_may_have_written_is_not_believed() {
     std::os::unix::fs::symlink("/dev/zero", &kept).unwrap();
     assert_eq!(name(), "owner/name");
 }
+
+#[test]
+fn many_references_are_put_into_one_file_and_none_is_lost() {
+    let sandbox = Sandbox::empty();
+    let bare = BareRepository::new(sandbox.git(), sandbox.dir.path().join("bare"), String::new(), None);
+    bare.ensure().unwrap();
+    let commit = bare.commit(None, &[], "x\n", 0).unwrap();
+    let place = sandbox.dir.path().join("bare/refs/flow/over");
+    let loose = || fs::read_dir(&place).map_or(0, Iterator::count);
+    for (upto, left) in [(200, 200), (300, 0)] {
+        let change = |nth| RefChange { name: format!("refs/flow/over/r{nth}"), from: None, to: Some(commit.clone()) };
+        bare.set_refs(&(0..upto).map(change).collect::<Vec<_>>()).unwrap();
+        bare.pack_refs("refs/flow/over").unwrap();
+        assert_eq!(loose(), left);
+        assert_eq!(bare.refs(&["refs/flow/over"]).unwrap().len(), upto);
+    }
+}

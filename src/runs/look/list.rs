@@ -14,7 +14,7 @@ use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention}
 use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
 use crate::store::RefreshScope;
 
@@ -195,18 +195,28 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes: Vec::new() });
     };
     let notes = ask_store(&project, RefreshScope::All);
-    let (mut runs, mut unreadable) = if filter.attention {
+    let (mut found, mut unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
-        (runs.into_iter().map(|card| card.run).filter(|run| filter.takes(run)).collect(), unreadable)
+        (
+            runs.into_iter().map(|card| (card.run, card.last_seq)).filter(|(run, _)| filter.takes(run)).collect(),
+            unreadable,
+        )
     } else {
         read_all(&project, |summary| {
-            let run = ListedRun::in_store(summary, project.runs());
-            filter.takes(&run).then_some(run)
+            let last = summary.last_seq;
+            let run = ListedRun::from(summary);
+            filter.takes(&run).then_some((run, last))
         })?
     };
     // A run is ten times as long as its key, and would be moved again and again.
-    runs.sort_by_cached_key(|run| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
-    runs.truncate(filter.limit.unwrap_or(usize::MAX));
+    found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
+    found.truncate(filter.limit.unwrap_or(usize::MAX));
+    let mut runs = Vec::with_capacity(found.len());
+    for (run, last) in found {
+        // Whether a run is shared is looked up in the file system, so only for those that are shown.
+        let sharing = Sharing::of_listed(project.runs(), &run.head.run_id, last);
+        runs.push(ListedRun { sharing, ..run });
+    }
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named), usage, notes })
 }

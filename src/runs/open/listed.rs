@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::model::{ForkPoint, Issue, RunHead, RunId, RunSummary, SessionId, StateName};
 use crate::runs::open::shared::Sharing;
-use crate::store::RunStore;
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -75,12 +74,6 @@ impl ListedRun {
     #[must_use]
     pub fn took_ms(&self) -> u64 {
         self.head.created_at.milliseconds_until(self.head.updated_at)
-    }
-
-    /// As a list of the runs of `store` shows it.
-    pub(in crate::runs) fn in_store(run: RunSummary, store: &dyn RunStore) -> Self {
-        let sharing = Sharing::of_listed(store, &run);
-        Self { sharing, ..run.into() }
     }
 }
 

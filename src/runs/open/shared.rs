@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunSummary, Seq, Suggestion, Timestamp};
+use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::store::{RefreshScope, RunStore, StoredRun, WriteRequest};
@@ -42,10 +42,10 @@ impl Sharing {
         Some(Self { store: store.shared_at()?.to_string(), as_of })
     }
 
-    /// That of a run in a list, which need not be opened.
-    pub(in crate::runs) fn of_listed(store: &dyn RunStore, run: &RunSummary) -> Option<Self> {
-        let as_of = store.as_of(&run.head.run_id)?;
-        let as_of = SharedAsOf { seq: run.last_seq.unwrap_or_default(), at: as_of.at, reached: as_of.reached };
+    /// That of a run whose last event is known, and which need not be opened.
+    pub(in crate::runs) fn of_listed(store: &dyn RunStore, run: &RunId, last: Option<Seq>) -> Option<Self> {
+        let as_of = store.as_of(run)?;
+        let as_of = SharedAsOf { seq: last.unwrap_or_default(), at: as_of.at, reached: as_of.reached };
         Some(Self { store: store.shared_at()?.to_string(), as_of })
     }
 }
