@@ -9,6 +9,8 @@ use crate::runs::{ReportedWork, WorkReport};
 
 /// How many lines a section has at most; there are six of them.
 const LINES: usize = 28;
+/// How many notes there are at most.
+const NOTES: usize = 5;
 /// How much of a text is shown, in characters.
 const SHOWN: usize = 200;
 /// How much of a digest is shown.
@@ -28,6 +30,9 @@ pub fn work_report(report: &WorkReport) -> String {
     let used = totals_in_words(&report.usage.sum.totals);
     if !used.is_empty() {
         let _ = writeln!(text, "Used: {used}");
+    }
+    for note in report.notes.iter().take(NOTES) {
+        let _ = writeln!(text, "Note: {}", code(note));
     }
     section(&mut text, "Seen", report.seen.iter().map(seen));
     section(&mut text, "Claimed", report.claimed.iter().map(work));

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Past;
 use crate::support::clinic::whole;
+use crate::support::{Past, Sandbox};
 
 /// The report, which must not be ok, without having changed anything.
 #[track_caller]
@@ -90,6 +90,25 @@ fn a_byte_more_or_less_is_a_difference() {
             "why": "run.yaml was edited by hand, and no command has adopted the edit yet",
         })]
     );
+}
+
+#[test]
+fn a_run_that_only_an_edit_ended_is_shown_with_what_its_log_says() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.record("r1", "preflight", "look");
+    sandbox.edit("r1", "status: active", "status: completed");
+    let told = "run.yaml was edited by hand and says completed, and the log says active; the next command that writes the run \
+                records the edit";
+    for verb in ["show", "report", "resume"] {
+        let json = sandbox.flow([verb, "r1", "--json"]).stdout;
+        assert!(json.contains(told), "{verb}: {json}");
+        assert!(sandbox.flow([verb, "r1"]).stdout.contains(told), "{verb}");
+    }
+    // An edit of anything else is how people correct a run, and needs no word.
+    sandbox.edit("r1", "status: completed", "status: active");
+    sandbox.edit("r1", "goal: null", "goal: mine");
+    assert!(!sandbox.flow(["show", "r1"]).stdout.contains("by hand"));
 }
 
 #[test]

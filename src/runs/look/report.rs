@@ -59,6 +59,8 @@ pub struct WorkReport {
     pub questions: Vec<ReportedQuestion>,
     /// What its work used, as it was reported.
     pub usage: RunUsage,
+    /// What is odd about the files of the run, such as an edit that no event has.
+    pub notes: Vec<String>,
 }
 
 /// The last record of an activity.
@@ -134,6 +136,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         left_undone: view.history.left_undone(),
         questions: questions.collect(),
         usage: view.history.usage(),
+        notes: view.notes,
     })
 }
 

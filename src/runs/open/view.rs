@@ -1,6 +1,6 @@
 //! Reads runs without a lock and without writing; gives the state that recovery would produce.
 
-use crate::engine::{Attempt, Fault, History, is_free, pinned, read_run, reconcile};
+use crate::engine::{Attempt, Fault, History, Repair, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, RunId, Seq, limits};
 use crate::runs::context::OpenedProject;
@@ -71,6 +71,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         return Err(refusal(project, run, fault.clone()));
     }
     let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
+    notes.extend(found.repairs.iter().filter_map(unlogged_status));
     let text = current.text();
     let mut machine = pinned(log.events(), &mut notes);
     let mut follows_from_files = true;
@@ -96,6 +97,16 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         noted,
         follows_from_files,
     })
+}
+
+/// Says that a status comes from an edit of `run.yaml` which no event has: what ended a run is otherwise in its log.
+fn unlogged_status(repair: &Repair) -> Option<String> {
+    let Repair::AdoptEdit { log, changes } = repair else { return None };
+    let (found, logged) = (changes.status?, log.status());
+    Some(format!(
+        "run.yaml was edited by hand and says {found}, and the log says {logged}; the next command that writes the run \
+         records the edit"
+    ))
 }
 
 /// Adds what another program recorded before flow's log began.
