@@ -107,7 +107,14 @@ impl Asked {
                 let (out, complaint) = (take(&mut self.out.bytes), take(&mut self.complaint.bytes));
                 Ok(GitAnswer { status, out, complaint })
             }
-            Ok(None) => Err(Silence::NoAnswer(format!("git took longer than {} s", self.limit.as_secs_f32()))),
+            Ok(None) => {
+                let late = format!("git took longer than {} s", self.limit.as_secs_f32());
+                // Often the reason: a host that does not answer, a question that no one answers.
+                Err(Silence::NoAnswer(match complaint_in(&self.complaint.bytes) {
+                    Some(said) => format!("{late}; it said: {said}"),
+                    None => late,
+                }))
+            }
             Err(error) => Err(Silence::NoAnswer(format!("cannot read what git says: {error}"))),
         }
     }
@@ -211,11 +218,14 @@ fn cannot_start(command: &Command, error: &io::Error) -> Silence {
 
 /// What git complained about, in one line.
 pub(super) fn reason(answer: &GitAnswer) -> String {
-    let complaint = String::from_utf8_lossy(&answer.complaint);
-    match complaint.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => line.trim_start_matches("fatal: ").chars().take(REASON).collect(),
-        None => format!("git failed ({})", answer.status),
-    }
+    complaint_in(&answer.complaint).unwrap_or_else(|| format!("git failed ({})", answer.status))
+}
+
+/// The first line of it.
+fn complaint_in(bytes: &[u8]) -> Option<String> {
+    let complaint = String::from_utf8_lossy(bytes);
+    let line = complaint.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.trim_start_matches("fatal: ").chars().take(REASON).collect())
 }
 
 /// Whether git had more output than was read.

@@ -380,7 +380,7 @@ impl BareRepository {
             None => Stdio::null(),
         };
         let asked = Asked::start_with(&mut command, input, limit).map_err(|silence| silence.why())?;
-        asked.answer(Instant::now() + limit).map_err(|silence| silence.why())
+        asked.answer(Instant::now() + limit).map_err(|silence| self.without_password(silence.why()))
     }
 
     /// The settings, as variables that git reads.
@@ -409,7 +409,10 @@ impl BareRepository {
 
     /// What git complained about, without what may be a password.
     fn complaint(&self, answer: &GitAnswer) -> String {
-        let said = reason(answer);
+        self.without_password(reason(answer))
+    }
+
+    fn without_password(&self, said: String) -> String {
         match login_in(&self.address) {
             Some(login) => said.replace(&self.address, &without_login(&self.address)).replace(login, "…"),
             None => said,
