@@ -49,8 +49,8 @@ pub use env::Env;
 pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{
-    AskedForChanges, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeChanges, TreeFiles,
-    WorkingTree,
+    AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeChanges,
+    TreeFiles, WorkingTree,
 };
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]
@@ -72,5 +72,5 @@ pub(crate) use signal::{Watch as SignalWatch, end_by};
 pub(crate) use stream::open_stream;
 pub(crate) use tree::checkout_place;
 #[doc(hidden)]
-pub use tree::{InputFiles, InputGlobs, Tree, read_tree};
+pub use tree::{InputFiles, InputGlobs, KnownTree, Tree, read_tree};
 pub(crate) use watch::Watcher;

@@ -23,6 +23,8 @@ const COMPLAINT_BYTES: usize = 4 << 10;
 const REASON: usize = 200;
 /// How much is read from a pipe at a time, in bytes: as much as it holds.
 const PART: usize = 64 << 10;
+/// How long a long output is left to grow before it is read on: not so long that the pipe is full.
+const NAP: Duration = Duration::from_micros(200);
 
 /// A git command that runs.
 #[derive(Debug)]
@@ -166,6 +168,10 @@ impl Asked {
             // A pipe that is closed is not among them, and the other one is then the first and the last.
             let out = self.out.from.is_some() && !watched[0].revents().is_empty();
             let complaint = self.complaint.from.is_some() && !watched[watched.len() - 1].revents().is_empty();
+            if out && self.out.bytes.len() >= PART {
+                // It writes a long list in small parts, and waking for each takes as long as making the list.
+                thread::sleep(NAP);
+            }
             // If git has more output than is read, the closed pipe stops it with a failure.
             if out && self.out.read(self.most)? == self.most {
                 self.out.from = None;

@@ -46,6 +46,16 @@ pub struct TreeFiles {
     is_hidden: bool,
 }
 
+/// A question for the files of a checkout that git is answering.
+#[derive(Debug)]
+pub struct AskedForFiles {
+    git: Git,
+    found: TreeFiles,
+    // Dropped before the directory that it uses.
+    asked: Asked,
+    apart: Apart,
+}
+
 /// How the files of a checkout differ from its commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeChanges {
@@ -105,14 +115,23 @@ impl Git {
         own: &[String],
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Option<TreeFiles>, String> {
+        self.ask_for_files(dir, own, state)?.map(AskedForFiles::answer).transpose()
+    }
+
+    /// As [`Self::tree_names`], while git still lists them.
+    ///
+    /// # Errors
+    /// Why git cannot be asked, in one line.
+    pub fn ask_for_files(
+        &self,
+        dir: &Path,
+        own: &[String],
+        state: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<Option<AskedForFiles>, String> {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let apart = git.apart(dir, state(), Instant::now() + LIMIT)?;
-        let mut walk = FilesWalk::of(&git, found, &apart)?;
-        // It walks the directories while the list of the index is read.
-        let untracked = walk.ask_all(&apart, own, &UNTRACKED)?;
-        walk.take_all(&apart, own, &TRACKED)?;
-        walk.take(&apart, b"", untracked, DEPTH)?;
-        Ok(Some(walk.found()))
+        let asked = ask_all(&git, &apart, own, &[&TRACKED[..], &UNTRACKED].concat())?;
+        Ok(Some(AskedForFiles { git, found, asked, apart }))
     }
 
     /// How these files, which [`Self::tree_names`] listed, differ from the commit.
@@ -137,6 +156,19 @@ impl Git {
         // Before the files are listed: a commit meanwhile changes no file.
         let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
         Ok(Some((git, TreeFiles { top, commit: head.commit, ..TreeFiles::default() })))
+    }
+}
+
+impl AskedForFiles {
+    /// What git answers.
+    ///
+    /// # Errors
+    /// Why git cannot tell, in one line.
+    pub fn answer(self) -> Result<TreeFiles, String> {
+        let Self { git, found, asked, apart } = self;
+        let mut walk = FilesWalk::of(&git, found, &apart)?;
+        walk.take(&apart, b"", asked, DEPTH)?;
+        Ok(walk.found())
     }
 }
 
@@ -199,14 +231,8 @@ impl<'g> FilesWalk<'g> {
 
     /// Takes the files of its repository that these options of git name.
     fn take_all(&mut self, apart: &Apart, own: &[String], options: &[&str]) -> Result<(), String> {
-        let asked = self.ask_all(apart, own, options)?;
+        let asked = ask_all(self.git, apart, own, options)?;
         self.take(apart, b"", asked, DEPTH)
-    }
-
-    fn ask_all(&self, apart: &Apart, own: &[String], options: &[&str]) -> Result<Asked, String> {
-        let left_out = left_out(own);
-        let only: Vec<_> = ["--", ":(top)"].into_iter().chain(left_out.iter().map(String::as_str)).collect();
-        self.ask(apart, &[options, &only])
     }
 
     /// What was taken.
@@ -218,12 +244,6 @@ impl<'g> FilesWalk<'g> {
         found.nested.sort();
         found.unreadable.sort();
         found
-    }
-
-    fn ask(&self, apart: &Apart, options: &[&[&str]]) -> Result<Asked, String> {
-        let question = [&LIST[..], &options.concat()].concat();
-        let asked = self.git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
-        Ok(asked.of_at_most(LIST_BYTES))
     }
 
     /// Takes the files of a repository that is at `prefix`, and enters its submodules.
@@ -291,7 +311,7 @@ impl<'g> FilesWalk<'g> {
             self.found.nested.push(whole);
             return Ok(());
         }
-        let asked = self.ask(&inner, &[&TRACKED, &UNTRACKED, &["--", ":(top)"]]).map_err(told)?;
+        let asked = ask_all(self.git, &inner, &[], &[&TRACKED[..], &UNTRACKED].concat()).map_err(told)?;
         self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(told)
     }
 
@@ -323,6 +343,15 @@ impl<'g> FilesWalk<'g> {
         }
         Ok(())
     }
+}
+
+/// Asks for the files of a repository that these options of git name, without `own`.
+fn ask_all(git: &Git, apart: &Apart, own: &[String], options: &[&str]) -> Result<Asked, String> {
+    let left_out = left_out(own);
+    let mut question = [&LIST[..], options, &["--", ":(top)"]].concat();
+    question.extend(left_out.iter().map(String::as_str));
+    let asked = git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
+    Ok(asked.of_at_most(LIST_BYTES))
 }
 
 /// An entry in git's list.

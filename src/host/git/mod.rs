@@ -29,7 +29,7 @@ pub use bare::{BareRepository, MessageOf, Pushed, RefChange};
 pub use command::Git;
 pub use copy::CommitCopy;
 pub use facts::GitFacts;
-pub use files::{TreeChanges, TreeFiles};
+pub use files::{AskedForFiles, TreeChanges, TreeFiles};
 pub use head::Head;
 pub use refs::GitRef;
 pub use tree::{AskedForChanges, WorkingTree};

@@ -26,7 +26,21 @@ pub(super) struct KnownFile<'c> {
     digest: [u8; 32],
 }
 
-/// The files in the cache, sorted by their paths, and how far a reader that asks for sorted paths has come.
+/// What is known of the files of a tree from the last look at them, sorted by their paths.
+#[derive(Debug, Default)]
+pub struct KnownTree<'c> {
+    pub(super) files: Vec<KnownFile<'c>>,
+}
+
+impl<'c> KnownTree<'c> {
+    /// What the last call of [`read_tree`](super::read_tree) gave as cache; nothing if it is damaged.
+    #[must_use]
+    pub fn of(cache: &'c [u8]) -> Self {
+        Self { files: parse(cache) }
+    }
+}
+
+/// The files in the cache, and how far a reader that asks for sorted paths has come.
 #[derive(Debug, Clone)]
 pub(super) struct KnownFiles<'c> {
     files: &'c [KnownFile<'c>],
@@ -58,7 +72,7 @@ impl KnownFile<'_> {
 }
 
 /// The files in a cache; none if it is damaged.
-pub(super) fn parse(cache: &[u8]) -> Vec<KnownFile<'_>> {
+fn parse(cache: &[u8]) -> Vec<KnownFile<'_>> {
     let Some(body) = whole(cache) else { return Vec::new() };
     let mut files = Vec::with_capacity(body.len() / (FIXED + 40));
     let mut rest = body;

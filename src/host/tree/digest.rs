@@ -8,7 +8,7 @@ use std::thread;
 use sha2::{Digest as _, Sha256};
 
 use crate::host::git::TreeFiles;
-use crate::host::tree::cache::{KnownFile, KnownFiles, NewCache, parse};
+use crate::host::tree::cache::{KnownFile, KnownFiles, KnownTree, NewCache};
 use crate::host::tree::directories::{DirectoriesAbove, DirectoryAbove};
 use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, look, os};
 use crate::host::tree::path::shown_path;
@@ -18,6 +18,8 @@ use crate::model::{DiskTime, NotCovered, hex};
 const BEGINS: &[u8] = b"flow tree 1\n";
 /// From how many files on threads help: starting one takes as long as looking at a few hundred.
 const MANY: usize = 2000;
+/// How much is digested at a time, in bytes.
+const PART: usize = 32 << 10;
 /// The most threads.
 const THREADS: usize = 8;
 /// How many hexadecimal digits tell two contents of one path apart.
@@ -36,12 +38,12 @@ struct Found<'l> {
     file: ReadFile,
 }
 
-/// Reads the files that git listed. `cache` is what the last call gave. `began` is the time of a file that was made right
+/// Reads the files that git listed. `known` has what the last call gave. `began` is the time of a file that was made right
 /// before; without it no more is cached. Also gives the cache for the next call, if it is another one.
 #[must_use]
-pub fn read_tree(listed: &TreeFiles, cache: &[u8], began: Option<DiskTime>) -> (Tree, Option<Vec<u8>>) {
-    let known = parse(cache);
-    let mut found = look_at_all(&listed.top, &listed.files, &known);
+pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTime>) -> (Tree, Option<Vec<u8>>) {
+    let known = &known.files;
+    let mut found = look_at_all(&listed.top, &listed.files, known);
     for (paths, why) in [(&listed.nested, NESTED), (&listed.unreadable, UNREADABLE)] {
         for path in paths {
             found.push(Found { path, file: ReadFile::not_covered(why) });
@@ -128,21 +130,27 @@ impl Tree {
     #[must_use]
     pub fn sha256(&self) -> String {
         let mut digest = Sha256::new();
-        digest.update(BEGINS);
+        // Many small parts take longer than one of the same length.
+        let mut part = BEGINS.to_vec();
         for (path, content) in &self.entries {
-            digest.update((path.len() as u64).to_le_bytes());
-            digest.update(path);
+            part.extend((path.len() as u64).to_le_bytes());
+            part.extend(path);
             match content {
                 Content::Covered(kind, bytes) => {
-                    digest.update([kind.byte()]);
-                    digest.update(bytes);
+                    part.push(kind.byte());
+                    part.extend(bytes);
                 }
                 Content::NotCovered(why) => {
-                    digest.update(b"?");
-                    digest.update(Sha256::digest(why));
+                    part.push(b'?');
+                    part.extend(Sha256::digest(why));
                 }
             }
+            if part.len() >= PART {
+                digest.update(&part);
+                part.clear();
+            }
         }
+        digest.update(&part);
         hex(&digest.finalize())
     }
 

@@ -13,6 +13,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+pub use cache::KnownTree;
 pub use digest::{Tree, read_tree};
 pub use input::{InputFiles, InputGlobs};
 pub(crate) use place::checkout_place;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::host::git::{Git, TreeFiles};
+use crate::host::tree::cache::KnownTree;
 use crate::host::tree::digest::{Tree, read_tree};
 use crate::model::DiskTime;
 
@@ -100,8 +101,8 @@ impl Checkout {
         fs::write(&marker, "").unwrap();
         let meta = fs::metadata(&marker).unwrap();
         let now = DiskTime { changed: (meta.ctime(), meta.ctime_nsec()), device: meta.dev() };
-        let (tree, cache) = read_tree(listed, &self.cache, Some(now));
-        let (cold, _) = read_tree(listed, b"", None);
+        let (tree, cache) = read_tree(listed, &KnownTree::of(&self.cache), Some(now));
+        let (cold, _) = read_tree(listed, &KnownTree::default(), None);
         assert_eq!(tree.sha256(), cold.sha256(), "the cache must not change the digest");
         if let Some(cache) = cache {
             self.cache = cache;
@@ -164,7 +165,7 @@ fn what_changed_in_the_tick_in_which_a_look_begins_is_not_kept_for_the_next_one(
     let meta = fs::metadata(checkout.path("within-a-tick")).unwrap();
     for (later, is_kept) in [(0, false), (1, true)] {
         let began = DiskTime { changed: (meta.ctime(), meta.ctime_nsec() + later), device: meta.dev() };
-        let cache = read_tree(&listed, b"", Some(began)).1.unwrap_or_default();
+        let cache = read_tree(&listed, &KnownTree::default(), Some(began)).1.unwrap_or_default();
         assert_eq!(memchr::memmem::find(&cache, b"within-a-tick").is_some(), is_kept, "{later} ns later");
     }
 }

@@ -12,7 +12,7 @@ use crate::runs::error::Result;
 use crate::runs::open::kept::{Keeper, Keepers};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::open::tree::{FilesRead, ListedFiles, listed_files, own_directories};
+use crate::runs::open::tree::{FilesRead, own_directories};
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
@@ -37,7 +37,6 @@ pub(in crate::runs) fn evidence_states(
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
     let mut keepers = Keepers::of(project, run, &kept);
     // Most commands name the same inputs, or none.
-    let mut listed = None;
     let mut nows: BTreeMap<&[String], PresentCheckout<'_>> = BTreeMap::new();
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
@@ -51,9 +50,8 @@ pub(in crate::runs) fn evidence_states(
                 EvidenceState::unknown("the commands of the run name too many sets of inputs")
             }
             None => {
-                let listed = listed.get_or_insert_with(|| listed_files(project));
                 let now = nows.entry(&exec.inputs);
-                evidence_state(exec, now.or_insert_with(|| PresentCheckout::of(project, listed.clone(), &exec.inputs)))
+                evidence_state(exec, now.or_insert_with(|| PresentCheckout::of(project, &exec.inputs)))
             }
         };
         states.insert(attempt.number, state);
@@ -178,9 +176,8 @@ struct PresentCheckout<'p> {
 }
 
 impl<'p> PresentCheckout<'p> {
-    fn of(project: &'p OpenedProject, listed: ListedFiles, inputs: &[String]) -> Self {
-        let files = listed.and_then(|listed| FilesRead::of(project, listed, inputs));
-        Self { project, files, snapshot: OnceCell::new(), between: RefCell::default() }
+    fn of(project: &'p OpenedProject, inputs: &[String]) -> Self {
+        Self { project, files: FilesRead::now(project, inputs), snapshot: OnceCell::new(), between: RefCell::default() }
     }
 }
 

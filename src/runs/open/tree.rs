@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::host::{InputFiles, InputGlobs, Tree, TreeChanges, TreeFiles, checkout_place, read_tree};
+use crate::host::{
+    AskedForFiles, InputFiles, InputGlobs, KnownTree, Tree, TreeChanges, TreeFiles, checkout_place, read_tree,
+};
 use crate::model::TreeSnapshot;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::git_state;
@@ -27,9 +29,6 @@ pub(in crate::runs) struct PresentTree {
     pub(in crate::runs) unmatched: Vec<String>,
 }
 
-/// What git lists of the project's checkout; none outside of a repository.
-pub(in crate::runs) type ListedFiles = Result<Option<TreeFiles>, String>;
-
 /// The files of a checkout as they were read, without how they differ from the commit.
 #[derive(Debug)]
 pub(in crate::runs) struct FilesRead {
@@ -44,12 +43,6 @@ pub(in crate::runs) struct FilesRead {
     unmatched: Vec<String>,
 }
 
-/// Asks git for the names of the files of the project's checkout.
-pub(in crate::runs) fn listed_files(project: &OpenedProject) -> ListedFiles {
-    let (cx, root) = (&project.cx, project.root());
-    cx.git.tree_names(root, &own_directories(project), || git_state(cx, root))
-}
-
 /// The files of the project's checkout, with those that the globs `inputs` name.
 ///
 /// # Errors
@@ -60,22 +53,36 @@ pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) 
         Some((listed, changes)) => (Some(listed), changes),
         None => (None, TreeChanges::default()),
     };
-    let read = FilesRead::of(project, listed, inputs)?;
+    let read = FilesRead::of(project, inputs, || Ok(listed))?;
     let snapshot = read.snapshot(changes);
     Ok(PresentTree { top: read.listed.top, snapshot, files: read.files, unmatched: read.unmatched })
 }
 
 impl FilesRead {
-    /// Reads the files that git listed just now, and those that the globs `inputs` name.
+    /// Reads the files of the project's checkout, and those that the globs `inputs` name.
     ///
     /// # Errors
     /// Why they are not known, in one line.
-    pub(in crate::runs) fn of(
+    pub(in crate::runs) fn now(project: &OpenedProject, inputs: &[String]) -> Result<Self, String> {
+        let (cx, root) = (&project.cx, project.root());
+        let asked = cx.git.ask_for_files(root, &own_directories(project), || git_state(cx, root))?;
+        Self::of(project, inputs, || asked.map(AskedForFiles::answer).transpose())
+    }
+
+    /// As [`Self::now`]. `list` gives what git lists, `None` outside of a repository; it may wait for git.
+    fn of(
         project: &OpenedProject,
-        listed: Option<TreeFiles>,
         inputs: &[String],
+        list: impl FnOnce() -> Result<Option<TreeFiles>, String>,
     ) -> Result<Self, String> {
         let globs = InputGlobs::parse(inputs)?;
+        // Made before the files are looked at. Without it nothing is cached.
+        let began = project.file_system_time().ok();
+        let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
+        // Read while git lists the files.
+        let cache = project.tree_cache(which);
+        let known = KnownTree::of(&cache);
+        let listed = list()?;
         let is_outside = listed.is_none();
         let mut listed = match listed {
             Some(listed) => listed,
@@ -83,10 +90,7 @@ impl FilesRead {
             None => TreeFiles::at(project.root().to_owned()),
         };
         let (added, unmatched) = add_inputs(project, &mut listed, &globs)?;
-        // Made right before the files are looked at. Without it nothing is cached.
-        let began = project.file_system_time().ok();
-        let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
-        let (files, cache) = read_tree(&listed, &project.tree_cache(which), began);
+        let (files, cache) = read_tree(&listed, &known, began);
         if let Some(cache) = cache {
             // A cache: without it the next look takes longer.
             let _ = project.keep_tree_cache(which, &cache);

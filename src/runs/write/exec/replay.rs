@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::Attempt;
-use crate::host::{CommitCopy, CutShort, Execute, PassOn, read_tree};
+use crate::host::{CommitCopy, CutShort, Execute, KnownTree, PassOn, read_tree};
 use crate::model::{
     ActivityStatus, ActivityType, Execution, ExecutionEnd, Explain as _, Kind, Number, Problem, RunId, SessionId,
     command_line,
@@ -285,7 +285,7 @@ fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> 
 fn digest_of_copy(cx: &Context, project: &OpenedProject, top: &Path) -> Option<String> {
     let own = own_directories(project);
     let listed = cx.git.tree_names(top, &own, || git_state(cx, project.root())).ok()??;
-    let (files, _) = read_tree(&listed, &[], None);
+    let (files, _) = read_tree(&listed, &KnownTree::default(), None);
     Some(files.sha256())
 }
 
