@@ -105,20 +105,7 @@ impl Git {
         Ok(Some((found, changes)))
     }
 
-    /// As [`Self::tree_files`], without the question how they differ from the commit, for which git looks at each of them.
-    ///
-    /// # Errors
-    /// Why git cannot tell, in one line.
-    pub fn tree_names(
-        &self,
-        dir: &Path,
-        own: &[String],
-        state: impl FnOnce() -> Option<PathBuf>,
-    ) -> Result<Option<TreeFiles>, String> {
-        self.ask_for_files(dir, own, state)?.map(AskedForFiles::answer).transpose()
-    }
-
-    /// As [`Self::tree_names`], while git still lists them.
+    /// Asks for the same files, without the question how they differ from the commit, for which git looks at each of them.
     ///
     /// # Errors
     /// Why git cannot be asked, in one line.
@@ -134,7 +121,7 @@ impl Git {
         Ok(Some(AskedForFiles { git, found, asked, apart }))
     }
 
-    /// How these files, which [`Self::tree_names`] listed, differ from the commit.
+    /// How these files, which [`Self::ask_for_files`] brought, differ from the commit.
     ///
     /// # Errors
     /// Why git cannot tell, in one line.

@@ -488,12 +488,12 @@ fn many_references_are_put_into_one_file_and_none_is_lost() {
     bare.ensure().unwrap();
     let commit = bare.commit(None, &[], "x\n", 0).unwrap();
     let place = sandbox.dir.path().join("bare/refs/flow/over");
-    let loose = || fs::read_dir(&place).map_or(0, Iterator::count);
     for (upto, left) in [(200, 200), (300, 0)] {
-        let change = |nth| RefChange { name: format!("refs/flow/over/r{nth}"), from: None, to: Some(commit.clone()) };
-        bare.set_refs(&(0..upto).map(change).collect::<Vec<_>>()).unwrap();
+        let names = (0..upto).map(|nth| format!("refs/flow/over/r{nth}"));
+        let changes = names.map(|name| RefChange { name, from: None, to: Some(commit.clone()) });
+        bare.set_refs(&changes.collect::<Vec<_>>()).unwrap();
         bare.pack_refs("refs/flow/over").unwrap();
-        assert_eq!(loose(), left);
+        assert_eq!(fs::read_dir(&place).map_or(0, Iterator::count), left);
         assert_eq!(bare.refs(&["refs/flow/over"]).unwrap().len(), upto);
     }
 }

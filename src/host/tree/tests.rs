@@ -76,7 +76,7 @@ impl Checkout {
         let own = [".flow/".to_owned()];
         let (listed, _) = git.tree_files(&self.path(""), &own, || state.clone()).unwrap().unwrap();
         // The names alone are found in another way.
-        assert_eq!(git.tree_names(&self.path(""), &own, || state).unwrap().unwrap(), listed);
+        assert_eq!(git.ask_for_files(&self.path(""), &own, || state).unwrap().unwrap().answer().unwrap(), listed);
         listed
     }
 

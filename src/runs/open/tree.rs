@@ -76,8 +76,6 @@ impl FilesRead {
         list: impl FnOnce() -> Result<Option<TreeFiles>, String>,
     ) -> Result<Self, String> {
         let globs = InputGlobs::parse(inputs)?;
-        // Made before the files are looked at. Without it nothing is cached.
-        let began = project.file_system_time().ok();
         let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
         // Read while git lists the files.
         let cache = project.tree_cache(which);
@@ -90,6 +88,8 @@ impl FilesRead {
             None => TreeFiles::at(project.root().to_owned()),
         };
         let (added, unmatched) = add_inputs(project, &mut listed, &globs)?;
+        // Made right before the files are looked at. Without it nothing is cached.
+        let began = project.file_system_time().ok();
         let (files, cache) = read_tree(&listed, &known, began);
         if let Some(cache) = cache {
             // A cache: without it the next look takes longer.

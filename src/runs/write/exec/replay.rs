@@ -284,7 +284,7 @@ fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> 
 /// The digest of the files of a copy, without those of flow.
 fn digest_of_copy(cx: &Context, project: &OpenedProject, top: &Path) -> Option<String> {
     let own = own_directories(project);
-    let listed = cx.git.tree_names(top, &own, || git_state(cx, project.root())).ok()??;
+    let listed = cx.git.ask_for_files(top, &own, || git_state(cx, project.root())).ok()??.answer().ok()?;
     let (files, _) = read_tree(&listed, &KnownTree::default(), None);
     Some(files.sha256())
 }
