@@ -416,16 +416,12 @@ fn stop(sandbox: &Sandbox, options: &[&str]) -> Option<String> {
 fn prompt(sandbox: &Sandbox) {
     let payload = json!({ "session_id": "s1", "prompt": "go on" }).to_string();
     sandbox.flow_with(["hook", "codex", "user-prompt-submit"], &payload).ok();
-    // Otherwise nothing happened that the end of the turn could be about.
-    let id = format!("work-{}", sandbox.now());
-    sandbox.flow(["record-activity", "--run-id", "r1", "--id", &id, "--session", "s1"]).ok();
 }
 
 #[test]
 fn a_session_is_sent_once_after_a_prompt_to_run_what_its_phase_requires() {
     let sandbox = sandbox();
     sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
-    assert_eq!(stop(&sandbox, &["--gate"]), None, "there was no prompt");
     prompt(&sandbox);
     assert_eq!(stop(&sandbox, &[]), None, "it was not asked to");
     let told = stop(&sandbox, &["--gate"]).unwrap();
@@ -443,6 +439,37 @@ fn a_session_is_sent_once_after_a_prompt_to_run_what_its_phase_requires() {
 }
 
 #[test]
+fn a_session_is_sent_to_run_what_is_required_whatever_its_turn_did() {
+    let sandbox = sandbox();
+    sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    assert!(stop(&sandbox, &["--gate"]).is_some(), "before the first prompt");
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "once");
+    for _ in 0..4 {
+        prompt(&sandbox);
+        assert!(stop(&sandbox, &["--gate"]).is_some(), "nothing was done since the prompt, and more than three times");
+    }
+    prompt(&sandbox);
+    sandbox.flow(["block", "r1", "--reason", "r", "--session", "s1"]).ok();
+    sandbox.flow(["unblock", "r1", "--session", "s1"]).ok();
+    assert!(stop(&sandbox, &["--gate"]).is_some(), "it was blocked meanwhile");
+    prompt(&sandbox);
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "w", "--status", "running", "--session", "s1"]).ok();
+    assert!(stop(&sandbox, &["--gate"]).is_some(), "work is in doubt");
+    // A second run of the session hides nothing.
+    prompt(&sandbox);
+    sandbox.flow(["start", "debug", "--id", "other", "--session", "s1"]).ok();
+    assert!(stop(&sandbox, &["--gate"]).unwrap().ends_with("Run: `flow exec --run-id r1 test`"));
+    // None of that was one of the three times that the session works further by itself.
+    sandbox.flow(["cancel", "other"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "w", "--session", "s1"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--session", "s1", "test"]).ok();
+    prompt(&sandbox);
+    assert_eq!(stop(&sandbox, &["--continue"]), None, "nothing was done since the prompt");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "x", "--session", "s1"]).ok();
+    assert!(stop(&sandbox, &["--gate", "--continue"]).is_some());
+}
+
+#[test]
 fn no_session_is_kept_for_a_command_that_it_cannot_run() {
     for config in ["commands: {lint: 'true'}\n", "commands: {test: sh other.sh}\n", "commands: [\n"] {
         let sandbox = sandbox();
@@ -456,6 +483,12 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
     prompt(&sandbox);
     sandbox.flow(["block", "r1", "--reason", "ask", "--session", "s1"]).ok();
     assert_eq!(stop(&sandbox, &["--gate"]), None, "it waits for a person");
+    sandbox.flow(["unblock", "r1", "--session", "s1"]).ok();
+    let question = ["--type", "waiting_for_user", "--data", r#"{"prompt": "Which?"}"#];
+    let asks = ["emit", "--workflow", "w", "--run-id", "r1", "--step", "verify", "--session", "s1"];
+    sandbox.flow(asks.iter().chain(&question)).ok();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["verdict"], "needs_human");
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "it waits for an answer");
     sandbox.flow(["cancel", "r1"]).ok();
     assert_eq!(stop(&sandbox, &["--gate"]), None, "there is no run");
 }

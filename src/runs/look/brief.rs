@@ -110,7 +110,7 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
         return Ok(Overview { worktrees: other_worktrees(cx, RUNS_NAMED), ..Overview::default() });
     };
     // Its own project first: there may not be time for the other worktrees.
-    let found = resume_of_session(work, session);
+    let found = resume_of_session(work, session, None);
     let worktrees = other_worktrees(cx, RUNS_NAMED);
     let (mut report, view) = found?;
     let passed_over = work.runs.passed_over;
@@ -125,20 +125,26 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
 /// As [`crate::runs::resume`].
 pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>> {
     let Some(work) = OpenWork::find(cx)? else { return Ok(None) };
-    Ok(brief_of(&work, request.session.as_ref())?.map(|(report, _)| report))
+    Ok(brief_of(&work, request.session.as_ref(), None)?.map(|(report, _)| report))
 }
 
-/// As [`brief`] of this work, with the run as it was read, if it could be.
+/// As [`brief`] of this work, with the run as it was read, if it could be. `run` is another one than the session's.
 pub(in crate::runs) fn brief_of(
     work: &OpenWork,
     session: Option<&SessionId>,
+    run: Option<&RunId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let (report, view) = resume_of_session(work, session)?;
+    let (report, view) = resume_of_session(work, session, run)?;
     Ok(brief_from(work, report, view.as_ref()).map(|report| (report, view)))
 }
 
-fn resume_of_session(work: &OpenWork, session: Option<&SessionId>) -> Result<(ResumeReport, Option<View>)> {
-    let request = ResumeRequest { session: session.cloned(), ..ResumeRequest::default() };
+fn resume_of_session(
+    work: &OpenWork,
+    session: Option<&SessionId>,
+    run: Option<&RunId>,
+) -> Result<(ResumeReport, Option<View>)> {
+    let run = run.map(RunId::to_string);
+    let request = ResumeRequest { run, session: session.cloned(), ..ResumeRequest::default() };
     // Without git's changes: a hook calls this with each prompt.
     resume_here(work, &request, None)
 }

@@ -3,7 +3,7 @@
 //! A host that always goes on never ends, so there is a budget. It is spent before the host is told, and neither progress
 //! nor a compaction of the conversation renews it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::Verdict;
 use crate::host::AgentHost;
@@ -21,7 +21,7 @@ use crate::runs::open::work::OpenWork;
 use crate::runs::write::exec::trust::trusted;
 use crate::store::Project;
 
-/// How often a session goes on by itself; once after each prompt.
+/// How often a session goes on by itself to work further; once after each prompt.
 const TIMES: u32 = 3;
 
 /// How long a hook looks at the files of a checkout.
@@ -61,9 +61,7 @@ pub(crate) struct GoingOn {
 
 /// Where the run stands with which the session goes on; `None` if it stops.
 ///
-/// It goes on if it holds exactly one active run, whose next phase is known and which has changed since the user's last
-/// prompt, and if since then no run of the session was blocked or cancelled. For what the phase of the run requires, it goes
-/// on only if it can run that.
+/// A command that a phase requires sends it on whatever else happened in the turn, and is not counted among the [`TIMES`].
 ///
 /// # Errors
 /// When the runs cannot be read, or the budget cannot be spent. Then the session must stop.
@@ -80,37 +78,68 @@ pub(crate) fn going_on(
     }
     let project = cx.project()?;
     let note = HostNote::of(&project, host, session);
-    let Some(prompt) = note.prompt.as_ref().filter(|_| !note.went_on && note.times < TIMES) else { return Ok(None) };
+    if note.went_on {
+        return Ok(None);
+    }
     let work = OpenWork::read(cx)?;
+    let mut held = Vec::new();
+    for run in work.runs.open() {
+        if run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active {
+            held.push(run.head.run_id.clone());
+        }
+    }
+    let sent = if wanted.gates { sent_to_prove(cx, &work, session, &held)? } else { None };
+    let counts = sent.is_none();
+    let going_on = match sent {
+        None if wanted.continues => continues(&work, &note, session, &held)?,
+        sent => sent,
+    };
+    let Some(going_on) = going_on else { return Ok(None) };
+    // Spent before the host is told: a hook that is killed in between must not go on more often.
+    Ok(note.spend(&project, counts)?.then_some(going_on))
+}
+
+/// The first of the runs that the session `held` whose phase requires a command that was not seen to pass and that the
+/// session can run.
+fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[RunId]) -> Result<Option<GoingOn>> {
+    let began = Instant::now();
+    for run in held {
+        let Some((report, Some(view))) = brief_of(work, Some(session), Some(run))? else { continue };
+        // Otherwise it waits for a person, or has to be repaired first.
+        if !matches!(report.position.verdict, Verdict::Continue | Verdict::Reconcile) {
+            continue;
+        }
+        let mut unproved = unproved_within(cx, &view, LOOKING.saturating_sub(began.elapsed()));
+        // One that the project does not name, or that was not accepted here, the session cannot run.
+        unproved.retain(|one| trusted(&work.project, &one.exec).is_ok());
+        if !unproved.is_empty() {
+            return Ok(Some(GoingOn { report, unproved }));
+        }
+    }
+    Ok(None)
+}
+
+/// The one run that the session `held`, if it is to work on it further: its next phase is known, it has changed since the
+/// user's last prompt, and since then no run of the session was blocked or cancelled.
+fn continues(work: &OpenWork, note: &HostNote, session: &SessionId, held: &[RunId]) -> Result<Option<GoingOn>> {
+    let Some(prompt) = note.prompt.as_ref().filter(|_| note.times < TIMES) else { return Ok(None) };
     // Among the runs that were not read may be one that needs a person.
     if work.runs.passed_over > 0 {
         return Ok(None);
     }
-    let mut active =
-        work.runs.open().filter(|run| run.session.as_ref() == Some(session) && run.head.status == RunStatus::Active);
-    let (Some(run), None) = (active.next(), active.next()) else { return Ok(None) };
+    let [run] = held else { return Ok(None) };
     for id in prompt.keys() {
-        if *id != run.head.run_id && was_stopped(&project, id) {
+        if id != run && was_stopped(&work.project, id) {
             return Ok(None);
         }
     }
-    let Some((report, Some(view))) = brief_of(&work, Some(session))? else { return Ok(None) };
-    let since = prompt.get(&run.head.run_id).copied().unwrap_or_default();
-    let goes_on = report.position.run_id == run.head.run_id
+    let Some((report, Some(view))) = brief_of(work, Some(session), None)? else { return Ok(None) };
+    let since = prompt.get(run).copied().unwrap_or_default();
+    let goes_on = report.position.run_id == *run
         && report.position.verdict == Verdict::Continue
         && view.log.last_seq() > since
-        && !asks_for_a_person(&project, &run.head.run_id, since)?;
-    if !goes_on {
-        return Ok(None);
-    }
-    let mut unproved = if wanted.gates { unproved_within(cx, &view, LOOKING) } else { Vec::new() };
-    // One that the project does not name, or that was not accepted here, the session cannot run.
-    unproved.retain(|one| trusted(&project, &one.exec).is_ok());
-    if unproved.is_empty() && !wanted.continues {
-        return Ok(None);
-    }
-    // Spent before the host is told: a hook that is killed in between must not go on more often.
-    Ok(if note.spend(&project)? { Some(GoingOn { report, unproved }) } else { None })
+        && !asks_for_a_person(&work.project, run, since)?;
+    Ok(goes_on.then_some(GoingOn { report, unproved: Vec::new() }))
 }
 
 /// What is missing of what the current phases require, as far as it can be known in this time: without an answer of the files,

@@ -31,13 +31,17 @@ impl AgentHost {
 }
 
 impl HostNote {
-    /// Notes that the session goes on by itself once more, unless another hook has changed the note since it was read.
-    /// Returns whether it was noted.
-    pub(in crate::runs) fn spend(&self, project: &OpenedProject) -> Result<bool> {
+    /// Notes that the session goes on by itself, unless another hook has changed the note since it was read. `counts` says
+    /// whether that is one of the times that it may. Returns whether it was noted.
+    pub(in crate::runs) fn spend(&self, project: &OpenedProject, counts: bool) -> Result<bool> {
         let request = project.cx.write_request(project.cx.now(), project.cx.lock_wait()?);
-        let text = Self { went_on: true, times: self.times + 1, ..self.clone() }.text();
+        let text = Self { went_on: true, times: self.times + u32::from(counts), ..self.clone() }.text();
         Ok(project.change_host_note(&request, &self.name, &mut |now| {
-            let now = Self::read(&self.name, &now?)?;
+            let now = match now {
+                Some(text) => Self::read(&self.name, &text)?,
+                // Nothing was noted of the session before.
+                None => Self { name: self.name.clone(), session: self.session.clone(), ..Self::default() },
+            };
             if now == *self { Some(text.clone()) } else { None }
         })?)
     }
