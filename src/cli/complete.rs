@@ -1,4 +1,4 @@
-//! What completion in a shell offers: the names of runs, phases, workflows and modes, and types of reports.
+//! What completion in a shell offers: the names of runs, phases, workflows, commands and modes, and types of reports.
 
 use std::ffi::OsStr;
 
@@ -8,7 +8,7 @@ use crate::cli::page::clean;
 use crate::model::ReportType;
 use crate::modes;
 use crate::modes::policy::ModeKind;
-use crate::runs::{self, BriefRequest, Context, ListFilter, ListedRun, Options};
+use crate::runs::{self, BriefRequest, Context, ListFilter, ListedRun, Options, TrustRequest};
 
 /// The highest number of runs that are offered; the newest are.
 const RUNS: usize = 100;
@@ -48,6 +48,14 @@ pub(super) fn workflows() -> ArgValueCandidates {
     candidates(|cx| {
         let workflows = runs::workflow_list(cx).ok()?.workflows.into_iter();
         Some(workflows.map(|workflow| (workflow.id, workflow.description.unwrap_or_default())).collect())
+    })
+}
+
+/// Commands that the project names.
+pub(super) fn commands() -> ArgValueCandidates {
+    candidates(|cx| {
+        let named = runs::trust(cx, &TrustRequest { accept: false }).ok()?.commands;
+        Some(named.into_iter().map(|one| (one.name, one.command)).collect())
     })
 }
 

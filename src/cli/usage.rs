@@ -121,9 +121,12 @@ impl UsageLine {
             ErrorKind::InvalidSubcommand if self.path == ["help"] => {
                 Some(topics::near(text_of(error, ContextKind::InvalidSubcommand)?, &self.command))
             }
-            ErrorKind::InvalidSubcommand if self.path.is_empty() => {
-                let meant = verbs::meant(text_of(error, ContextKind::InvalidSubcommand)?)?;
-                Some(format!("did you mean `flow {meant}`?"))
+            ErrorKind::InvalidSubcommand => {
+                let word = text_of(error, ContextKind::InvalidSubcommand)?;
+                let known = if self.path.is_empty() { verbs::meant(word) } else { None };
+                let meant = known.or_else(|| nearest(error))?;
+                let words = ["flow"].into_iter().chain(self.path.iter().map(String::as_str)).chain([meant]);
+                Some(format!("did you mean `{}`?", words.collect::<Vec<_>>().join(" ")))
             }
             ErrorKind::InvalidValue => {
                 let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else { return None };
@@ -188,6 +191,14 @@ fn words_at(rest: &[String]) -> Vec<&str> {
     rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect()
 }
 
+/// The last of the parser's guesses, which is the nearest; it names all that share some letters.
+fn nearest(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::SuggestedSubcommand)? {
+        ContextValue::Strings(guesses) => guesses.last().map(String::as_str),
+        _ => None,
+    }
+}
+
 fn text_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text),
@@ -239,6 +250,8 @@ mod tests {
                 "flow record-activity --help",
             ),
             (&["flow", "list", "--status", "done"], "did you mean `completed`?", "flow list --help"),
+            (&["flow", "-C", "x", "lsit"], "did you mean `flow list`?", "flow --help"),
+            (&["flow", "workflow", "lst"], "did you mean `flow workflow list`?", "flow workflow --help"),
         ] {
             let text = told(line);
             assert!(text.contains(&format!("\n\n  tip: {tip}\n\n")), "{text}");
@@ -255,7 +268,6 @@ mod tests {
             (&["flow", "serve", "--port", "80x"], "give a port from 1 to 65535\n"),
             (&["flow", "serve", "--port", "70000"], "give a port from 1 to 65535\n"),
             (&["flow", "workflow", "check"], "try 'flow workflow check --help'"),
-            (&["flow", "-C", "x", "lisst"], "tip: a similar subcommand exists: 'list'"),
             (&["flow", "show", "--bogus"], "try 'flow show --help'"),
         ] {
             let text = told(line);

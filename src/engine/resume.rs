@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::leave::is_strict;
+use crate::engine::past::attempt::seen_or_claimed;
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::{Attempt, History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
 use crate::machine::{Difference, Machine, in_words};
@@ -115,6 +116,17 @@ pub struct Completed {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub seen: bool,
+    /// Whether it is said to have passed, and flow did not see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub claimed: bool,
+}
+
+impl Completed {
+    /// What pages say of it behind its status.
+    pub(crate) fn seen_or_claimed(&self) -> &'static str {
+        seen_or_claimed(self.seen, self.claimed)
+    }
 }
 
 /// How the pinned workflow differs from today's definition.
@@ -249,6 +261,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         status: entry.record.map(|record| record.status),
         exit_code: entry.record.and_then(|record| record.exit_code),
         seen: entry.record.is_some_and(Attempt::is_seen),
+        claimed: entry.record.is_some_and(Attempt::is_claimed),
     });
     let completed = completed.collect();
     let left_undone = history.left_undone();

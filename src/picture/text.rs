@@ -81,7 +81,7 @@ fn ascii_sign(sign: char) -> char {
         '▲' => '!',
         '◆' | '?' => '?',
         '○' => 'o',
-        '●' | '·' => '*',
+        '●' | '·' | '◉' => '*',
         '◦' | '–' | '─' | '—' => '-',
         '✓' => '+',
         '✕' | '×' => 'x',
@@ -92,7 +92,9 @@ fn ascii_sign(sign: char) -> char {
         '▶' | '→' | '›' => '>',
         '↩' | '←' => '<',
         '▏' => '_',
-        '↓' => 'v',
+        '│' => '|',
+        '├' => '+',
+        '↓' | '▼' => 'v',
         '↑' => '^',
         '↻' => '@',
         other => other,
@@ -107,6 +109,11 @@ mod tests {
     fn a_text_is_one_line_that_nothing_can_turn_around() {
         assert_eq!(in_one_line("  a\u{1b}[31m\n\tb\u{202e}c\u{fffe} "), "a [31m b c");
         assert_eq!(in_one_line("שלום"), "שלום");
+    }
+
+    #[test]
+    fn a_terminal_of_ascii_gets_the_drawing_of_a_workflow_in_ascii() {
+        assert_eq!(in_ascii("▼ │ ├─▶ ◉"), "v | +-> *");
     }
 
     #[test]

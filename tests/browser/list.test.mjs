@@ -108,11 +108,11 @@ story("without the right token a page is one sentence", async (scene, project) =
   };
   for (const path of ["/", "/demo/runs/r1", "/demo/runs/none"]) {
     await says("", path, "This page needs the token. Open the address that `flow serve` printed.");
-    await says(`#token=${"0".repeat(64)}`, path, "The token of this page is not valid any more.");
+    await says(`#token=${"0".repeat(64)}`, path, "The token of this page is no longer valid.");
   }
 });
 
-story("an open page says that its token is not valid any more", async (scene, project) => {
+story("an open page says that its token is no longer valid", async (scene, project) => {
   scene.expects(...TOKEN_REFUSED, ...SERVER_GONE);
   await project.flow(["start", "debug", "--id", "r1"]);
   const first = await project.serve();
@@ -120,7 +120,7 @@ story("an open page says that its token is not valid any more", async (scene, pr
   await first.end();
   await project.serve("--new-token", "--port", first.port);
   // The page tries again after at most ten seconds.
-  await page.getByText("The token of this page is not valid any more.").waitFor({ timeout: 11_000 });
+  await page.getByText("The token of this page is no longer valid.").waitFor({ timeout: 11_000 });
   assert.deepEqual(await shownRuns(page), []);
 });
 

@@ -59,6 +59,8 @@ fn started(dir: &Path, addresses: &[SocketAddr]) -> Option<Child> {
     let mut command = Command::new("weed");
     command.args(["server", "-dir=.", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]);
     command.args(["-s3.config=s3.json", "-volume.max=2", "-master.volumeSizeLimitMB=64"]);
+    // Two more services, each with a port of its own that may be in use.
+    command.args(["-s3.port.iceberg=0", "-s3.port.lance=0"]);
     for (nth, service) in ["master", "volume", "filer", "s3"].into_iter().enumerate() {
         command.arg(format!("-{service}.port={}", addresses[2 * nth].port()));
         command.arg(format!("-{service}.port.grpc={}", addresses[2 * nth + 1].port()));

@@ -743,6 +743,8 @@ fn a_shell_completes_runs_phases_and_workflows() {
     }
     assert_eq!(names(&["emit", "--type", "user"]), ["user_answered"]);
     assert_eq!(names(&["emit", "--step", "pre"]), ["preflight"]);
+    std::fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: cargo test, lint: cargo clippy}\n").unwrap();
+    assert_eq!(completed(&sandbox, &["exec", "t"]), ["test\tcargo test"]);
     assert!(names(&["mode", "request", ""]).contains(&"blueprint".to_owned()));
     assert!(names(&["rec"]).contains(&"record-activity".to_owned()));
     // No project, or one that cannot be read, is nothing to complete, and no error.

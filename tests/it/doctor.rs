@@ -639,7 +639,7 @@ fn the_pages_of_a_repaired_run_say_what_was_done_and_what_is_lost() {
       event 5 repaired the log; lost: event 3; why: line 3: the checksum does not match
     ok  1 run checked, 0 errors, 0 warnings
     ");
-    insta::assert_snapshot!(page(&["resume", &past.run], 0), @r"
+    insta::assert_snapshot!(page(&["resume", &past.run], 0), @"
     continue  2026-05-20T143003Z-issue-42  start-issue
       why         `plan` is done; `code` comes next
       phase       plan
@@ -648,9 +648,9 @@ fn the_pages_of_a_repaired_run_say_what_was_done_and_what_is_lost() {
       if the work of `code` is done:
         flow record-activity --run-id 2026-05-20T143003Z-issue-42 --phase code --id code --status passed
       completed
-        001  preflight-done  preflight  passed
-        002  explore-done    explore    passed
-        003  plan-done       plan       passed
+        001  preflight-done  preflight  passed, claimed
+        002  explore-done    explore    passed, claimed
+        003  plan-done       plan       passed, claimed
       note        event 3 lost, as the repair of the log at event 5 says; 1 record was found again in its activity file
     ");
     insta::assert_snapshot!(page(&["log", &past.run], 0), @r"
@@ -672,9 +672,7 @@ fn resume_leads_to_the_doctor() {
     let note = "event 3 lost, as the repair of the log at event 5 says; 1 record was found again in its activity file";
     assert_eq!((answer["verdict"].as_str(), &answer["notes"]), (Some("continue"), &json!([note])));
     // What was lost is there again, with its number and phase.
-    let wanted =
-        json!({"number": "002", "id": "explore-done", "phase": "explore", "status": "passed", "exit_code": null});
-    assert_eq!(answer["completed"][1], wanted);
+    insta::assert_snapshot!(answer["completed"][1], @r#"{"number":"002","id":"explore-done","phase":"explore","status":"passed","exit_code":null,"claimed":true}"#);
     // Another gap is damage again.
     past.go_on();
     relog(&past, |at, line| (at != 3).then(|| line.to_owned()));

@@ -409,8 +409,8 @@ fn another_checkout_compares_commits_and_never_says_stale() {
 fn claims_and_what_was_seen_are_told_apart() {
     let sandbox = sandbox();
     sandbox.flow(["record-activity", "--run-id", "r1", "--id", "said", "--summary", "all pass"]).ok();
-    let before = sandbox.flow(["show", "r1"]).ok().stdout;
-    assert!(!before.contains("claimed"), "without anything seen there is nothing to tell it from\n{before}");
+    let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
+    assert!(resumed.ends_with("  completed\n    001  said  preflight  passed, claimed\n"), "{resumed}");
     exec(&sandbox, &["--id", "ran"], &["true"]).ok();
     let shown = sandbox.flow(["show", "r1"]).ok().stdout;
     let activities: Vec<_> = shown.lines().skip_while(|line| !line.contains("activities")).collect();
@@ -426,6 +426,7 @@ fn claims_and_what_was_seen_are_told_apart() {
     ");
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["evidence"][0]["freshness"], "fresh");
+    assert_eq!([&resumed["completed"][0]["claimed"], &resumed["completed"][1]["seen"]], [true, true]);
     let listed = sandbox.flow(["evidence", "r1", "--json"]).ok().json();
     assert_eq!(listed["seen"][0]["command"], "true");
     let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();

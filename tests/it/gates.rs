@@ -111,7 +111,7 @@ fn every_reader_says_that_a_person_decides() {
     assert_eq!(ways[1]["command"], format!("flow reject {id} --seen 4 --reason 'what is missing'"));
     assert!(ways.as_array().unwrap().iter().all(|way| way["by"] == "person"), "{ways}");
     let page = sandbox.flow(["resume", &id]).exits(4).stdout;
-    insta::assert_snapshot!(page, @r"
+    insta::assert_snapshot!(page, @"
     needs_human  2026-05-20T143003Z-issue-42  merge-pr
       why         `confirm` waits for a person's decision
       phase       confirm
@@ -121,9 +121,9 @@ fn every_reader_says_that_a_person_decides() {
       if a person does not agree (a person, in their own terminal):
         flow reject 2026-05-20T143003Z-issue-42 --seen 4 --reason 'what is missing'
       completed
-        001  preflight  preflight  passed
-        002  verify     verify     passed
-        003  confirm    confirm    passed
+        001  preflight  preflight  passed, claimed
+        002  verify     verify     passed, claimed
+        003  confirm    confirm    passed, claimed
     ");
     let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
     assert_eq!(

@@ -288,7 +288,7 @@ fn a_reason_to_leave_without_the_command_stays_visible() {
     assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["skipped"], skipped);
     sandbox.flow(["complete", "r1"]).ok();
     let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
-    insta::assert_snapshot!(resumed, @r"
+    insta::assert_snapshot!(resumed, @"
     done  r1  w
       why         the run is completed
       phase       report
@@ -297,9 +297,9 @@ fn a_reason_to_leave_without_the_command_stays_visible() {
       left undone
         -  test  verify  skipped
       completed
-        001  build   build   passed
-        002  look    verify  passed
-        003  report  report  passed
+        001  build   build   passed, claimed
+        002  look    verify  passed, claimed
+        003  report  report  passed, claimed
       note        `verify` was left although `test` was not seen to pass (event 4): the runner is down
     ");
     let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();

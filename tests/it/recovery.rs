@@ -27,7 +27,7 @@ fn a_run_behind_its_log_is_shown_as_it_will_be() {
     let shown = past.sandbox.flow(["show", &past.run, "--json"]).ok().json();
     assert_eq!(shown["state"], whole["state"], "the state in run.yaml, and the records of the log beside it");
     assert_eq!(shown, whole);
-    insta::assert_snapshot!(past.sandbox.flow(["show", &past.run]).ok().stdout, @r"
+    insta::assert_snapshot!(past.sandbox.flow(["show", &past.run]).ok().stdout, @"
     blocked  2026-05-20T143003Z-issue-42
       workflow    start-issue
       phase       plan
@@ -46,9 +46,9 @@ fn a_run_behind_its_log_is_shown_as_it_will_be() {
         code       not_started
         verify     not_started
       activities
-        001  preflight-done  preflight  passed
-        002  explore-done    explore    passed
-        003  plan-done       plan       passed
+        001  preflight-done  preflight  passed, claimed
+        002  explore-done    explore    passed, claimed
+        003  plan-done       plan       passed, claimed
     ");
 }
 

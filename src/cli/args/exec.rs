@@ -47,7 +47,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<ActivityId>,
     /// The phase [default: the current one]
-    #[arg(long, value_name = "PHASE")]
+    #[arg(long, value_name = "PHASE", add = complete::phases())]
     pub(crate) phase: Option<StateName>,
     /// End the command after so many seconds, and record it as failed [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -70,7 +70,7 @@ pub(crate) struct ExecArgs {
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
     /// The name of a command in .flow/config.yaml, which was accepted with `flow trust`
-    #[arg(value_name = "NAME", conflicts_with = "argv")]
+    #[arg(value_name = "NAME", conflicts_with = "argv", add = complete::commands())]
     pub(crate) name: Option<String>,
     /// The program and its arguments; no shell reads them
     #[arg(last = true, value_name = "COMMAND")]

@@ -89,11 +89,7 @@ impl Attempt {
 
     /// What pages say of it behind its status.
     pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        match (self.is_seen(), self.is_claimed()) {
-            (true, _) => ", seen",
-            (false, true) => ", claimed",
-            (false, false) => "",
-        }
+        seen_or_claimed(self.is_seen(), self.is_claimed())
     }
 
     /// Whether it has an outcome, or is blocked.
@@ -104,5 +100,14 @@ impl Attempt {
     /// Whether it was recorded in `phase` after the number `since`.
     pub(in crate::engine) fn is_in(&self, phase: &StateName, since: Number) -> bool {
         self.phase.as_ref() == Some(phase) && self.number > since
+    }
+}
+
+/// What pages say behind a status: of which flow saw the end, and what is only said to have passed.
+pub(in crate::engine) fn seen_or_claimed(seen: bool, claimed: bool) -> &'static str {
+    match (seen, claimed) {
+        (true, _) => ", seen",
+        (false, true) => ", claimed",
+        (false, false) => "",
     }
 }

@@ -310,7 +310,7 @@ fn complaint(answer: &HttpAnswer) -> String {
         ("RequestTimeTooSkewed", _) => {
             "the clock of this machine and that of the server differ too much: set the clock"
         }
-        ("NoSuchBucket", _) => "the bucket does not exist",
+        ("NoSuchBucket", _) => "the bucket does not exist: create it, or name another one",
         ("InvalidAccessKeyId" | "SignatureDoesNotMatch", _) => {
             "it does not know this access key, or the secret is another one"
         }

@@ -139,7 +139,7 @@ async function renew() {
       } else {
         since = answer.headers.get('Flow-Since') ?? since;
         const fresh = localised(parsed(await answer.text()));
-        // Not what the reader wants any more: they typed or pressed a key meanwhile, which asks anew.
+        // The reader typed or pressed a key meanwhile, which asks again: this answer is no longer wanted.
         if (!typing && asked === location.pathname + location.search) show(fresh);
       }
     } catch {
@@ -156,7 +156,7 @@ function refused() {
   localStorage.removeItem(KEY);
   secret = null;
   document.title = 'flow';
-  say('The token of this page is not valid any more. Open the address that `flow serve` printed.');
+  say('The token of this page is no longer valid. Open the address that `flow serve` printed.');
 }
 
 function show(fresh) {

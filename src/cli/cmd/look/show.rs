@@ -68,16 +68,12 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     table("phases", steps, page);
     units(shown, page);
     questions(shown, page);
-    // Where flow saw nothing, there is nothing to tell the rest from.
-    let tells = !shown.evidence.is_empty();
     // A column in which nothing stands would only take room.
     let is_used = shown.activities.iter().any(|activity| activity.usage.is_some());
     let activities = shown.activities.iter().map(|activity| {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
         let mut status = activity.status.with_exit_code(activity.exit_code);
-        if tells {
-            status += activity.seen_or_claimed();
-        }
+        status += activity.seen_or_claimed();
         let mut row = vec![number, id, or_empty(activity.phase.as_ref()), status];
         if is_used {
             row.push(or_empty(activity.usage.as_deref().map(usage_in_words)));

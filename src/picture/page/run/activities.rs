@@ -24,12 +24,10 @@ pub(super) fn activities(view: &RunPage<'_>) -> Markup {
     if all == 0 {
         return html! {};
     }
-    // Where flow saw nothing, there is nothing to tell the rest from.
-    let tells = view.activities.iter().any(|activity| activity.tries.iter().any(|one| one.last.is_seen()));
     html! {
         section data-key="activities" {
             h2 { "Activities " span.dim { (count(all)) " · what changed last comes first" } }
-            @for activity in view.activities { (row(view, activity, tells)) }
+            @for activity in view.activities { (row(view, activity)) }
             @if view.activities.len() < all {
                 p.dim { "The latest " (count(view.activities.len())) " of " (count(all)) ". All: "
                     code { "flow show " (id) } }
@@ -38,7 +36,7 @@ pub(super) fn activities(view: &RunPage<'_>) -> Markup {
     }
 }
 
-fn row(view: &RunPage<'_>, activity: &ShownActivity, tells: bool) -> Markup {
+fn row(view: &RunPage<'_>, activity: &ShownActivity) -> Markup {
     let Some(latest) = activity.tries.first() else { return html! {} };
     let (symbol, class, word) = look(view, latest);
     let phase = activity.phase.as_ref().map_or("", |phase| phase.as_str());
@@ -51,7 +49,7 @@ fn row(view: &RunPage<'_>, activity: &ShownActivity, tells: bool) -> Markup {
                 span.dim { (phase) }
                 span {
                     (shortened(latest.summary().unwrap_or_default(), 300))
-                    @if tells { span.dim { (latest.last.seen_or_claimed().replace(',', " ·")) } }
+                    span.dim { (latest.last.seen_or_claimed().replace(',', " ·")) }
                     @if let Some(state) = view.evidence_states.get(&latest.last.number) { span.dim { " · " (state.freshness) } }
                     @if all > 1 { span.dim { " · attempt " (all) } }
                 }
