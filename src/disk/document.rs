@@ -160,6 +160,8 @@ impl DocumentDir {
                 return Err(DocumentFault::TooLarge { path, limit: place.limit }.into());
             }
             if text.as_deref() == old_text {
+                // Who wrote that may have been killed before it was flushed, and this caller takes it for written.
+                self.confirm(path)?;
                 return Ok(());
             }
             // Only a text that changes would be lost under the other name.
@@ -246,7 +248,10 @@ impl DocumentDir {
         let from = temporary.path().file_name().unwrap_or_default();
         let replaced = match (self.fill(&**temporary.as_file(), text, rights), old) {
             (Ok(()), Some(old)) => self.exchange(place, from, name, &old.text, text),
-            (Ok(()), None) => self.put(from, name),
+            (Ok(()), None) => match self.flush_above(place.disk, place.root) {
+                Ok(()) => self.put(from, name),
+                Err(errno) => Err(DocumentFault::io(Operation::WriteBeside, &path, errno)),
+            },
             (Err(error), _) => Err(DocumentFault::io(Operation::WriteBeside, &path, error)),
         };
         if !matches!(replaced, Ok(Replaced::Yes)) {

@@ -14,6 +14,8 @@ use crate::disk::rights::Rights;
 pub(super) struct DocumentDir {
     pub(super) handle: Arc<dyn DiskDir>,
     pub(super) path: PathBuf,
+    /// The directories above it, from the root on.
+    above: Vec<Arc<dyn DiskDir>>,
 }
 
 /// A document as it was read.
@@ -33,7 +35,7 @@ impl DocumentDir {
         make: bool,
     ) -> Result<Option<Self>, DocumentFault> {
         let handle = disk.open(root).map_err(|errno| DocumentFault::io(Operation::Open, root, errno))?;
-        let mut dir = Self { handle, path: root.to_owned() };
+        let mut dir = Self { handle, path: root.to_owned(), above: Vec::new() };
         for part in parents {
             let path = dir.path.join(part);
             let opened = if make { dir.ensure(part) } else { dir.handle.open_dir(part) };
@@ -43,9 +45,20 @@ impl DocumentDir {
                 Err(Errno::LOOP | Errno::NOTDIR) => return Err(dir.unsafe_component(part, "is not a directory")),
                 Err(errno) => return Err(DocumentFault::io(Operation::Open, &path, errno)),
             };
-            dir = Self { handle, path };
+            dir.above.push(dir.handle);
+            dir = Self { handle, path, above: dir.above };
         }
         Ok(Some(dir))
+    }
+
+    /// Flushes the names of the directories on the way to it, and that of the root: who made one may have been killed before
+    /// that, and the deepest directory that is there already may be taken for the root.
+    pub(super) fn flush_above(&self, disk: &dyn Disk, root: &Path) -> Answer<()> {
+        // Where it cannot be opened, nothing was made either.
+        if let Some(dir) = root.parent().and_then(|parent| disk.open(parent).ok()) {
+            dir.sync()?;
+        }
+        self.above.iter().try_for_each(|dir| dir.sync())
     }
 
     /// Opens the directory `part`, and makes it first if it is missing.

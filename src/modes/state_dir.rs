@@ -354,7 +354,7 @@ impl LockedState<'_> {
         self.log.renew_once()?;
         for event in &newer {
             let Some(files) = changes_of(event) else { continue };
-            let mut missing = Vec::new();
+            let (mut missing, mut dirs) = (Vec::new(), BTreeSet::new());
             for file in files {
                 // If a person put something else in the place of a session, leave it alone and continue with the
                 // others.
@@ -362,13 +362,15 @@ impl LockedState<'_> {
                     Err(DiskError::Unsafe { .. }) => continue,
                     dir => dir?,
                 };
+                // The writer may have been killed between putting a file into place and flushing the directory.
+                dirs.insert(file.session.clone());
                 let found = dir.map(|dir| read_entry(&dir, &file.name)).transpose()?.flatten();
                 if is_to_be_put(file, found.as_ref()) {
                     missing.push(file);
                 }
             }
             self.prepare(&missing)?;
-            self.publish(&missing, now)?;
+            self.publish(&missing, dirs, now)?;
             self.clear_leftovers(files)?;
         }
         self.log.lock.note_seq(last.seq);
@@ -407,7 +409,7 @@ impl LockedState<'_> {
         self.prepare(&prepared)?;
         self.log.commit(&line, || Ok(())).inspect_err(|_| self.discard(&prepared))?;
         // The event is acknowledged from here on: no later failure may fail the commit.
-        let lagging = self.publish(&prepared, event.at).err().map(StoreError::from);
+        let lagging = self.publish(&prepared, BTreeSet::new(), event.at).err().map(StoreError::from);
         if lagging.is_none() {
             self.log.lock.note_seq(event.seq);
         }
@@ -461,9 +463,14 @@ impl LockedState<'_> {
         }
     }
 
-    /// Puts the files into place. All others are on stable storage before the last one is written.
-    fn publish(&self, files: &[&ModeFile], now: Timestamp) -> Result<(), DiskError> {
-        let mut touched = BTreeSet::new();
+    /// Puts the files into place. All others, and the directories of the sessions that were `touched` before, are on stable
+    /// storage before the last one is written.
+    fn publish(
+        &self,
+        files: &[&ModeFile],
+        mut touched: BTreeSet<Option<SessionId>>,
+        now: Timestamp,
+    ) -> Result<(), DiskError> {
         for file in files.iter().filter(|file| !is_last(file)) {
             let Some(dir) = self.state.find_scope(&file.scope())? else { continue };
             // A file cannot replace a directory.

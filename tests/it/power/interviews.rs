@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::enumerate::{Row, look_at_all};
 use super::history::History;
+use super::materialise::States;
 use super::model::{Effort, Model};
+use super::nested::{after, kill_points, states_at};
 use super::trace::{Call, traced};
 use crate::support::Sandbox;
 
@@ -40,19 +42,29 @@ pub const INTERVIEW_CASES: [InterviewCase; 4] = [
 
 /// Every state that a crash in `case` can leave, under each model. `flushes` leaves out flushes of that name.
 pub fn cut_interview(case: &InterviewCase, effort: &Effort, without: Option<&str>) -> Vec<Row> {
-    let sandbox = Sandbox::new();
-    for args in case.before {
-        sandbox.flow(["interview"].iter().chain(*args)).ok();
-    }
-    let old = document(&sandbox.root());
-    let clock = sandbox.now();
-    let mut history = History::begin(&sandbox.root(), BLOCK);
-    let mut calls = case.traced(&sandbox);
-    calls.retain(|call| Some(call.name.as_str()) != without);
-    history.add(&calls);
-    history.assert_explains(&sandbox.root());
-    let done = Done { case, old, new: document(&sandbox.root()), sandbox, clock };
+    let (done, history) = Done::by(case, without);
     look_at_all(case.name, &history, &Model::ALL, effort, |root, acked| done.look(root, acked))
+}
+
+/// Power cuts after `case` was killed and given again. The kernel kept what the killed command had written, and nothing of it
+/// was flushed.
+pub fn cut_interview_after_kill(case: &InterviewCase, inner: &Effort) -> Row {
+    let (done, history) = Done::by(case, None);
+    let mut states = States::of(&history);
+    let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
+    for until in kill_points(&history.operations) {
+        let sandbox = Sandbox::new();
+        sandbox.put_clock(done.clock);
+        let state = states_at(&mut states, until);
+        states.write(&sandbox.root(), state);
+        let mut both = history.killed(until, &sandbox.root());
+        both.go_on(&case.traced(&sandbox));
+        both.assert_explains(&sandbox.root());
+        for row in look_at_all(case.name, &both, &[Model::Weak], inner, |root, acked| done.look(root, acked)) {
+            sum.add(after(row, &format!("killed before operation {until}")));
+        }
+    }
+    sum
 }
 
 /// Bytes are lost in pieces of a page.
@@ -77,7 +89,23 @@ struct Done<'a> {
     clock: u64,
 }
 
-impl Done<'_> {
+impl<'a> Done<'a> {
+    /// Carries `case` out under strace.
+    fn by(case: &'a InterviewCase, without: Option<&str>) -> (Self, History) {
+        let sandbox = Sandbox::new();
+        for args in case.before {
+            sandbox.flow(["interview"].iter().chain(*args)).ok();
+        }
+        let old = document(&sandbox.root());
+        let clock = sandbox.now();
+        let mut history = History::begin(&sandbox.root(), BLOCK);
+        let mut calls = case.traced(&sandbox);
+        calls.retain(|call| Some(call.name.as_str()) != without);
+        history.add(&calls);
+        history.assert_explains(&sandbox.root());
+        (Self { case, old, new: document(&sandbox.root()), sandbox, clock }, history)
+    }
+
     /// The document is the old one or the new one, the same command comes to the new one, and nothing stays beside it.
     fn look(&self, root: &Path, acked: bool) -> Result<(), String> {
         let seen = document(root);

@@ -1,5 +1,6 @@
 //! Power cuts in changes of modes: several files that one line makes one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use flowrun::modes::{self, Error, ModeListRequest, ModeRequest, ModeScope};
@@ -10,7 +11,7 @@ use super::enumerate::{Row, crashes, look_at_all, sample};
 use super::history::History;
 use super::materialise::{States, reboot};
 use super::model::{Effort, Model};
-use super::nested::{after, kill_points, states_at};
+use super::nested::{after, before_flushes, kill_points, states_at};
 use super::reference::{cause, flow};
 use super::trace::{Call, traced};
 use crate::support::{Sandbox, modes_sound};
@@ -93,8 +94,12 @@ pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Ro
     let mut states = States::of(&history);
     let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
     let unanswered = kill_points(&history.operations);
-    // The last one leaves the most behind that nobody flushed.
-    for &until in sample(&unanswered, kills).chain(unanswered.last()) {
+    // Where the most is left behind that nobody flushed.
+    let most = before_flushes(&history.operations, &unanswered);
+    let points: BTreeSet<_> = sample(&unanswered, kills).chain(&most).copied().collect();
+    for until in points {
+        let inner =
+            if most.contains(&until) { &Effort { states: inner.states.saturating_mul(6), ..*inner } } else { inner };
         let sandbox = later();
         let state = states_at(&mut states, until);
         states.write(&sandbox.root(), state);

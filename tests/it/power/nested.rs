@@ -65,6 +65,12 @@ pub fn kill_points(operations: &[Operation]) -> Vec<usize> {
     (1..=operations.len()).filter(changes).take_while(|at| !answered(at)).collect()
 }
 
+/// Those of the points at which the killed command had changed names and was about to flush them.
+pub fn before_flushes(operations: &[Operation], points: &[usize]) -> Vec<usize> {
+    let is_due = |at: &usize| operations[at - 1].is_name() && matches!(operations.get(*at), Some(Operation::Sync(_)));
+    points.iter().copied().filter(is_due).collect()
+}
+
 /// The state that a kill before operation `until` leaves.
 pub fn states_at(states: &mut States<'_>, until: usize) -> super::materialise::State {
     states.state(&(0..until).collect::<Vec<_>>())

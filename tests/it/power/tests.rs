@@ -4,7 +4,7 @@ use super::commands::{ALL, BEHIND_A_TORN_PAGE, COMPLETE, Case, FIRST_START, ONE_
 use super::enumerate::{Row, enumerate};
 use super::exec::{EXEC_CASES, cut_exec};
 use super::failing_flush::{Recorder, ThinDevice, Trial};
-use super::interviews::{INTERVIEW_CASES, cut_interview};
+use super::interviews::{INTERVIEW_CASES, cut_interview, cut_interview_after_kill};
 use super::materialise::reboot;
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
@@ -169,6 +169,12 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
         let row = cut_modes_after_kill(&MODE_CASES[1], 4, &Effort { states: 10, ..SOME });
         show(std::slice::from_ref(&row));
         row.assert_clean();
+        // Those whose second call is answered as the first.
+        for case in &INTERVIEW_CASES[..2] {
+            let row = cut_interview_after_kill(case, &Effort { states: 20, ..SOME });
+            show(std::slice::from_ref(&row));
+            row.assert_clean();
+        }
     }
 }
 
