@@ -91,10 +91,12 @@ impl ExecutionEnd {
         }
     }
 
-    /// The status with which a shell would report it: 128 and the signal, if one ended it.
+    /// The status with which a shell would report it: 128 and the signal, if one ended it. 124, as of `timeout`, if it was
+    /// ended by its time limit and says that all is well.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
         match (self.status, self.signal) {
+            (Some(0), _) if self.timed_out => 124,
             (Some(status), _) => status,
             (None, Some(signal)) => 128 + signal,
             (None, None) => 126,

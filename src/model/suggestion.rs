@@ -180,11 +180,31 @@ pub fn quoted(word: &str) -> String {
     if plain { word.to_owned() } else { in_quotes(word) }
 }
 
-/// A program and its arguments, as a line for a shell.
+/// A program and its arguments, as a line for a shell. Pages leave control characters out, so they are written as escapes:
+/// who reads the line reads the whole command.
 #[must_use]
 pub fn command_line(argv: &[String]) -> String {
-    let words: Vec<_> = argv.iter().map(|word| quoted(word)).collect();
+    let mut words = Vec::new();
+    for word in argv {
+        words.push(if word.contains(char::is_control) { escaped(word) } else { quoted(word) });
+    }
     words.join(" ")
+}
+
+/// A word in the quotes of shells that know escapes: `$'a\nb'`.
+fn escaped(word: &str) -> String {
+    let mut text = "$'".to_owned();
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            c if c.is_control() => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text + "'"
 }
 
 fn in_quotes(word: &str) -> String {
@@ -194,6 +214,12 @@ fn in_quotes(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_hides_no_part_of_the_command() {
+        let argv = ["sh", "-c", "echo 'a' \ntouch b\r\u{1b}\\"].map(str::to_owned);
+        assert_eq!(command_line(&argv), r"sh -c $'echo \'a\' \ntouch b\r\u001b\\'");
+    }
 
     #[test]
     fn a_suggestion_is_a_line_that_a_shell_reads_back() {

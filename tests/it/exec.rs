@@ -67,8 +67,10 @@ fn signals_and_programs_that_cannot_be_run_are_told_as_shells_tell_them() {
     fs::write(sandbox.path("data"), "no program").unwrap();
     exec(&sandbox, &["--id", "c"], &["./data"]).exits(126);
     exec(&sandbox, &["--id", "d", "--timeout", "0.2"], &["sleep", "60"]).exits(143);
+    let calm = "trap 'exit 0' TERM; sleep 60 & wait";
+    exec(&sandbox, &["--id", "e", "--timeout", "0.5"], &["sh", "-c", calm]).exits(124);
     let ends: Vec<_> = recorded(&sandbox).into_iter().filter(|one| one[2] != "running").collect();
-    let expected = [("002", "a", 137), ("004", "b", 127), ("006", "c", 126), ("008", "d", 143)];
+    let expected = [("002", "a", 137), ("004", "b", 127), ("006", "c", 126), ("008", "d", 143), ("010", "e", 124)];
     assert_eq!(ends, expected.map(|(number, id, code)| json!([number, id, "failed", code])));
 }
 
