@@ -412,7 +412,7 @@ fn answers_say_whether_anything_may_have_happened() {
             "RequestTimeTooSkewed",
             "the clock of this machine and that of the server differ too much: set the clock",
         ),
-        (404, "NoSuchBucket", "the bucket does not exist"),
+        (404, "NoSuchBucket", "the bucket does not exist: create it, or name another one"),
         (403, "SignatureDoesNotMatch", "it does not know this access key, or the secret is another one"),
         (301, "PermanentRedirect", "the bucket is elsewhere: set AWS_REGION or AWS_ENDPOINT_URL_S3 to where it is"),
         (501, "NotImplemented", "it does not know conditional writes, which runs that are shared rest on"),

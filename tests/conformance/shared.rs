@@ -69,7 +69,7 @@ impl Faulty for MemoryCarrier {
 
 impl Faulty for Bucket {
     const CALLED: &'static str = "s3://runs/team";
-    const REFUSED: &'static str = "the bucket does not exist";
+    const REFUSED: &'static str = "the bucket does not exist: create it, or name another one";
     // Here a commit is several requests, so that the second one is a hint most times.
     const SECOND: &'static [Trouble] = &[Trouble::AnswerLost];
     const RACES: usize = 4;
