@@ -21,7 +21,7 @@ use crate::runs::open::work::OpenWork;
 use crate::runs::write::exec::trust::trusted;
 use crate::store::Project;
 
-/// How often a session goes on by itself to work further; once after each prompt.
+/// How often a session may continue its work by itself, at most once after each prompt.
 const TIMES: u32 = 3;
 
 /// How long a hook looks at the files of a checkout.

@@ -31,8 +31,8 @@ impl AgentHost {
 }
 
 impl HostNote {
-    /// Notes that the session goes on by itself, unless another hook has changed the note since it was read. `counts` says
-    /// whether that is one of the times that it may. Returns whether it was noted.
+    /// Notes that the session goes on by itself. With `counts`, this uses up one of the times that it may continue its work.
+    /// Returns `false`, and notes nothing, if another hook has changed the note since it was read.
     pub(in crate::runs) fn spend(&self, project: &OpenedProject, counts: bool) -> Result<bool> {
         let request = project.cx.write_request(project.cx.now(), project.cx.lock_wait()?);
         let text = Self { went_on: true, times: self.times + u32::from(counts), ..self.clone() }.text();

@@ -94,9 +94,9 @@ pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Ro
     let mut states = States::of(&history);
     let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
     let unanswered = kill_points(&history.operations);
-    // Where the most is left behind that nobody flushed.
+    // At these points and at the last one, the most names are not flushed yet.
     let most = before_flushes(&history.operations, &unanswered);
-    let points: BTreeSet<_> = sample(&unanswered, kills).chain(&most).copied().collect();
+    let points: BTreeSet<_> = sample(&unanswered, kills).chain(&most).chain(unanswered.last()).copied().collect();
     for until in points {
         let inner =
             if most.contains(&until) { &Effort { states: inner.states.saturating_mul(6), ..*inner } } else { inner };
