@@ -102,7 +102,7 @@ story("an activity is a row, which opens to all that was recorded of its attempt
   const row = page.locator(".activity");
   const shown = async (selector) => (await row.locator(selector).allTextContents()).map(words);
   assert.deepEqual(await shown("> summary > *"), [
-    "✓ passed", "tests", "preflight", "They pass · attempt 2", "12 s", "Wed 20 May 10:30",
+    "✓ passed", "tests", "preflight", "They pass · claimed · attempt 2", "12 s", "Wed 20 May 10:30",
   ]);
   assert.deepEqual(await row.locator("dl").first().isVisible(), false);
   await row.locator("> summary").click();

@@ -306,11 +306,12 @@ export async function saidOfRun(project, run, ...at) {
     const attempts = (before?.attempts ?? 0) + (goesOn ? 0 : 1);
     rows.set(key, { ...one, attempts, summary: one.summary ?? (goesOn ? before.summary : null) });
   }
+  const claimed = (one) => one.status === "passed" && !one.exec?.end && !one.approval;
   const activity = (one) => [
     words[one.status] ?? one.status,
     one.id,
     one.phase,
-    [one.summary, one.attempts > 1 && `· attempt ${one.attempts}`].filter(Boolean).join(" "),
+    [one.summary, claimed(one) && "· claimed", one.attempts > 1 && `· attempt ${one.attempts}`].filter(Boolean).join(" "),
   ];
   return {
     title: titleOf({ ...shown, goal: shown.metadata.goal, workflow: shown.metadata.workflow }),
