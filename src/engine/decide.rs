@@ -388,8 +388,7 @@ impl<'a> Decider<'a> {
         }
         // If a transition leads to the phase, the run enters it again for another round instead.
         let Some(machine) = self.machine else { return false };
-        let lacks_work = has_phase(&history.unsettled(), phase)
-            || history.unproved_behind(machine).iter().any(|one| one.phase == *phase);
+        let lacks_work = has_phase(&history.unsettled(), phase) || history.is_required_behind(machine, phase);
         lacks_work && !run.positions().any(|here| has_transition(machine, here, phase))
     }
 
@@ -420,7 +419,7 @@ impl<'a> Decider<'a> {
     fn unproved_by_end(&self, ahead: &[StateName]) -> Result<Vec<Unproved>> {
         let mut missing = Vec::new();
         if let (Some(machine), Some(history)) = (self.machine, self.trail.history()) {
-            missing.extend(history.unproved_behind(machine));
+            missing.extend(history.unproved_behind(machine, self.trail)?);
         }
         for phase in phases_to_prove(self.owned(), self.machine) {
             if !ahead.contains(&phase) {

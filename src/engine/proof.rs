@@ -32,25 +32,45 @@ pub(super) fn unproved(
     }
     for requirement in machine.requires_of(phase) {
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
-        let why = match seen_to_pass(stays, phase, requirement) {
-            Err(why) => why,
-            Ok(attempt) => match trail.judge(requirement, attempt) {
-                Judgement::Holds => continue,
-                Judgement::DoesNot(why) => why,
-                Judgement::NotLooked => {
-                    let why = "whether it holds for the present files was not looked at".to_owned();
-                    let missing = vec![lack(requirement, why)];
-                    return Err(Refusal::NotProved { missing, looked: false });
-                }
-            },
-        };
-        missing.push(lack(requirement, why));
+        let required = Required { requirement, found: seen_to_pass(stays, phase, requirement), is_behind: false };
+        missing.extend(required.lacks(trail)?);
     }
     Ok(missing)
 }
 
-fn lack(requirement: &Requirement, why: String) -> Unproved {
-    Unproved { phase: requirement.state.clone(), exec: requirement.exec.clone(), why, is_behind: false }
+/// What a phase requires that the run has to show, in it or behind it.
+#[derive(Debug)]
+pub(crate) struct Required<'a> {
+    /// The requirement.
+    pub(crate) requirement: &'a Requirement,
+    /// The record in which it was seen to pass, or why there is none.
+    pub(crate) found: Result<&'a Attempt, String>,
+    /// Whether the run is past the phase.
+    pub(crate) is_behind: bool,
+}
+
+impl Required<'_> {
+    /// What is missing of it, because of `why`.
+    pub(crate) fn missing(&self, why: String) -> Unproved {
+        let Requirement { state, exec, .. } = self.requirement;
+        Unproved { phase: state.clone(), exec: exec.clone(), why, is_behind: self.is_behind }
+    }
+
+    /// What is missing of it, if something is.
+    fn lacks(&self, trail: &dyn Trail) -> Result<Option<Unproved>, Refusal> {
+        let why = match &self.found {
+            Err(why) => why.clone(),
+            Ok(attempt) => match trail.judge(self.requirement, attempt) {
+                Judgement::Holds => return Ok(None),
+                Judgement::DoesNot(why) => why,
+                Judgement::NotLooked => {
+                    let why = "whether it holds for the present files was not looked at".to_owned();
+                    return Err(Refusal::NotProved { missing: vec![self.missing(why)], looked: false });
+                }
+            },
+        };
+        Ok(Some(self.missing(why)))
+    }
 }
 
 /// The record in which `requirement` was seen to pass in the run's latest stay in `phase`; otherwise why there is none. An
@@ -103,20 +123,40 @@ impl History {
         all
     }
 
-    /// What phases require that the run has left, otherwise than by its transitions, without having run it. A reason that was
-    /// given when it left counts.
-    pub(super) fn unproved_behind(&self, machine: &Machine) -> Vec<Unproved> {
-        let mut missing = Vec::new();
+    /// What the run still has to show: all that is required where it is, and of the phases that it has left what it did not
+    /// show then. If something else than its transitions took it out of a phase, nothing was asked. A reason that was given when
+    /// it left counts.
+    pub(crate) fn still_required<'m>(&'m self, machine: &'m Machine) -> Vec<Required<'m>> {
+        let mut all = Vec::new();
         for (requirement, found) in self.requirements(machine) {
             let phase = &requirement.state;
-            if let Err(why) = found
-                && !self.phases.here.contains(phase)
-                && self.reason_to_skip(phase, &requirement.exec).is_none()
-            {
-                missing.push(Unproved { is_behind: true, ..lack(requirement, why) });
+            let is_behind = !self.phases.here.contains(phase);
+            let was_shown = found.is_ok() && self.phases.stays.get(phase).is_some_and(|stay| !stay.left_unasked);
+            if is_behind && (was_shown || self.reason_to_skip(phase, &requirement.exec).is_some()) {
+                continue;
+            }
+            all.push(Required { requirement, found, is_behind });
+        }
+        all
+    }
+
+    /// Whether the run still has to show something of `phase`, which it has left.
+    pub(super) fn is_required_behind(&self, machine: &Machine, phase: &StateName) -> bool {
+        self.still_required(machine).iter().any(|one| one.is_behind && one.requirement.state == *phase)
+    }
+
+    /// What is missing of what phases require that the run has left.
+    ///
+    /// # Errors
+    /// [`Refusal::NotProved`] if it has to be looked whether a command holds for the files.
+    pub(super) fn unproved_behind(&self, machine: &Machine, trail: &dyn Trail) -> Result<Vec<Unproved>, Refusal> {
+        let mut missing = Vec::new();
+        for required in self.still_required(machine) {
+            if required.is_behind {
+                missing.extend(required.lacks(trail)?);
             }
         }
-        missing
+        Ok(missing)
     }
 
     /// Why the run left `phase` the last time although `exec` was not seen to pass there.
@@ -128,14 +168,12 @@ impl History {
         if since.is_some_and(|since| skip.after < since) { None } else { Some(&skip.reason) }
     }
 
-    /// What the phases require in which the run is, as far as the log shows that it is missing.
-    pub(crate) fn unproved_here(&self, machine: &Machine) -> Vec<Unproved> {
+    /// What the run still has to show, as far as the log shows that it is missing.
+    pub(crate) fn unproved_by_log(&self, machine: &Machine) -> Vec<Unproved> {
         let mut missing = Vec::new();
-        for phase in self.state().document().state.positions() {
-            for requirement in machine.requires_of(phase) {
-                if let Err(why) = seen_to_pass(Some(self), phase, requirement) {
-                    missing.push(lack(requirement, why));
-                }
+        for required in self.still_required(machine) {
+            if let Err(why) = &required.found {
+                missing.push(required.missing(why.clone()));
             }
         }
         missing

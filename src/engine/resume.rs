@@ -195,7 +195,7 @@ pub struct Outlook<'a> {
     pub now: Timestamp,
     /// Which of the processes live that began work without a session.
     pub lives: Lives,
-    /// What is missing of what the current phases require, if it was looked at the files; otherwise the log says what it can.
+    /// What is missing of what phases require, if it was looked at the files; otherwise the log says what it can.
     pub unproved: Option<Vec<Unproved>>,
 }
 
@@ -229,7 +229,7 @@ pub struct Plan {
     pub begun_at: Option<Timestamp>,
     /// The limit that is reached, if any.
     pub limit: Option<Limit>,
-    /// What is missing of what the current phase requires, if that is all that keeps the run there.
+    /// What is missing of what phases require, if that is all that keeps the run from going on.
     pub unproved: Vec<Unproved>,
     /// Notes that do not affect the verdict.
     pub notes: Vec<String>,
@@ -359,7 +359,7 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     to_prove(history, outlook, &plan.2).unwrap_or(plan)
 }
 
-/// The plan to run a command that a phase requires, if all that is left is to leave the phase, and that would be refused.
+/// The plan to run a command that a phase requires, if nothing else is left to do here, and the run may not go on without.
 fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Judged> {
     if !matches!(next.action, Action::StartPhase | Action::ChoosePhase | Action::Complete) {
         return None;
@@ -370,11 +370,11 @@ fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Jud
     Some((Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices }))
 }
 
-/// What is missing of what the current phases require, as far as it is known.
+/// What is missing of what the run still has to show, as far as it is known.
 fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<Unproved> {
     match (&outlook.unproved, outlook.machine) {
         (Some(known), _) => known.clone(),
-        (None, Some(machine)) => history.unproved_here(machine),
+        (None, Some(machine)) => history.unproved_by_log(machine),
         (None, None) => Vec::new(),
     }
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::engine::{Completed, EvidenceState};
-use crate::model::{Number, RunStatus, SessionId, Suggestion, Unproved, is_terminal_control};
+use crate::model::{Number, RunStatus, SessionId, Unproved, is_terminal_control};
+use crate::runs::advice::prove;
 use crate::runs::{
     BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
 };
@@ -55,8 +56,8 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
 /// The brief of a run, and what its phase requires that was not seen to pass.
 pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String {
     let run = &going_on.report.position.run_id;
-    for Unproved { phase, exec, why, .. } in &going_on.unproved {
-        let command = Suggestion::flow("exec").option("run-id", run).value(exec);
+    for one in &going_on.unproved {
+        let (Unproved { phase, exec, why, .. }, command) = (one, prove(run, one));
         text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
     }
     text

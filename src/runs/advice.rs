@@ -198,9 +198,10 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
         .option("data", data)
 }
 
-/// The command that runs what the project calls `name`, in `phase` if the run is not there.
-pub(super) fn run_named(run: &RunId, name: &str, phase: Option<&StateName>) -> Suggestion {
-    Suggestion::flow("exec").option("run-id", run).maybe("phase", phase).value(name)
+/// The command that shows what is missing. It names the phase if the run is not there.
+pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
+    let phase = missing.is_behind.then_some(&missing.phase);
+    Suggestion::flow("exec").option("run-id", run).maybe("phase", phase).value(&missing.exec)
 }
 
 /// The command that reopens a run, `another` if an open run is about the same work.
@@ -244,9 +245,9 @@ impl Words<'_> {
         if action == Action::WorkPhase
             && let Some(machine) = machine
         {
-            for one in self.history.unproved_here(machine) {
+            for one in self.history.unproved_by_log(machine) {
                 let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
-                advice = advice.or(when, run_named(self.run, &one.exec, None));
+                advice = advice.or(when, prove(self.run, &one));
             }
         }
         if action != Action::StartPhase {
@@ -280,9 +281,13 @@ impl Words<'_> {
 
     /// Run what `phase` requires, or leave it without that for a reason.
     fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
-        let command = missing.first().map(|one| run_named(self.run, &one.exec, None));
+        let command = missing.first().map(|one| prove(self.run, one));
         let mut advice = Advice { command, alternatives: Vec::new() };
         let Some(machine) = machine else { return advice };
+        if missing.first().is_some_and(|one| one.is_behind) {
+            let complete = self.status("complete", None).example("skip-reason", "why");
+            return advice.or("the run is completed without it, for a reason that is noted", complete);
+        }
         for to in machine.ahead_of(phase) {
             let id = slug(to.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
             let record = Suggestion::flow("record-activity").option("run-id", self.run).option("phase", &to);

@@ -235,14 +235,14 @@ fn not_at_end(run: &RunId) -> Help {
 /// The help for commands that phases require.
 fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
     let mut help = Help::default();
-    let mut named: Vec<(&str, Option<&StateName>)> = Vec::new();
+    let mut named = Vec::new();
     for one in missing {
-        let command = (one.exec.as_str(), one.is_behind.then_some(&one.phase));
+        let command = advice::prove(run, one);
         if named.contains(&command) {
             continue;
         }
         let and = if named.is_empty() { "" } else { ", " };
-        help = help + and + advice::run_named(run, command.0, command.1);
+        help = help + and + command.clone();
         named.push(command);
     }
     help + " runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"

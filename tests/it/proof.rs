@@ -240,6 +240,42 @@ fn an_edit_over_a_phase_that_the_run_never_came_to_needs_a_reason_as_well() {
 }
 
 #[test]
+fn an_edit_that_takes_the_run_out_of_a_phase_needs_a_proof_that_still_holds() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    fs::write(sandbox.path("code"), "later").unwrap();
+    let file = sandbox.path(".flow/runs/r1/run.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("current_phase: verify", "current_phase: report")).unwrap();
+    sandbox.record("r1", "report", "report");
+    let why = "`verify` requires that `test` was seen to pass: 004 test passed, and the files changed since it was run (code)";
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["reason"], why);
+    assert_eq!(resumed["next"]["command"], "flow exec --run-id r1 --phase verify test");
+    let skips = json!([{
+        "when": "the run is completed without it, for a reason that is noted",
+        "command": "flow complete r1 --skip-reason 'why'",
+    }]);
+    assert_eq!(resumed["next"]["alternatives"], skips);
+    let error = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert_eq!(error["message"], format!("run r1: {why}"));
+    sandbox.flow(["exec", "--run-id", "r1", "--phase", "verify", "test"]).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn what_was_proved_when_the_run_left_the_phase_is_not_asked_for_again() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "report", "report");
+    fs::write(sandbox.path("code"), "later").unwrap();
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(resumed["next"]["action"], "complete");
+    sandbox.flow(["complete", "r1"]).ok();
+}
+
+#[test]
 fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     let sandbox = sandbox();
     let error = sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "report", "--json"]).exits(1).error();

@@ -34,6 +34,25 @@ pub(in crate::engine) struct Stay {
     pub(in crate::engine) older: bool,
     /// Whether the run has since gone back to an earlier phase.
     pub(in crate::engine) overtaken: bool,
+    /// Whether an edit or a loss took the run out of it, so that no rule was asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(in crate::engine) left_unasked: bool,
+}
+
+impl Stay {
+    /// A stay that begins after the record `entered`.
+    fn after(entered: Number) -> Self {
+        Self { entered, left: None, older: false, overtaken: false, left_unasked: false }
+    }
+}
+
+/// How the run left a phase.
+#[derive(Debug, Clone, Copy)]
+struct Departure {
+    /// The number of the latest record.
+    latest: Number,
+    /// As in [`Stay::left_unasked`].
+    unasked: bool,
 }
 
 /// The phases that the run has been in, and the records that count.
@@ -83,7 +102,8 @@ impl Phases {
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
         // The activity that a report records for its step belongs to this stay.
         let entered = if matches!(event.kind, EventKind::Emitted(_)) { before } else { after };
-        self.arrive(state, again.as_ref(), after, Stay { entered, left: None, older, overtaken: false });
+        let left = Departure { latest: after, unasked: is_unasked(&event.kind) };
+        self.arrive(state, again.as_ref(), left, Stay { older, ..Stay::after(entered) });
         if let Some(Skip { phases, reason, unproved }) = skip_of(&event.kind) {
             let left = phases.iter().map(|phase| (phase, None));
             let unproved = unproved.iter().map(|one| (&one.phase, Some(one.exec.clone())));
@@ -107,7 +127,7 @@ impl Phases {
             // Advancing to a parallel branch in which the run is already does not begin another stay there.
             return to.filter(|to| to == phase || !self.here.contains(to));
         }
-        self.enter(phase, Stay { entered: before, left: None, older: false, overtaken: false }, state);
+        self.enter(phase, Stay::after(before), state);
         self.here.push(phase.clone());
         to
     }
@@ -127,20 +147,20 @@ impl Phases {
             }
             if let Some(from) = report.from.as_ref().filter(|from| self.here.contains(from)) {
                 self.here.retain(|here| here != from);
-                self.leave(from, after);
+                self.leave(from, Departure { latest: after, unasked: false });
             }
-            self.enter(step, Stay { entered: before, left: None, older: false, overtaken: false }, state);
+            self.enter(step, Stay::after(before), state);
             self.here.push(step.clone());
         }
     }
 
-    /// Leaves and enters phases to match `state`, after the record `latest`. Enters `again` even if the run is in it.
-    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, latest: Number, stay: Stay) {
+    /// Leaves and enters phases to match `state`. Enters `again` even if the run is in it.
+    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, left: Departure, stay: Stay) {
         let now: Vec<_> = state.positions().cloned().collect();
         let before = std::mem::take(&mut self.here);
         for phase in &before {
             if !now.contains(phase) {
-                self.leave(phase, latest);
+                self.leave(phase, left);
             }
         }
         for phase in &now {
@@ -151,9 +171,9 @@ impl Phases {
         self.here = now;
     }
 
-    fn leave(&mut self, phase: &StateName, latest: Number) {
+    fn leave(&mut self, phase: &StateName, left: Departure) {
         if let Some(stay) = self.stays.get_mut(phase) {
-            stay.left = Some(latest);
+            (stay.left, stay.left_unasked) = (Some(left.latest), left.unasked);
         }
     }
 
@@ -190,7 +210,7 @@ impl Phases {
         // A phase that a person set begins another stay, even if the run was there in a parallel branch.
         let moved = self.here.first() != state.current_phase.as_ref();
         let again = if moved { state.current_phase.as_ref() } else { None };
-        self.arrive(state, again, latest, Stay { entered: latest, left: None, older: false, overtaken: false });
+        self.arrive(state, again, Departure { latest, unasked: true }, Stay::after(latest));
     }
 
     /// Takes over records that another program made before the log began.
@@ -201,6 +221,15 @@ impl Phases {
     /// Forgets all entries of `completed_activities` but the last `most`, and returns them.
     pub(in crate::engine) fn forget_completed(&mut self, most: usize) -> Vec<(String, Option<Number>)> {
         self.completed.drain(..self.completed.len().saturating_sub(most)).collect()
+    }
+}
+
+/// Whether an event moves the run without asking whether it may leave where it is.
+fn is_unasked(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::RunEdited(_) => true,
+        EventKind::LogRepaired(repair) => !repair.lost.is_empty(),
+        _ => false,
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Attempt, EvidenceState, Freshness, History, Judgement};
+use crate::machine::Requirement;
 use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
@@ -135,11 +136,7 @@ fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]
     let proofs = Proofs::of(project, states_of(seen));
     for (requirement, found) in view.history.requirements(machine) {
         let number = found.as_ref().ok().map(|attempt| attempt.number);
-        let why = match found.map(|attempt| proofs.judge(requirement, attempt)) {
-            Ok(Judgement::Holds) => None,
-            Ok(Judgement::DoesNot(why)) | Err(why) => Some(why),
-            Ok(Judgement::NotLooked) => Some("it cannot be told whether it still holds".to_owned()),
-        };
+        let why = why_not(&proofs, requirement, found.as_ref());
         let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
         let skip_reason = view.history.reason_to_skip(&phase, &exec).map(str::to_owned);
         required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason });
@@ -147,16 +144,28 @@ fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]
     required
 }
 
-/// What is missing of what the phases require in which the run is, on the files as they are: given what was seen of its
-/// commands.
+/// Why a requirement is not met on the files as they are, if it is not.
+fn why_not(
+    proofs: &Proofs,
+    requirement: &Requirement,
+    found: std::result::Result<&&Attempt, &String>,
+) -> Option<String> {
+    match found.map(|attempt| proofs.judge(requirement, attempt)) {
+        Ok(Judgement::Holds) => None,
+        Ok(Judgement::DoesNot(why)) => Some(why),
+        Ok(Judgement::NotLooked) => Some("it cannot be told whether it still holds".to_owned()),
+        Err(why) => Some(why.clone()),
+    }
+}
+
+/// What is missing of what the run still has to show, on the files as they are: given what was seen of its commands.
 pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<Unproved> {
-    let run = &view.history.state().document().state;
     let mut unproved = Vec::new();
-    for one in required_evidence(project, view, seen) {
-        if let Some(why) = one.why
-            && run.is_in(&one.phase)
-        {
-            unproved.push(Unproved { phase: one.phase, exec: one.exec, why, is_behind: false });
+    let Some(machine) = &view.machine else { return unproved };
+    let proofs = Proofs::of(project, states_of(seen));
+    for one in view.history.still_required(machine) {
+        if let Some(why) = why_not(&proofs, one.requirement, one.found.as_ref()) {
+            unproved.push(one.missing(why));
         }
     }
     unproved

@@ -142,13 +142,12 @@ fn continues(work: &OpenWork, note: &HostNote, session: &SessionId, held: &[RunI
     Ok(goes_on.then_some(GoingOn { report, unproved: Vec::new() }))
 }
 
-/// What is missing of what the current phases require, as far as it can be known in this time: without an answer of the files,
+/// What is missing of what the run still has to show, as far as it can be known in this time: without an answer of the files,
 /// what the log says.
 fn unproved_within(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
     let Some(machine) = &view.machine else { return Vec::new() };
-    let known = view.history.unproved_here(machine);
-    let mut here = view.history.state().document().state.positions();
-    let asks_files = here.any(|phase| machine.requires_of(phase).any(|one| one.fresh));
+    let known = view.history.unproved_by_log(machine);
+    let asks_files = view.history.still_required(machine).iter().any(|one| one.requirement.fresh);
     if !known.is_empty() || !asks_files {
         return known;
     }
@@ -156,7 +155,7 @@ fn unproved_within(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
     within(time, move || look(&cx, &run)).unwrap_or_default()
 }
 
-/// What is missing of what the current phases of `run` require on the files as they are.
+/// What is missing of what `run` still has to show on the files as they are.
 fn look(cx: &Context, run: &RunId) -> Vec<Unproved> {
     let Ok(project) = cx.project() else { return Vec::new() };
     let Ok(run) = project.runs().open(run) else { return Vec::new() };
