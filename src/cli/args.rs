@@ -55,7 +55,7 @@ pub(super) use prune::PruneArgs;
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
 use usage::UsageArgs;
-use values::{command_of_type, exit_status, pull_request, seconds, text, time, whole};
+use values::{command_of_type, exit_status, pull_request, seconds, text, time, time_limit, whole};
 pub(super) use workflow::WorkflowCommand;
 
 /// A logbook for long agent work
@@ -562,7 +562,7 @@ pub(super) struct DriveArgs {
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(super) max_iter: u64,
     /// The time limit of one command
-    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = time_limit)]
     pub(super) timeout: Duration,
     /// The goal of a new run
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]

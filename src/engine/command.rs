@@ -87,6 +87,8 @@ pub struct Record {
     pub evidence: Vec<KeptEvidence>,
     /// The command that the work was, if flow ran it.
     pub exec: Option<Box<Execution>>,
+    /// The number of the record whose command flow ran once more, if the work was to compare that.
+    pub replay: Option<Number>,
     /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
     /// The record's number.
@@ -104,6 +106,7 @@ impl Record {
             settles: Vec::new(),
             evidence: Vec::new(),
             exec: None,
+            replay: None,
             request: None,
             number,
         }

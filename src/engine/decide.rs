@@ -224,7 +224,7 @@ impl<'a> Decider<'a> {
     }
 
     fn record(&self, record: Record) -> Result {
-        let Record { mut activity, advance, skip, settles, evidence, exec, request, number } = record;
+        let Record { mut activity, advance, skip, settles, evidence, exec, replay, request, number } = record;
         let Self { state, machine, trail, .. } = *self;
         let run = state.document();
         refuse_held(state, machine)?;
@@ -292,6 +292,7 @@ impl<'a> Decider<'a> {
             request,
             evidence,
             exec,
+            replay,
             activity,
         }))))
     }

@@ -43,6 +43,14 @@ named! {
     }
 }
 
+impl Verdict {
+    /// Whether it says that the log cannot be trusted.
+    #[must_use]
+    pub fn is_damage(self) -> bool {
+        matches!(self, Self::Corrupt | Self::Conflict | Self::Rewound)
+    }
+}
+
 /// What to do next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -210,6 +218,16 @@ pub enum Damage {
     Rewound(String),
 }
 
+impl Damage {
+    /// What is wrong, a sentence without a full stop.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        match self {
+            Self::Lost(what) | Self::Joined(what) | Self::Rewound(what) => what,
+        }
+    }
+}
+
 /// The answer of [`resume`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -260,7 +278,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         phase: entry.record.and_then(|record| record.phase.clone()),
         status: entry.record.map(|record| record.status),
         exit_code: entry.record.and_then(|record| record.exit_code),
-        seen: entry.record.is_some_and(Attempt::is_seen),
+        seen: entry.record.is_some_and(|record| record.is_seen() || record.replay.is_some()),
         claimed: entry.record.is_some_and(Attempt::is_claimed),
     });
     let completed = completed.collect();

@@ -53,6 +53,9 @@ pub struct ActivityRecorded {
     /// The command that the work was, if flow ran it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exec: Option<Box<Execution>>,
+    /// The number of the record whose command flow ran once more, if the work was to compare that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub replay: Option<Number>,
     /// The activity document.
     pub activity: Activity,
 }
@@ -101,6 +104,7 @@ impl ActivityRecorded {
             request: None,
             evidence: Vec::new(),
             exec: None,
+            replay: None,
             activity,
         }
     }

@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A command that the user may run next. Each user interface shows it in its own way; `Display`, which reports use as
-/// well, gives a line for a POSIX shell.
+/// well, gives a line for a POSIX shell. Pages leave control characters out, so `{:#}` writes them as escapes, which bash and
+/// zsh read: who reads the line reads the whole command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suggestion {
     /// A command of flow.
@@ -127,14 +128,14 @@ impl Suggestion {
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flow(invocation) => invocation.fmt(f),
+            Self::Flow(invocation) => invocation.write_to(f, if f.alternate() { shown } else { quoted }),
             Self::Shell(line) => f.write_str(line),
         }
     }
 }
 
-impl fmt::Display for Invocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Invocation {
+    fn write_to(&self, f: &mut fmt::Formatter<'_>, quoted: fn(&str) -> String) -> fmt::Result {
         f.write_str("flow ")?;
         if let Some(project) = &self.project {
             write!(f, "-C {} ", quoted(project))?;
@@ -180,15 +181,16 @@ pub fn quoted(word: &str) -> String {
     if plain { word.to_owned() } else { in_quotes(word) }
 }
 
-/// A program and its arguments, as a line for a shell. Pages leave control characters out, so they are written as escapes:
-/// who reads the line reads the whole command.
+/// A program and its arguments, as a line for a page: control characters are written as escapes.
 #[must_use]
 pub fn command_line(argv: &[String]) -> String {
-    let mut words = Vec::new();
-    for word in argv {
-        words.push(if word.contains(char::is_control) { escaped(word) } else { quoted(word) });
-    }
+    let words: Vec<_> = argv.iter().map(|word| shown(word)).collect();
     words.join(" ")
+}
+
+/// A word as [`quoted`], with control characters as escapes.
+fn shown(word: &str) -> String {
+    if word.contains(char::is_control) { escaped(word) } else { quoted(word) }
 }
 
 /// A word in the quotes of shells that know escapes: `$'a\nb'`.
@@ -216,9 +218,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_hides_no_part_of_the_command() {
+    fn a_line_on_a_page_hides_no_part_of_the_command() {
         let argv = ["sh", "-c", "echo 'a' \ntouch b\r\u{1b}\\"].map(str::to_owned);
-        assert_eq!(command_line(&argv), r"sh -c $'echo \'a\' \ntouch b\r\u001b\\'");
+        let line = r"sh -c $'echo \'a\' \ntouch b\r\u001b\\'";
+        assert_eq!(command_line(&argv), line);
+        let again = argv.iter().fold(Suggestion::flow("exec").value("--"), Suggestion::value);
+        assert_eq!(format!("{again:#}"), format!("flow exec -- {line}"));
+        assert_eq!(again.to_string(), "flow exec -- sh -c 'echo '\\''a'\\'' \ntouch b\r\u{1b}\\'");
     }
 
     #[test]

@@ -93,8 +93,21 @@ fn seen(work: &ReportedWork) -> String {
 
 /// A text of the run as a code span, in one line.
 fn code(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = line.chars().filter(|c| !is_terminal_control(*c)).take(SHOWN).collect();
-    let more = if line.chars().count() > SHOWN { "…" } else { "" };
-    format!("`{}{more}`", shown.replace('`', "'"))
+    let mut line = String::new();
+    for c in text.trim().chars() {
+        match c {
+            c if c.is_whitespace() => line.push(' '),
+            c if is_terminal_control(c) => {}
+            c => line.push(c),
+        }
+    }
+    let mut shown: String = line.chars().take(SHOWN).collect();
+    if line.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    // More backticks than stand together in the text; beside one, and around no text at all, a blank belongs to them.
+    let together = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let ticks = "`".repeat(together + 1);
+    let blank = if together > 0 || shown.is_empty() { " " } else { "" };
+    format!("{ticks}{blank}{shown}{blank}{ticks}")
 }

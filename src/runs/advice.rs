@@ -271,6 +271,10 @@ impl Words<'_> {
         let Some(failed) = open.last().filter(|attempt| attempt.status == ActivityStatus::Failed) else {
             return advice;
         };
+        if let Some(replayed) = failed.replay {
+            let again = Suggestion::flow("replay").value(self.run).value(replayed);
+            return advice.or(format!("the command of {replayed} is to be run and compared again"), again);
+        }
         let Some(exec) = &failed.exec else { return advice };
         let again = self.exec_again(&failed.id, exec);
         match exec.name {

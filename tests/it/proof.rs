@@ -461,6 +461,8 @@ fn a_session_is_sent_once_after_a_prompt_to_run_what_its_phase_requires() {
     prompt(&sandbox);
     assert_eq!(stop(&sandbox, &[]), None, "it was not asked to");
     let told = stop(&sandbox, &["--gate"]).unwrap();
+    assert!(told.contains("Verdict: continue: \"what `verify` requires was not seen to pass\""), "{told}");
+    assert!(!told.contains("Next phase"), "{told}");
     let last = told.lines().last().unwrap();
     insta::assert_snapshot!(last, @"The phase verify requires test to be seen to pass: it was not run since the run came there. Run: `flow exec --run-id r1 test`");
     sandbox.flow(["record-activity", "--run-id", "r1", "--id", "further", "--session", "s1"]).ok();

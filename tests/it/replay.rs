@@ -57,6 +57,55 @@ fn a_command_that_runs_again_is_compared_and_the_comparison_is_recorded() {
     sandbox.flow(["replay", "r1", "nosuch"]).exits(3);
 }
 
+#[test]
+fn how_a_replay_compared_is_seen_and_after_a_difference_resume_proposes_another_one() {
+    let sandbox = sandbox();
+    replayed(&sandbox, &["--yes"], 0);
+    let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();
+    assert_eq!(report["claimed"], json!([]));
+    let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
+    assert!(resumed.contains("003  replay-of-test  preflight  passed, seen"), "{resumed}");
+    fs::write(sandbox.path("code"), "bad\n").unwrap();
+    replayed(&sandbox, &["--yes", "test"], 1);
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    let ways = resumed["next"]["alternatives"].as_array().unwrap();
+    let again =
+        json!({ "when": "the command of 002 is to be run and compared again", "command": "flow replay r1 002" });
+    assert!(ways.contains(&again), "{resumed:#}");
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_damaged_log_proves_nothing() {
+    let sandbox = sandbox();
+    sandbox.record("r1", "preflight", "more");
+    sandbox.flow(["verify", "r1", "--evidence"]).ok();
+    let log = sandbox.path(".flow/runs/r1/events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.remove(1);
+    fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(65).json();
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["damage"], "event 2 is missing from the log");
+    assert!(sandbox.flow(["verify", "r1", "--evidence"]).exits(65).stdout.starts_with("damaged  r1\n  why "));
+    let error = sandbox.flow(["export", "r1", "--format", "in-toto", "--json"]).exits(65).error();
+    assert_eq!(error["message"], "run r1: event 2 is missing from the log; its log proves nothing");
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report.contains("Note: `the log cannot be trusted: event 2 is missing from the log`"), "{report}");
+}
+
+#[test]
+fn a_command_with_several_lines_is_shown_whole() {
+    let sandbox = sandbox();
+    let command = ["sh", "-c", "echo  `true`\nfalse"];
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "lines", "--"].iter().chain(&command)).exits(1);
+    let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
+    assert!(resumed.contains(r"--again -- sh -c $'echo  `true`\nfalse'"), "{resumed}");
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report.contains(r"`` sh -c $'echo  `true`\nfalse' ``"), "{report}");
+}
+
 /// A record may come from a clone, so it leads no command to another place.
 #[test]
 fn no_record_leads_a_command_out_of_the_checkout() {
@@ -218,7 +267,7 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
 
     ### Claimed
 
-    - 003 `said` passed in `preflight`: `all 'good' <b>@ada</b> # not a heading`
+    - 003 `said` passed in `preflight`: `` all `good` <b>@ada</b> # not a heading ``
 
     ### Open
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::args::shared::{CallerArgs, RunArg};
 use crate::cli::args::usage::UsageArgs;
-use crate::cli::args::values::seconds;
+use crate::cli::args::values::time_limit;
 use crate::cli::complete;
 use crate::model::{ActivityId, StateName};
 
@@ -50,7 +50,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "PHASE", add = complete::phases())]
     pub(crate) phase: Option<StateName>,
     /// End the command after so many seconds, and record it as failed [default: never]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     pub(crate) timeout: Option<Duration>,
     /// A glob of files, from the top of the project, on which the command runs as well: ignored ones such as build output, and
     /// all of them outside of git; may be repeated

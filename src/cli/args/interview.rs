@@ -148,7 +148,7 @@ pub(crate) enum InterviewCommand {
         #[arg(long, value_name = "COMMAND")]
         agent: Option<String>,
         /// The time limit for one reply of the agent
-        #[arg(long, value_name = "SECONDS", value_parser = super::seconds, default_value = "300")]
+        #[arg(long, value_name = "SECONDS", value_parser = super::time_limit, default_value = "300")]
         timeout: Duration,
         /// Append the agent's replies to this file
         #[arg(long, value_name = "FILE")]

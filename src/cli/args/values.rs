@@ -14,6 +14,14 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// How long a command may run, or an agent may think.
+pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err("give a number of seconds above 0".to_owned()),
+        limit => Ok(limit),
+    }
+}
+
 pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
 }

@@ -72,11 +72,13 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
         let choices: Vec<_> = report.next.choices.iter().map(StateName::as_str).collect();
         page.field("choices", &choices.join(", "));
     }
-    page.each("command", &report.next.command);
+    if let Some(command) = &report.next.command {
+        page.field("command", &format!("{command:#}"));
+    }
     for way in &report.next.alternatives {
         let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
         page.line(&format!("  if {}{by}:", way.when));
-        page.line(&format!("    {}", way.command));
+        page.line(&format!("    {:#}", way.command));
     }
 }
 

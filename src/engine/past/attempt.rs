@@ -37,6 +37,9 @@ pub struct Attempt {
     /// The command that it was, if flow ran it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exec: Option<Box<Execution>>,
+    /// The number of the record whose command flow ran once more, if it tells how that compared.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub replay: Option<Number>,
     /// The files of evidence, as they were when the end of the command was recorded.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(default)]
@@ -67,6 +70,7 @@ impl Attempt {
             settles: record.settles.iter().map(ToString::to_string).collect(),
             approval: record.approval.clone(),
             exec: record.exec.clone(),
+            replay: record.replay,
             kept: if record.exec.is_some() { record.evidence.clone() } else { Vec::new() },
             of: None,
             usage: record.activity.usage().map(Box::new),
@@ -81,15 +85,17 @@ impl Attempt {
         self.exec.as_ref().is_some_and(|exec| exec.end.is_some())
     }
 
-    /// Whether it says that work passed, and flow did not see it. A person's decision is no such claim.
+    /// Whether it says that work passed, and flow did not see it. A person's decision is no such claim, nor how a replay
+    /// compared.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        self.status == ActivityStatus::Passed && !self.is_seen() && self.approval.is_none()
+        let is_known = self.is_seen() || self.replay.is_some() || self.approval.is_some();
+        self.status == ActivityStatus::Passed && !is_known
     }
 
     /// What pages say of it behind its status.
     pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        seen_or_claimed(self.is_seen(), self.is_claimed())
+        seen_or_claimed(self.is_seen() || self.replay.is_some(), self.is_claimed())
     }
 
     /// Whether it has an outcome, or is blocked.

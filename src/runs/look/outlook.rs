@@ -50,7 +50,7 @@ pub(in crate::runs) struct OpenedRun<'a> {
 
 /// What has to be known about a run besides its history. `presence` says whether another session is in the way.
 pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions: &Definitions) -> Outlook<'a> {
-    let OpenedRun { project, run, view } = opened;
+    let OpenedRun { project, view, .. } = opened;
     let state = view.history.state();
     let drift = match &view.machine {
         // Of a run that is over it does not matter, and a definition takes time to read.
@@ -58,13 +58,10 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         _ => Drift::None,
     };
     let machine = view.machine.as_ref();
-    let shown = state.document().state.last_seq;
-    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(project, run, shown).is_empty();
-    let damage = worst_damage(view, is_away);
     Outlook {
         machine,
         drift,
-        damage,
+        damage: damage_of(opened),
         presence,
         now: project.cx.clock.now(),
         lives: lives(&view.history),
@@ -214,6 +211,14 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
         "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ))
+}
+
+/// Why the log of a run cannot be trusted; `None` if it verifies.
+pub(in crate::runs) fn damage_of(opened: OpenedRun<'_>) -> Option<Damage> {
+    let OpenedRun { project, run, view } = opened;
+    let shown = view.history.state().document().state.last_seq;
+    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(project, run, shown).is_empty();
+    worst_damage(view, is_away)
 }
 
 /// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git

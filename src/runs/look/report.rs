@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
+use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::look::show::{ShownApproval, ShownSkip, approvals, skipped};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::for_reading;
@@ -120,6 +121,11 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         }
     }
     let questions = document.state.questions.iter().map(ReportedQuestion::of);
+    let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
+    let mut notes = view.notes.clone();
+    if let Some(damage) = damage {
+        notes.insert(0, format!("the log cannot be trusted: {}", damage.what()));
+    }
     Ok(WorkReport {
         run_id: run.id().clone(),
         workflow: document.workflow.clone(),
@@ -136,7 +142,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         left_undone: view.history.left_undone(),
         questions: questions.collect(),
         usage: view.history.usage(),
-        notes: view.notes,
+        notes,
     })
 }
 

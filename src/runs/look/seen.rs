@@ -10,6 +10,7 @@ use crate::machine::Requirement;
 use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
+use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::view::{View, for_reading};
@@ -60,7 +61,7 @@ pub struct VerifyEvidenceReport {
     /// The run.
     pub run_id: RunId,
     /// Whether all that phases require is proved; where none requires anything, whether all that was seen last passed and is
-    /// fresh, and no one claimed in its place that it passed.
+    /// fresh, and no one claimed in its place that it passed. Never if the log is damaged.
     pub ok: bool,
     /// What the phases require that the run has been in.
     pub required: Vec<RequiredEvidence>,
@@ -68,6 +69,9 @@ pub struct VerifyEvidenceReport {
     pub evidence: Vec<SeenEvidence>,
     /// Work that is recorded as passed and was not seen.
     pub claimed: Vec<ClaimedWork>,
+    /// Why the log cannot be trusted, if it cannot: then nothing is proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
 }
 
 /// A command that a phase requires.
@@ -126,7 +130,10 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     } else {
         required.iter().all(|one| one.proved)
     };
-    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed })
+    let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
+    let damage = damage.map(|damage| damage.what().to_owned());
+    let ok = ok && damage.is_none();
+    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage })
 }
 
 /// What the phases require that the run has been in, given what was seen of its commands.

@@ -142,6 +142,7 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
             evidence: activity.evidence().map(str::to_owned).collect(),
             settles: Vec::new(),
             approval: None,
+            replay: None,
             exec: None,
             kept: Vec::new(),
             of: None,

@@ -104,7 +104,7 @@ pub(crate) fn going_on(
 fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[RunId]) -> Result<Option<GoingOn>> {
     let began = Instant::now();
     for run in held {
-        let Some((report, Some(view))) = brief_of(work, Some(session), Some(run))? else { continue };
+        let Some((mut report, Some(view))) = brief_of(work, Some(session), Some(run))? else { continue };
         // Otherwise it waits for a person, or has to be repaired first.
         if !matches!(report.position.verdict, Verdict::Continue | Verdict::Reconcile) {
             continue;
@@ -112,7 +112,12 @@ fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[Run
         let mut unproved = unproved_within(cx, &view, LOOKING.saturating_sub(began.elapsed()));
         // One that the project does not name, or that was not accepted here, the session cannot run.
         unproved.retain(|one| trusted(&work.project, &one.exec).is_ok());
-        if !unproved.is_empty() {
+        if let Some(first) = unproved.first() {
+            // What the report says of the next phase was found without the files.
+            if report.position.verdict == Verdict::Continue {
+                report.reason = format!("what `{}` requires was not seen to pass", first.phase);
+            }
+            (report.next_phase, report.next_description) = (None, None);
             return Ok(Some(GoingOn { report, unproved }));
         }
     }

@@ -114,6 +114,18 @@ pub struct RecordReport {
 /// forbids it, [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
 /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
 pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
+    record(cx, request, None)
+}
+
+/// Records how a replay of the command of the record `replayed` compared.
+///
+/// # Errors
+/// As [`record_activity`].
+pub(in crate::runs) fn record_replay(cx: &Context, request: &RecordRequest, replayed: Number) -> Result<RecordReport> {
+    record(cx, request, Some(replayed))
+}
+
+fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Result<RecordReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let (mut document, from_file) = document(request)?;
@@ -133,7 +145,8 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let evidence = kept.digests();
-    let record = Record { advance, skip, settles, evidence, request: asked, ..Record::new(activity, Number(0)) };
+    let record =
+        Record { advance, skip, settles, evidence, replay, request: asked, ..Record::new(activity, Number(0)) };
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());

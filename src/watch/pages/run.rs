@@ -151,7 +151,7 @@ fn command(command: &Suggestion, width: usize) -> Vec<PageLine> {
     const BEFORE: [&str; 2] = ["  $ ", "      "];
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in shell_words(&command.to_string()) {
+    for word in shell_words(&format!("{command:#}")) {
         // A backslash stands at the end of a line that goes on.
         let is_full = BEFORE[1].len() + columns(&line) + columns(&word) + " \\".len() + 1 > width;
         if is_full && !line.is_empty() {
@@ -175,16 +175,20 @@ fn command(command: &Suggestion, width: usize) -> Vec<PageLine> {
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let (mut is_quoted, mut is_escaped) = (false, false);
+    // Within `$'…'` a backslash stands before a quote that does not end it.
+    let mut has_escapes = true;
     for c in line.chars() {
         if c == ' ' && !is_quoted && !is_escaped {
             words.push(String::new());
             continue;
         }
+        let word = words.last_mut().expect("there is one from the beginning");
         if c == '\'' && !is_escaped {
             is_quoted = !is_quoted;
+            has_escapes = !is_quoted || word.ends_with('$');
         }
-        is_escaped = c == '\\' && !is_quoted && !is_escaped;
-        words.last_mut().expect("there is one from the beginning").push(c);
+        is_escaped = c == '\\' && has_escapes && !is_escaped;
+        word.push(c);
     }
     words
 }
@@ -305,6 +309,7 @@ mod tests {
         let lines = command(&facts.report.card.next.alternatives[0].command, 36);
         assert_eq!(text(&lines), "  $ flow unblock waiting \\\n      --reason 'what was resolved'\n");
         assert_eq!(shell_words(r"a 'b c' 'd'\''e f'"), ["a", "'b c'", r"'d'\''e f'"]);
+        assert_eq!(shell_words(r"$'a\' b' 'c\' d"), [r"$'a\' b'", r"'c\'", "d"]);
     }
 
     #[test]

@@ -84,8 +84,8 @@ fn runs(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
 fn commands(next: &NextReport) -> (Vec<String>, &'static str) {
     let mut commands = Vec::new();
     if let Some(command) = &next.command {
-        commands.push(command.to_string());
-        commands.extend(next.alternatives.iter().map(|way| way.command.to_string()));
+        commands.push(format!("{command:#}"));
+        commands.extend(next.alternatives.iter().map(|way| format!("{:#}", way.command)));
     }
     (commands, why_no_command(next))
 }

@@ -25,13 +25,18 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) ->
 
 fn evidence(cx: &Context, run: Option<String>, out: &mut Out) -> Ended {
     let report = runs::verify_evidence(cx, &VerifyEvidenceRequest { run, session: None })?;
-    let status = if report.ok { Exit::Done } else { Exit::Refused };
+    let status = match (&report.damage, report.ok) {
+        (Some(_), _) => Exit::Damaged,
+        (None, true) => Exit::Done,
+        (None, false) => Exit::Refused,
+    };
     Ok(out.answer(&report, |page| fill_evidence(&report, page)).then(status))
 }
 
 fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     let (style, word) = headline(report);
     page.head(style, word, report.run_id.as_str());
+    page.each("why", &report.damage);
     page.table(2, report.evidence.iter().map(|seen| seen_row(seen).to_vec()));
     for one in &report.required {
         let why = match (&one.why, &one.skip_reason) {
@@ -58,6 +63,9 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
 
 /// The word for all of it.
 fn headline(report: &VerifyEvidenceReport) -> (Style, &'static str) {
+    if report.damage.is_some() {
+        return (BAD, "damaged");
+    }
     if report.ok {
         let has_any = !(report.evidence.is_empty() && report.required.is_empty());
         return if has_any { (GOOD, "ok") } else { (CARE, "nothing seen") };

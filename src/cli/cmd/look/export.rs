@@ -5,7 +5,7 @@ use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
 use crate::model::{Kind, Problem, Seq, Suggestion};
 use crate::picture;
-use crate::runs::{self, Context, ExportReport, RunRequest};
+use crate::runs::{self, Context, ExportFormat, ExportReport, RunRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Ended {
     let run = meant(cx, args.run, out, false)?;
@@ -13,6 +13,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
     let format = args.format.into();
     let whole = runs::whole_run(cx, &request)?;
     let run_id = whole.run.card.run.head.run_id.clone();
+    if format == ExportFormat::InToto && whole.run.card.verdict.is_damage() {
+        let message = format!("run {run_id}: {}; its log proves nothing", whole.run.card.reason);
+        let help = Suggestion::flow("resume").value(run_id) + " shows what to do";
+        return Err(Problem::new(Kind::Damaged, "log_damaged", message).help(help).into());
+    }
     let Some(text) = picture::export(&whole, format) else {
         let message = format!("run {run_id} has no state machine, so it has no diagram");
         let help = Suggestion::flow("export --format gantt").value(run_id) + " shows its steps over time";

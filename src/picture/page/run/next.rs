@@ -36,7 +36,7 @@ pub(super) fn next(view: &RunPage<'_>) -> Markup {
             @if let Some(description) = &next.description {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (shortened(description, 600)) }
             }
-            @if let Some(suggestion) = &next.command { (command(&suggestion.to_string(), place)) }
+            @if let Some(suggestion) = &next.command { (command(&format!("{suggestion:#}"), place)) }
             (alternatives(next, place))
             @if !run.notes.is_empty() {
                 ul.notes { @for note in &run.notes { li { (shortened(note, 600)) } } }
@@ -61,7 +61,7 @@ fn alternatives(next: &NextReport, place: Place) -> Markup {
         html! {
             @for way in ways {
                 p.when { "When " (shortened(&way.when, 300)) (for_whom(way)) ":" }
-                (command(&way.command.to_string(), place))
+                (command(&format!("{:#}", way.command), place))
             }
         }
     };

@@ -20,7 +20,7 @@ use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
 use crate::runs::write::exec::trust::trusted;
 use crate::runs::write::exec::verb::end_of;
-use crate::runs::write::record::{RecordRequest, record_activity};
+use crate::runs::write::record::{RecordRequest, record_replay};
 
 /// Which commands to run again.
 #[derive(Debug, Clone, Default)]
@@ -309,7 +309,7 @@ fn note(
         again.exit_code,
         same(again.same_output),
     );
-    let recorded = record_activity(
+    let recorded = record_replay(
         cx,
         &RecordRequest {
             run: Some(run.to_string()),
@@ -321,6 +321,7 @@ fn note(
             epoch: request.epoch,
             ..RecordRequest::default()
         },
+        attempt.number,
     )?;
     Ok(recorded.number)
 }
