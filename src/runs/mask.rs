@@ -3,12 +3,16 @@
 //! A known value is replaced wherever it stands; anything else by how it looks. What has no such looks, or was encoded or cut
 //! into pieces by the program that wrote it, stays: see `docs/evidence.md`.
 
+use serde_json::Value;
+
 /// What stands in place of a secret.
 const MASK: &[u8] = b"***";
 /// The shortest value of a variable that is masked: shorter ones stand everywhere by chance.
 const VALUE: usize = 6;
 /// The shortest text that is masked behind a word for a secret.
 const BEHIND_WORD: usize = 6;
+/// The shortest text of letters alone that is masked behind a key and a colon, where a message could have a word.
+const BEHIND_KEY: usize = 8;
 
 /// What tokens begin with, and how many more characters they have at least.
 const BEGINNINGS: [(&str, usize); 41] = [
@@ -90,6 +94,7 @@ impl Mask {
             for line in value.split(|&byte| byte == b'\n') {
                 let line = line.trim_ascii();
                 if line.len() >= VALUE {
+                    known.extend(in_json(line));
                     known.push(line.to_owned());
                 }
             }
@@ -155,6 +160,27 @@ impl Mask {
             None => url_password(text, at),
         }
     }
+}
+
+/// How programs write a value in a string of JSON, where that is not the value as it is.
+fn in_json(value: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(value) = str::from_utf8(value) else { return Vec::new() };
+    let quoted = Value::from(value).to_string();
+    let written = &quoted[1..quoted.len() - 1];
+    // Some write only ASCII.
+    let mut ascii = String::new();
+    for c in written.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            ascii.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    let mut forms = vec![written.as_bytes().to_owned(), ascii.into_bytes()];
+    forms.retain(|form| form != value.as_bytes());
+    forms
 }
 
 /// Where a secret is: behind what is kept.
@@ -284,8 +310,27 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
     };
     let value = &line[..len];
     // Messages of compilers say `unexpected token: identifier`.
-    let is_secret = sign == b'=' || quotes > 0 || value.iter().any(u8::is_ascii_digit) || len >= 16;
+    let is_secret = sign == b'='
+        || quotes > 0
+        || value.iter().any(u8::is_ascii_digit)
+        || len >= 16
+        || len >= BEHIND_KEY && is_in_key(before) && ends_entry(&line[len..]);
     (len >= BEHIND_WORD && is_secret && value != MASK).then_some(Secret { kept, end: kept + len })
+}
+
+/// Whether a word that follows is the end of a key, as in `  client_secret: …`: at the beginning of a line, of a string or of
+/// the entry of a list.
+fn is_in_key(before: &[u8]) -> bool {
+    let key = before.iter().rev().take_while(|byte| is_of_word(**byte) || b"_-.".contains(byte)).count();
+    let before = &before[..before.len() - key];
+    let before = before[..before.len() - before.iter().rev().take_while(|byte| b" \t".contains(byte)).count()].last();
+    before.is_none_or(|byte| b"\r\n{[(,;\"'|-".contains(byte))
+}
+
+/// Whether nothing of a sentence follows.
+fn ends_entry(rest: &[u8]) -> bool {
+    let rest = &rest[length(rest, |byte| b" \t\"'\\".contains(&byte))..];
+    rest.first().is_none_or(|byte| b",;}])#".contains(byte))
 }
 
 /// Whether the argument after `option` is a secret, as with `--password`.

@@ -90,9 +90,33 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
 }
 
 #[test]
+fn a_secret_of_letters_alone_is_masked_behind_a_key() {
+    for text in [
+        "client_secret: aaaabbbb",
+        "  password: aaaabbbb\n",
+        "- token: 'aaaabbbb' # mine",
+        "secret: \"aaaabbbb\"",
+        "db.password: aaaabbbb",
+        "{user: ada, password: aaaabbbb}",
+        r#"{"log": "password: aaaabbbb"}"#,
+        "the file\npassword: aaaabbbb\nends",
+    ] {
+        let masked = mask(&[]).text(text);
+        assert!(!masked.contains("aaaabbbb") && masked.contains("***"), "{text}: {masked}");
+    }
+}
+
+#[test]
 fn the_values_of_variables_are_masked_whatever_they_look_like() {
     let masked = mask(&["open sesame", "two\nlines of it", "abc"]).text("say open sesame; abc; lines of it");
     assert_eq!(masked, "say ***; abc; ***");
+    // Also where a program writes them in JSON.
+    let values = ["ab\"cdef\\g", "käse\u{1f9c0}brot"];
+    for value in values {
+        let text = serde_json::json!({ "a": value }).to_string();
+        assert_eq!(mask(&values).text(&text), r#"{"a":"***"}"#);
+    }
+    assert_eq!(mask(&values).text(r#"["k\u00e4se\ud83e\uddc0brot"]"#), r#"["***"]"#);
 }
 
 #[test]
@@ -118,6 +142,9 @@ fn what_is_no_secret_stays() {
         "error: unexpected token: 'ident'",
         "--token is needed",
         "Authorization: see the page",
+        "Password: required by the server",
+        "expected one of these, found token: semicolon",
+        "  token: end of input",
         "cookie: no",
         "https://example.org:8080/a?b=c@d",
     ] {
