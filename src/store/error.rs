@@ -20,7 +20,7 @@ pub enum StoreError {
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// The `.flow` directory belongs to another program.
-    #[error("{} belongs to another program: it contains {evidence} and nothing of flow's", path.display())]
+    #[error("{} belongs to another program: it contains {evidence}, and no run of flow's", path.display())]
     Foreign {
         /// The `.flow` directory.
         path: PathBuf,

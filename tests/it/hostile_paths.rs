@@ -426,6 +426,18 @@ fn another_programs_directory_is_refused_and_left_alone() {
 }
 
 #[test]
+fn a_file_of_someones_beside_the_runs_of_a_clone_makes_them_no_other_programs() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    std::fs::write(sandbox.path(".flow/note"), "mine").unwrap();
+    std::fs::remove_file(sandbox.path(".flow/.gitignore")).unwrap();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "a"]).ok();
+    sandbox.flow(["verify", "r1"]).ok();
+    assert_eq!(std::fs::read_to_string(sandbox.path(".flow/note")).unwrap(), "mine");
+    assert!(sandbox.path(".flow/.gitignore").exists());
+}
+
+#[test]
 fn an_empty_directory_and_the_original_scripts_directory_are_ours() {
     for dirs in [[].as_slice(), &["runs"], &["goals", "triggers"], &["state/sessions"], &["workflows"]] {
         let sandbox = Sandbox::new();

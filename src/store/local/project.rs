@@ -50,6 +50,12 @@ const OWN_NAMES: [&str; 19] = [
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;
 
+/// Whether the run in this directory is one of flow's by its own words.
+fn says_that_it_is_flows(run: &Dir) -> bool {
+    let text = run.read_text(RUN_FILE, limits::RUN_BYTES);
+    matches!(text, Ok(Some(text)) if text.contains("apiVersion: flow.synapti.ai/"))
+}
+
 impl Project {
     /// The directory that holds the `.flow` nearest to `start`: `start` or a directory above it, up to the one that
     /// `top` returns. `top` is called only when `start` itself has no `.flow`.
@@ -303,13 +309,11 @@ impl Project {
         if self.is_marked {
             return Ok(None);
         }
-        for name in self.flow.names()? {
-            if !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN) {
-                return Ok(Some(name));
-            }
-        }
-        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(None) };
-        let (mut first, mut looked_at) = (None, 0);
+        let mut names = self.flow.names()?.into_iter();
+        let mut first = names.find(|name| !OWN_NAMES.contains(&name.as_str()) && !name.starts_with(NEW_RUN));
+        let has_other = first.is_some();
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(first) };
+        let mut looked_at = 0;
         for name in runs.names()? {
             if looked_at == RUNS_LOOKED_AT {
                 break;
@@ -319,9 +323,13 @@ impl Project {
                 continue;
             }
             looked_at += 1;
-            if let Ok(run) = runs.open_dir(&name)
-                && (run.exists(RUN_FILE).unwrap_or(false) || run.exists(ACTIVITIES).unwrap_or(false))
-            {
+            let is_run = match runs.open_dir(&name) {
+                Err(_) => false,
+                // People put files of their own beside runs. Then names alone do not show whose the runs are.
+                Ok(run) if has_other => says_that_it_is_flows(&run),
+                Ok(run) => run.exists(RUN_FILE).unwrap_or(false) || run.exists(ACTIVITIES).unwrap_or(false),
+            };
+            if is_run {
                 return Ok(None);
             }
             first = first.or_else(|| Some(format!("{RUNS}/{name}")));
