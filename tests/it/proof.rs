@@ -550,6 +550,21 @@ fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at(
 }
 
 #[test]
+fn files_with_another_mode_or_kind_than_in_the_commit_are_not_the_commits() {
+    for (setting, edit) in [("core.fileMode", "chmod +x code"), ("core.symlinks", "rm link && printf code > link")] {
+        let sandbox = sandbox();
+        shell(&sandbox, "ln -s code link && git add -A && git commit -qm link").ok();
+        sandbox.git(&["config", setting, "false"]);
+        shell(&sandbox, edit).ok();
+        assert_eq!(shell(&sandbox, "git status --porcelain code link").ok().stdout, "", "git does not tell");
+        shell(&sandbox, "flow exec --run-id r1 test && git add -A && git commit -qm runs && git clone -q . ../other")
+            .ok();
+        let report = shell(&sandbox, "flow -C ../other verify --evidence r1 --json").exits(1).json();
+        assert_eq!(report["evidence"][0]["freshness"], "unknown", "{setting} {report:#}");
+    }
+}
+
+#[test]
 fn a_commit_that_the_repository_put_in_the_place_of_another_is_another_one() {
     let sandbox = sandbox();
     shell(

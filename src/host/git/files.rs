@@ -24,8 +24,18 @@ const LIST: [&str; 2] = ["ls-files", "-z"];
 const TRACKED: [&str; 3] = ["-s", "-v", "-c"];
 /// Every untracked file that is not ignored, marked as such.
 const UNTRACKED: [&str; 3] = ["-v", "-o", "--exclude-standard"];
-/// Whatever the repository configures, an edit shows that keeps the size and the modification time.
-const STRICT: [&str; 4] = ["-c", "core.trustctime=true", "-c", "core.checkStat=default"];
+/// Whatever the repository configures, an edit shows that keeps the size and the modification time, that makes a file executable,
+/// or a link a file.
+const STRICT: [&str; 8] = [
+    "-c",
+    "core.trustctime=true",
+    "-c",
+    "core.checkStat=default",
+    "-c",
+    "core.fileMode=true",
+    "-c",
+    "core.symlinks=true",
+];
 /// What git says of an untracked directory that it cannot read.
 const CLOSED: &[u8] = b"warning: could not open directory '";
 
