@@ -549,6 +549,47 @@ fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at(
     verified("stale");
 }
 
+/// Edits that git does not tell, and what evidence says changed.
+const HIDDEN: [(&str, &str, &str); 5] = [
+    (
+        "git update-index --assume-unchanged code; echo more >> code",
+        "git update-index --no-assume-unchanged code; git checkout code",
+        "code",
+    ),
+    (
+        "git update-index --skip-worktree code; echo more >> code",
+        "git update-index --no-skip-worktree code; git checkout code",
+        "code",
+    ),
+    ("git config submodule.sub.ignore all; echo more >> sub/in", "git -C sub checkout in", "sub"),
+    (
+        "git config diff.ignoreSubmodules all; git -C sub commit -qam more --allow-empty; echo more >> sub/in",
+        "true",
+        "sub",
+    ),
+    ("echo more > sub/new", "rm sub/new", "sub/new"),
+];
+
+#[test]
+fn what_makes_stale_is_named_also_where_git_is_told_to_ignore_it() {
+    for (edit, back, named) in HIDDEN {
+        let sandbox = sandbox();
+        let module = "git init -q lib && echo a > lib/in && git -C lib add in && git -C lib -c user.name=A -c user.email=a@b commit -qm a && \
+            git -c protocol.file.allow=always submodule --quiet add \"$PWD/lib\" sub && echo lib >> .git/info/exclude && git commit -qm sub";
+        shell(&sandbox, module).ok();
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+        assert_eq!(seen()["freshness"], "fresh");
+        shell(&sandbox, edit).ok();
+        let stale = seen();
+        assert_eq!((&stale["freshness"], &stale["changed"]), (&json!("stale"), &json!([named])), "{edit}");
+        if back != "true" {
+            shell(&sandbox, back).ok();
+            assert_eq!(seen()["freshness"], "fresh", "{back}");
+        }
+    }
+}
+
 #[test]
 fn files_with_another_mode_or_kind_than_in_the_commit_are_not_the_commits() {
     for (setting, edit) in [("core.fileMode", "chmod +x code"), ("core.symlinks", "rm link && printf code > link")] {

@@ -52,7 +52,9 @@ pub struct TreeFiles {
     pub unreadable: Vec<Vec<u8>>,
     /// The commit that is checked out.
     pub commit: Option<String>,
-    /// Whether the index of a repository hides something, or a submodule is not what its commit says.
+    /// Files whose changes git does not tell: those that the index hides, which need not exist, and untracked ones in submodules.
+    pub hidden: Vec<Vec<u8>>,
+    /// Whether a submodule is not what its commit says, or git cannot look at something.
     is_hidden: bool,
 }
 
@@ -178,7 +180,8 @@ impl TreeFiles {
 
     fn changes(&self, listed: ListedChanges) -> TreeChanges {
         let ListedChanges { paths, is_cut, .. } = listed;
-        let is_clean = self.commit.is_some() && paths.is_empty() && !is_cut && !self.is_hidden;
+        let is_hidden = self.is_hidden || !self.hidden.is_empty();
+        let is_clean = self.commit.is_some() && paths.is_empty() && !is_cut && !is_hidden;
         TreeChanges { is_clean, paths, more: is_cut }
     }
 }
@@ -265,7 +268,9 @@ impl<'g> FilesWalk<'g> {
                 self.found.files.push([prefix, listed.path].concat());
             }
             // What is untracked in a submodule does not show in the repository around it.
-            self.found.is_hidden |= listed.is_hidden || (listed.is_untracked && !prefix.is_empty());
+            if listed.is_hidden || (listed.is_untracked && !prefix.is_empty()) {
+                self.found.hidden.push([prefix, listed.path].concat());
+            }
         }
         submodules.dedup();
         if submodules.is_empty() {

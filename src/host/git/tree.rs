@@ -86,6 +86,8 @@ pub(super) struct Apart {
     pub(super) variables: Vec<(&'static str, OsString)>,
     /// Which changes in a submodule to ignore, by the submodule's name.
     ignored: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Whether no change is ignored nevertheless.
+    shows_all: bool,
     /// Where the user's state directory is, for submodules.
     pub(super) state: Option<PathBuf>,
     _common: Common,
@@ -130,7 +132,8 @@ impl Git {
         state: Option<PathBuf>,
         settings: &[&str],
     ) -> Result<Listing<'_>, String> {
-        let apart = self.apart(dir, state, Instant::now() + self.limit)?;
+        let mut apart = self.apart(dir, state, Instant::now() + self.limit)?;
+        apart.shows_all = !settings.is_empty();
         let mut question = [settings, &CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
         if !settings.is_empty() {
             // Evidence names both paths of a file that was renamed.
@@ -154,7 +157,10 @@ impl Git {
     ) -> Result<(Vec<String>, bool), String> {
         let mut changed = changed_paths(out, own);
         let mut inside = Vec::new();
-        for (path, ignored) in self.submodules(apart, deadline)? {
+        for (path, mut ignored) in self.submodules(apart, deadline)? {
+            if apart.shows_all {
+                ignored.clear();
+            }
             if ignored == b"all" {
                 // What is staged counts all the same.
                 changed.retain(|changed| changed.state[0] != b' ' || changed.path != path);
@@ -180,7 +186,7 @@ impl Git {
 
     /// Whether the repository of `dir`, a submodule in that of `outer`, has changes.
     fn is_changed(&self, dir: &Path, outer: &Apart, deadline: Instant, depth: usize) -> Result<bool, String> {
-        let inner = self.apart(dir, outer.state.clone(), deadline)?;
+        let inner = Apart { shows_all: outer.shows_all, ..self.apart(dir, outer.state.clone(), deadline)? };
         // What lies there is not a repository of its own.
         if inner.top == outer.top {
             return Ok(false);
@@ -256,7 +262,7 @@ impl Git {
             ("GIT_COMMON_DIR", own.path().as_os_str().to_owned()),
             ("GIT_WORK_TREE", top.as_os_str().to_owned()),
         ];
-        Ok(Apart { top, variables, ignored, state, _common: own })
+        Ok(Apart { top, variables, ignored, shows_all: false, state, _common: own })
     }
 
     /// The settings that `git config -z --get-regexp` prints.

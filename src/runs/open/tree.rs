@@ -116,11 +116,19 @@ impl FilesRead {
         let mut not_covered = self.files.not_covered();
         let is_whole = not_covered.is_empty();
         not_covered.truncate(NOT_COVERED);
-        let added = self.added.iter().map(|path| String::from_utf8_lossy(path).into_owned());
-        let marked = changes.paths.into_iter().chain(added).map(|path| {
+        let mut marked = Vec::new();
+        for path in changes.paths {
             let mark = self.files.mark(&path);
-            (path, mark)
-        });
+            marked.push((path, mark));
+        }
+        for path in self.added.iter().chain(&self.listed.hidden) {
+            let path = String::from_utf8_lossy(path).into_owned();
+            let mark = self.files.mark(&path);
+            // A sparse checkout has not most of what its index hides.
+            if !mark.is_empty() {
+                marked.push((path, mark));
+            }
+        }
         let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
         TreeSnapshot {
             sha256: self.sha256.clone(),
