@@ -348,8 +348,13 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     sandbox.git(&["checkout", "-q", "main"]);
     assert_eq!(fresh(&sandbox), held("fresh", &[]));
     // As long as before.
-    fs::write(sandbox.run_dir("r1").join("evidence/002-t.log"), "other\n").unwrap();
+    let kept = sandbox.run_dir("r1").join("evidence/002-t.log");
+    fs::write(&kept, "other\n").unwrap();
     assert_eq!(fresh(&sandbox), held("gone", &[]));
+    let told = || sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
+    assert!(told().contains("gone: evidence/002-t.log is not what was recorded\n"), "{}", told());
+    fs::remove_file(kept).unwrap();
+    assert!(told().contains("gone: evidence/002-t.log is not there\n"), "{}", told());
 }
 
 #[test]

@@ -40,12 +40,12 @@ pub(in crate::runs) fn evidence_states(
     let mut nows: BTreeMap<&[String], PresentCheckout<'_>> = BTreeMap::new();
     for attempt in ended {
         let Some(exec) = &attempt.exec else { continue };
-        let missing = match keepers.get(attempt) {
-            Some(keeper) => missing(keeper, attempt)?,
-            None => attempt.kept.first().map(|kept| kept.name.clone()),
+        let gone = match keepers.get(attempt) {
+            Some(keeper) => gone(keeper, attempt)?,
+            None => attempt.kept.first().map(|kept| not_there(&kept.name)),
         };
-        let state = match missing {
-            Some(name) => EvidenceState::gone(format!("{DIRECTORY}{name} is not what was recorded")),
+        let state = match gone {
+            Some(why) => EvidenceState::gone(why),
             None if nows.len() >= INPUTS && !nows.contains_key(exec.inputs.as_slice()) => {
                 EvidenceState::unknown("the commands of the run name too many sets of inputs")
             }
@@ -143,8 +143,13 @@ fn in_words(attempt: &Attempt, state: &EvidenceState) -> String {
     words
 }
 
-/// The file of the record that is not there or is another one. In a run that machines share, files come when they are read.
-fn missing(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
+fn not_there(name: &str) -> String {
+    format!("{DIRECTORY}{name} is not there")
+}
+
+/// Which file of the record is not there or is another one, in words. In a run that machines share, files come when they are
+/// read.
+fn gone(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
     let Keeper { run, files } = keeper;
     for KeptEvidence { name, sha256, bytes } in &attempt.kept {
         let same = match files.get(name) {
@@ -153,10 +158,11 @@ fn missing(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
                 None => false,
             },
             Some(_) => false,
-            None => run.as_of().is_some(),
+            None if run.as_of().is_some() => true,
+            None => return Ok(Some(not_there(name))),
         };
         if !same {
-            return Ok(Some(name.clone()));
+            return Ok(Some(format!("{DIRECTORY}{name} is not what was recorded")));
         }
     }
     Ok(None)
