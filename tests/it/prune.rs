@@ -120,6 +120,17 @@ fn runs_are_removed_only_after_they_were_shown_and_a_person_agreed() {
 }
 
 #[test]
+fn a_run_that_only_a_hand_edit_ended_stays_until_its_log_says_so() {
+    let sandbox = sandbox();
+    sandbox.edit("r1", "status: active", "status: cancelled");
+    let (pruned, kept) = told(&prune(&sandbox, &["--yes", "--json"]).ok().json());
+    assert_eq!(pruned, ["r2", "r3"]);
+    assert_eq!(kept, ["r1: only an edit of run.yaml by hand says that it is over, and its log does not"]);
+    sandbox.flow(["doctor", "--repair"]).ok();
+    assert_eq!(told(&prune(&sandbox, &["--yes", "--json"]).ok().json()).0, ["r1"]);
+}
+
+#[test]
 fn what_is_young_open_kept_damaged_or_held_stays() {
     let sandbox = sandbox();
     assert_eq!(told(&sandbox.flow(["prune", "--yes", "--json"]).ok().json()).0, Vec::<String>::new());

@@ -269,6 +269,7 @@ impl Observed {
             machine,
             log: LogScan::default(),
             notes,
+            has_unlogged_status: false,
             faults: Vec::new(),
             noted: Seq(0),
             follows_from_files: false,

@@ -8,7 +8,7 @@ use crate::model::{Event, EventKind};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
-use crate::runs::open::view::{View, for_reading};
+use crate::runs::open::view::{View, for_reading, unlogged_status};
 use crate::store::{Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
@@ -129,8 +129,10 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
     // A `run.yaml` from before the recap was put back: what happened since is not in it.
     let Some(shown) = text.document().state.last_seq.filter(|&shown| Some(shown) >= from) else { return Ok(None) };
     let Ok(found) = reconcile_end(text, &end.after(shown), noted) else { return Ok(None) };
+    let unlogged = found.repairs.iter().find_map(unlogged_status);
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
-    let mut notes = Vec::new();
+    let has_unlogged_status = unlogged.is_some();
+    let mut notes = Vec::from_iter(unlogged);
     let text = current.text();
     let mut follows_from_files = true;
     let machine = match recap.pinned() {
@@ -146,6 +148,6 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
         },
     };
     let Some(history) = recap.history(current.into_parts().1) else { return Ok(None) };
-    let (text, log) = (text.text().to_owned(), LogScan::of_end(end));
-    Ok(Some(View { history, text, machine, log, notes, faults: Vec::new(), noted, follows_from_files }))
+    let (text, log, faults) = (text.text().to_owned(), LogScan::of_end(end), Vec::new());
+    Ok(Some(View { history, text, machine, log, notes, has_unlogged_status, faults, noted, follows_from_files }))
 }

@@ -18,6 +18,8 @@ pub(crate) struct View {
     /// The log; only its end for a run that was read from its recap.
     pub(crate) log: LogScan,
     pub(crate) notes: Vec<String>,
+    /// Whether no event has the status yet: a person wrote it into `run.yaml`.
+    pub(crate) has_unlogged_status: bool,
     /// Faults of a run that can nevertheless be read.
     pub(crate) faults: Vec<Fault>,
     /// The last event that was written in this checkout.
@@ -71,7 +73,9 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         return Err(refusal(project, run, fault.clone()));
     }
     let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
-    notes.extend(found.repairs.iter().filter_map(unlogged_status));
+    let unlogged = found.repairs.iter().find_map(unlogged_status);
+    let has_unlogged_status = unlogged.is_some();
+    notes.extend(unlogged);
     let text = current.text();
     let mut machine = pinned(log.events(), &mut notes);
     let mut follows_from_files = true;
@@ -93,6 +97,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         machine,
         log,
         notes,
+        has_unlogged_status,
         faults: found.faults,
         noted,
         follows_from_files,
@@ -100,7 +105,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
 }
 
 /// Says that a status comes from an edit of `run.yaml` which no event has: what ended a run is otherwise in its log.
-fn unlogged_status(repair: &Repair) -> Option<String> {
+pub(super) fn unlogged_status(repair: &Repair) -> Option<String> {
     let Repair::AdoptEdit { log, changes } = repair else { return None };
     let (found, logged) = (changes.status?, log.status());
     Some(format!(

@@ -304,5 +304,8 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -
             return Some(format!("session {session} holds it, and lives"));
         }
     }
+    if view.has_unlogged_status {
+        return Some("only an edit of run.yaml by hand says that it is over, and its log does not".to_owned());
+    }
     None
 }
