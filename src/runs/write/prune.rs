@@ -305,7 +305,9 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -
         }
     }
     if view.has_unlogged_status {
-        return Some("only an edit of run.yaml by hand says that it is over, and its log does not".to_owned());
+        return Some(
+            "only an edit of run.yaml by hand ended it; the next command that writes the run records that".to_owned(),
+        );
     }
     None
 }
