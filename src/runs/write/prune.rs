@@ -112,8 +112,12 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     let ids: Vec<_> = report.pruned.iter().map(|run| run.run_id.clone()).collect();
     let write = cx.write_request(cx.now(), project.lock_wait()?);
     let place = match &to {
-        Some(to) if !ids.is_empty() => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
-        _ => None,
+        Some(to) if ids.is_empty() => {
+            project.flush_pruned(&*cx.disk, &to.flow)?;
+            None
+        }
+        Some(to) => Some(project.prune_place(&*cx.disk, &to.flow, &to.noted, &write)?),
+        None => None,
     };
     let mut by_open_forks = None;
     let pruning =

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use super::enumerate::{Row, look_at_all};
 use super::history::History;
+use super::materialise::States;
 use super::model::{Effort, Model};
-use super::trace::traced;
+use super::nested::{after, before_flushes, kill_points, states_at};
+use super::trace::{Call, traced};
 use crate::support::{Answer, Sandbox, alone};
 
 /// A way to prune.
@@ -36,24 +38,39 @@ const BLOCK: usize = 4096;
 
 /// Every state that a crash in `case` can leave, under each model. `without` leaves out flushes of that name.
 pub fn cut_prune(case: &PruneCase, effort: &Effort, without: Option<&str>) -> Vec<Row> {
-    let sandbox = Sandbox::new();
-    for run in ["r1", "r2", "r3"] {
-        sandbox.flow(["start", "debug", "--another", "--id", run]).ok();
-        sandbox.record(run, "preflight", "seen");
-    }
-    for run in OVER {
-        sandbox.flow(["cancel", run]).ok();
-    }
-    let clock = sandbox.now();
-    let mut history = History::begin(&sandbox.root(), BLOCK);
-    let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow")].iter().chain(case.args).copied().collect();
-    let (answer, mut calls) = traced(sandbox.command("strace"), &program, "");
-    answer.ok();
-    calls.retain(|call| Some(call.name.as_str()) != without);
-    history.add(&calls);
-    history.assert_explains(&sandbox.root());
-    let pruned = Pruned { case, sandbox, clock };
+    let (pruned, history) = Pruned::by(case, without);
     look_at_all(case.name, &history, &Model::ALL, effort, |root, acked| pruned.look(root, acked))
+}
+
+/// Power cuts after `case` was killed where names were about to be flushed, or right before its answer, and given again.
+pub fn cut_prune_after_kill(case: &PruneCase, inner: &Effort) -> Row {
+    let (pruned, history) = Pruned::by(case, None);
+    let mut states = States::of(&history);
+    let mut sum = Row { what: format!("{}, killed, then a power cut", case.name), ..Row::default() };
+    let unanswered = kill_points(&history.operations);
+    let most = before_flushes(&history.operations, &unanswered);
+    for &until in most.iter().chain(unanswered.last()) {
+        let sandbox = Sandbox::new();
+        sandbox.put_clock(pruned.clock);
+        let state = states_at(&mut states, until);
+        states.write(&sandbox.root(), state);
+        let mut both = history.killed(until, &sandbox.root());
+        both.go_on(&case.traced(&sandbox));
+        both.assert_explains(&sandbox.root());
+        for row in look_at_all(case.name, &both, &[Model::Weak], inner, |root, acked| pruned.look(root, acked)) {
+            sum.add(after(row, &format!("killed before operation {until}")));
+        }
+    }
+    sum
+}
+
+impl PruneCase {
+    fn traced(&self, sandbox: &Sandbox) -> Vec<Call> {
+        let program: Vec<&str> = [env!("CARGO_BIN_EXE_flow")].iter().chain(self.args).copied().collect();
+        let (answer, calls) = traced(sandbox.command("strace"), &program, "");
+        answer.ok();
+        calls
+    }
 }
 
 /// Runs that were pruned.
@@ -64,7 +81,26 @@ struct Pruned<'a> {
     clock: u64,
 }
 
-impl Pruned<'_> {
+impl<'a> Pruned<'a> {
+    /// Carries `case` out under strace.
+    fn by(case: &'a PruneCase, without: Option<&str>) -> (Self, History) {
+        let sandbox = Sandbox::new();
+        for run in ["r1", "r2", "r3"] {
+            sandbox.flow(["start", "debug", "--another", "--id", run]).ok();
+            sandbox.record(run, "preflight", "seen");
+        }
+        for run in OVER {
+            sandbox.flow(["cancel", run]).ok();
+        }
+        let clock = sandbox.now();
+        let mut history = History::begin(&sandbox.root(), BLOCK);
+        let mut calls = case.traced(&sandbox);
+        calls.retain(|call| Some(call.name.as_str()) != without);
+        history.add(&calls);
+        history.assert_explains(&sandbox.root());
+        (Self { case, sandbox, clock }, history)
+    }
+
     fn look(&self, root: &Path, acked: bool) -> Result<(), String> {
         self.in_one_place(root, acked)?;
         // At the same time, so that it writes the same.

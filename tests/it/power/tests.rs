@@ -9,7 +9,7 @@ use super::materialise::reboot;
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
-use super::prune::{PRUNE_CASES, cut_prune};
+use super::prune::{PRUNE_CASES, cut_prune, cut_prune_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::faulty::Mistake;
@@ -172,6 +172,11 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
         // Those whose second call is answered as the first.
         for case in &INTERVIEW_CASES[..2] {
             let row = cut_interview_after_kill(case, &Effort { states: 20, ..SOME });
+            show(std::slice::from_ref(&row));
+            row.assert_clean();
+        }
+        for case in &PRUNE_CASES {
+            let row = cut_prune_after_kill(case, &Effort { states: 20, ..SOME });
             show(std::slice::from_ref(&row));
             row.assert_clean();
         }

@@ -70,7 +70,12 @@ impl Project {
         why_it_stays: &mut dyn FnMut(&dyn StoredRun) -> Option<String>,
     ) -> Result<Pruning, StoreError> {
         let mut pruning = Pruning::default();
-        if ids.is_empty() && !self.flow.exists(PRUNING)? {
+        let left = self.flow.find_dir(PRUNING)?;
+        // Who moved them may have been killed before that was flushed, and no run may come back half deleted.
+        if let Some(moved) = &left {
+            self.flush_moved(moved)?;
+        }
+        if ids.is_empty() && left.is_none() {
             return Ok(pruning);
         }
         self.keep_out_of_git(request)?;
@@ -89,15 +94,34 @@ impl Project {
                 pruning.stay.push(StayingRun { run_id: id.clone(), why });
             }
         }
-        // The new names first: a power cut in between must not lose both.
-        into.sync()?;
-        if place.is_none() {
-            self.flow.sync()?;
-        }
-        self.flow.open_dir(RUNS)?.sync()?;
+        self.flush_moved(&into)?;
         self.forget_recaps(ids);
         pruning.warnings.extend(self.delete_pruned());
         Ok(pruning)
+    }
+
+    /// Makes durable what earlier prunes moved into `flow`, for the answer that there is nothing to move: such a one may have been
+    /// killed before it did.
+    ///
+    /// # Errors
+    /// When it cannot be flushed.
+    pub fn flush_pruned(&self, disk: &dyn Disk, flow: &Path) -> Result<(), StoreError> {
+        let Ok(place) = Self::open_named(disk, flow, self.trust()) else { return Ok(()) };
+        if let Some(runs) = place.flow.find_dir(RUNS)? {
+            self.flush_moved(&runs)?;
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was moved out of the runs of this project and into the directory `into`.
+    fn flush_moved(&self, into: &Dir) -> Result<(), DiskError> {
+        // The new names first: a power cut in between must not lose both.
+        into.sync()?;
+        self.flow.sync()?;
+        match self.flow.find_dir(RUNS)? {
+            Some(runs) => runs.sync(),
+            None => Ok(()),
+        }
     }
 
     /// Moves a run into the directory `into`, unless it stays; then it says why.
