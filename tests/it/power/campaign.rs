@@ -4,11 +4,11 @@
 use super::commands::{ALL, Case, FIRST_START, ONE_RECORD};
 use super::enumerate::{Row, enumerate};
 use super::exec::{EXEC_CASES, cut_exec};
-use super::interviews::{INTERVIEW_CASES, cut_interview};
+use super::interviews::{INTERVIEW_CASES, cut_interview, cut_interview_after_kill};
 use super::model::{Effort, Model};
 use super::modes::{MODE_CASES, ModeCase, crash_in_recovery_of_modes, cut_modes, cut_modes_after_kill};
 use super::nested::{crash_in_recovery, cut_after_kill};
-use super::prune::{PRUNE_CASES, cut_prune};
+use super::prune::{PRUNE_CASES, cut_prune, cut_prune_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
 use crate::support::mount::FileSystem;
@@ -56,7 +56,7 @@ pub fn cut_every_prune(seed: u64) -> Vec<Row> {
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.
-pub fn crashes_in_crashes() -> [fn(u64) -> Row; 8] {
+pub fn crashes_in_crashes() -> [fn(u64) -> Row; 12] {
     const INNER: Effort = Effort { drawn: 200, states: 200, seed: 0 };
     const OUTER: Effort = Effort { states: 150, ..INNER };
     fn in_recovery(case: &'static Case, seed: u64) -> Row {
@@ -82,6 +82,10 @@ pub fn crashes_in_crashes() -> [fn(u64) -> Row; 8] {
         |seed| in_recovery_of_modes(CANCEL, seed),
         |seed| modes_after_kill(HAND_OVER, seed),
         |seed| modes_after_kill(CANCEL, seed),
+        |seed| cut_interview_after_kill(&INTERVIEW_CASES[0], &Effort { seed, ..INNER }),
+        |seed| cut_interview_after_kill(&INTERVIEW_CASES[1], &Effort { seed, ..INNER }),
+        |seed| cut_prune_after_kill(&PRUNE_CASES[0], &Effort { seed, ..INNER }),
+        |seed| cut_prune_after_kill(&PRUNE_CASES[1], &Effort { seed, ..INNER }),
     ]
 }
 
