@@ -460,7 +460,11 @@ fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
     let round = || [report(4, false, "running"), report(3, false, "running"), report(3, false, "completed")];
     visits.extend(round().into_iter().chain([report(4, false, "running"), report(0, true, "running")]).chain(round()));
     visits.push(report(4, false, "running"));
+    // What passed in a phase is withdrawn, begun again there, and passed in another one meanwhile.
+    let mut passed_elsewhere = vec![record("a", Passed), onwards(), record("a", Passed), record("a", Running)];
+    passed_elsewhere.extend([Deed::TakeOff(0), others(None), record_in(Some(0), "a", Running), others(None)]);
     let plays = [
+        ("start-issue", passed_elsewhere),
         ("debug", withdrawn),
         ("debug", settled),
         ("start-issue", ended_elsewhere),

@@ -272,8 +272,13 @@ impl History {
                 if kept.status.is_completed() {
                     more.extend(good.get(&place));
                 }
-                // That it was tried follows from `completed_activities` otherwise.
-                more.extend(tried.get(kept.id.as_str()).filter(|&&tried| !attempts[tried].is_good(counted)));
+                // That it was tried follows from `completed_activities` otherwise. But an older try that is kept must not come
+                // to be the latest one.
+                if let Some(&tried) = tried.get(kept.id.as_str())
+                    && (kept.is_tried() || !attempts[tried].is_good(counted))
+                {
+                    more.insert(tried);
+                }
             }
             let before = needed.len();
             needed.extend(more);
