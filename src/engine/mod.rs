@@ -28,6 +28,7 @@ mod state;
 mod step_id;
 mod timeline;
 mod unsettled;
+mod verdict;
 
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use approve::{gate_to_decide, title as approval_title};
@@ -70,10 +71,11 @@ pub(crate) use reconcile::{
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
 pub use refusal::{Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
-pub use resume::{Action, Limit, Next, Outlook, Plan, Presence, Verdict, resume};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
+pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
 #[doc(hidden)]
 pub use retry::{Retry, retry};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, OpenWork, SessionSpan, Span, SpanState, Stay, Timekeeper, Timeline, Wait, WaitState};
+pub use verdict::{Action, Verdict};
