@@ -196,7 +196,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         phase: entry.record.and_then(|record| record.phase.clone()),
         status: entry.record.map(|record| record.status),
         exit_code: entry.record.and_then(|record| record.exit_code),
-        seen: entry.record.is_some_and(|record| record.is_seen() || record.replay.is_some()),
+        seen: entry.record.is_some_and(Attempt::flow_saw),
         claimed: entry.record.is_some_and(Attempt::is_claimed),
     });
     let completed = completed.collect();

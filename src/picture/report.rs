@@ -80,15 +80,16 @@ fn work(work: &ReportedWork) -> String {
     format!("{} {} {}{phase}{failed}{summary}", work.number, code(&work.id), work.status)
 }
 
-fn seen(work: &ReportedWork) -> String {
-    let command = work.command.as_ref().map(|command| code(command)).unwrap_or_default();
-    let on = match (&work.commit, &work.tree) {
+fn seen(seen: &ReportedWork) -> String {
+    // How a replay compared is told in its summary.
+    let Some(command) = &seen.command else { return work(seen) };
+    let on = match (&seen.commit, &seen.tree) {
         (Some(commit), _) => format!("on commit {}", code(&commit.chars().take(DIGEST).collect::<String>())),
         (None, Some(tree)) => format!("on files {}", code(&tree.chars().take(DIGEST).collect::<String>())),
         (None, None) => "on files that are not known".to_owned(),
     };
-    let status = work.status.with_exit_code(work.exit_code);
-    format!("{} {} {status}, {on}: {command}", work.number, code(&work.id))
+    let status = seen.status.with_exit_code(seen.exit_code);
+    format!("{} {} {status}, {on}: {}", seen.number, code(&seen.id), code(command))
 }
 
 /// A text of the run as a code span, in one line.

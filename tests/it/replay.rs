@@ -65,6 +65,9 @@ fn how_a_replay_compared_is_seen_and_after_a_difference_resume_proposes_another_
     assert_eq!(report["claimed"], json!([]));
     let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
     assert!(resumed.contains("003  replay-of-test  preflight  passed, seen"), "{resumed}");
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    let told = "003 `replay-of-test` passed in `preflight`: `002 test once more: same exit status (0), same output, same files`";
+    assert!(report.contains(told) && !report.contains("### Claimed"), "{report}");
     fs::write(sandbox.path("code"), "bad\n").unwrap();
     replayed(&sandbox, &["--yes", "test"], 1);
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();

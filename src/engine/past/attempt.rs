@@ -85,17 +85,21 @@ impl Attempt {
         self.exec.as_ref().is_some_and(|exec| exec.end.is_some())
     }
 
-    /// Whether it says that work passed, and flow did not see it. A person's decision is no such claim, nor how a replay
-    /// compared.
+    /// Whether flow saw how it came out: it ran the command, or compared it with a replay.
+    #[must_use]
+    pub fn flow_saw(&self) -> bool {
+        self.is_seen() || self.replay.is_some()
+    }
+
+    /// Whether it says that work passed, and flow did not see it. A person's decision is no such claim.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        let is_known = self.is_seen() || self.replay.is_some() || self.approval.is_some();
-        self.status == ActivityStatus::Passed && !is_known
+        self.status == ActivityStatus::Passed && !self.flow_saw() && self.approval.is_none()
     }
 
     /// What pages say of it behind its status.
     pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        seen_or_claimed(self.is_seen() || self.replay.is_some(), self.is_claimed())
+        seen_or_claimed(self.flow_saw(), self.is_claimed())
     }
 
     /// Whether it has an outcome, or is blocked.

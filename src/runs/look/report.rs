@@ -46,7 +46,7 @@ pub struct WorkReport {
     pub phase: Option<StateName>,
     /// Work that is done and that flow has someone's word for: the last record of each id.
     pub claimed: Vec<ReportedWork>,
-    /// Commands of which flow saw the end: the last record of each id.
+    /// Commands of which flow saw the end, and how replays of them compared: the last record of each id.
     pub seen: Vec<ReportedWork>,
     /// What people decided at gates.
     pub decided: Vec<ShownApproval>,
@@ -115,7 +115,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         let failed = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
         let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
         match attempt.status {
-            _ if attempt.is_seen() => seen.push(work),
+            _ if attempt.flow_saw() => seen.push(work),
             ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
             _ => open.push(work),
         }
