@@ -107,7 +107,9 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
         return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed };
     }
     let (changed, more_changed) = changed(before, present, now);
-    let why = Some("the files changed since it was run".to_owned());
+    let is_told = more_changed || !changed.is_empty();
+    let unknown = if is_told { "" } else { ", and git does not tell which" };
+    let why = Some(format!("the files changed since it was run{unknown}"));
     EvidenceState { freshness: Freshness::Stale, why, changed, more_changed }
 }
 
@@ -143,8 +145,9 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
             None => more = true,
         }
     }
-    // What was dirty may be committed now, and the same.
-    paths.retain(|path| before.changed.get(path).is_none_or(|mark| *mark != now.mark(path)));
+    // What was dirty may be committed now, and the same. A name that is not UTF-8 is known by its mark alone.
+    let mark = |path: &str| present.changed.get(path).cloned().unwrap_or_else(|| now.mark(path));
+    paths.retain(|path| before.changed.get(path).is_none_or(|then| *then != mark(path)));
     more |= paths.len() > CHANGED;
     (paths.into_iter().take(CHANGED).collect(), more)
 }

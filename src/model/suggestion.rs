@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
+use crate::model::text::is_terminal_control;
+
 /// A command that the user may run next. Each user interface shows it in its own way; `Display`, which reports use as
 /// well, gives a line for a POSIX shell. Pages leave control characters out, so `{:#}` writes them as escapes, which bash and
 /// zsh read: who reads the line reads the whole command.
@@ -181,16 +183,21 @@ pub fn quoted(word: &str) -> String {
     if plain { word.to_owned() } else { in_quotes(word) }
 }
 
-/// A program and its arguments, as a line for a page: control characters are written as escapes.
+/// A program and its arguments, as a line for a page: what would not be seen is written as escapes.
 #[must_use]
 pub fn command_line(argv: &[String]) -> String {
     let words: Vec<_> = argv.iter().map(|word| shown(word)).collect();
     words.join(" ")
 }
 
-/// A word as [`quoted`], with control characters as escapes.
+/// Whether a page leaves the character out, or shows nothing for it.
+fn is_unseen(c: char) -> bool {
+    is_terminal_control(c) || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// A word as [`quoted`], with characters that would not be seen as escapes.
 fn shown(word: &str) -> String {
-    if word.contains(char::is_control) { escaped(word) } else { quoted(word) }
+    if word.contains(is_unseen) { escaped(word) } else { quoted(word) }
 }
 
 /// A word in the quotes of shells that know escapes: `$'a\nb'`.
@@ -202,7 +209,7 @@ fn escaped(word: &str) -> String {
             '\n' => text.push_str("\\n"),
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
-            c if c.is_control() => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if is_unseen(c) => text.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => text.push(c),
         }
     }
@@ -220,6 +227,7 @@ mod tests {
     #[test]
     fn a_line_on_a_page_hides_no_part_of_the_command() {
         let argv = ["sh", "-c", "echo 'a' \ntouch b\r\u{1b}\\"].map(str::to_owned);
+        assert_eq!(command_line(&["/x\u{202e}y\u{200b}".to_owned()]), r"$'/x\u202ey\u200b'");
         let line = r"sh -c $'echo \'a\' \ntouch b\r\u001b\\'";
         assert_eq!(command_line(&argv), line);
         let again = argv.iter().fold(Suggestion::flow("exec").value("--"), Suggestion::value);

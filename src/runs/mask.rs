@@ -14,6 +14,9 @@ const BEHIND_WORD: usize = 6;
 /// The shortest text of letters alone that is masked behind a key and a colon, where a message could have a word.
 const BEHIND_KEY: usize = 8;
 
+/// How much of a longer name is looked at behind a word for a secret, in bytes.
+const NAME: usize = 64;
+
 /// What tokens begin with, and how many more characters they have at least.
 const BEGINNINGS: [(&str, usize); 41] = [
     ("ghp_", 30),
@@ -178,8 +181,17 @@ fn in_json(value: &[u8]) -> Vec<Vec<u8>> {
             ascii.push_str(&format!("\\u{unit:04x}"));
         }
     }
-    let mut forms = vec![written.as_bytes().to_owned(), ascii.into_bytes()];
-    forms.retain(|form| form != value.as_bytes());
+    let mut forms = Vec::new();
+    for form in [written.to_owned(), ascii] {
+        // Some escape what has a meaning in HTML, and some the slash.
+        let of_html = form.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e");
+        let of_slash = form.replace('/', "\\/");
+        for form in [form, of_html, of_slash] {
+            if form != value {
+                forms.push(form.into_bytes());
+            }
+        }
+    }
     forms
 }
 
@@ -285,17 +297,18 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
     let word = WORDS.iter().find(|word| starts_with(rest, word))?;
     let mut kept = word.len();
     // `password_2` and `tokens` are such words as well.
-    kept += length(&rest[kept..], |byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let name = &rest[kept..rest.len().min(kept + NAME)];
+    kept += length(name, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let quotes = length(&rest[kept..], |byte| b"\"'\\".contains(&byte));
     kept += quotes;
-    let blanks = length(&rest[kept..], |byte| byte == b' ');
+    let blanks = length(&rest[kept..], is_blank);
     kept += blanks;
     let sign = match rest.get(kept)? {
         sign @ (b'=' | b':') => {
             kept += 1;
             // `:=` and `=>`.
             kept += length(&rest[kept..], |byte| byte == b'=' || byte == b'>');
-            kept += length(&rest[kept..], |byte| byte == b' ');
+            kept += length(&rest[kept..], is_blank);
             *sign
         }
         value if blanks > 0 && quotes == 0 && *value != b'-' && is_in_option(before) => b'=',
@@ -315,7 +328,24 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
         || value.iter().any(u8::is_ascii_digit)
         || len >= 16
         || len >= BEHIND_KEY && is_in_key(before) && ends_entry(&line[len..]);
-    (len >= BEHIND_WORD && is_secret && value != MASK).then_some(Secret { kept, end: kept + len })
+    let is_other =
+        value == MASK || quote.is_none() && is_placeholder_or_call(value) || *word == "token" && is_number(value);
+    (len >= BEHIND_WORD && is_secret && !is_other).then_some(Secret { kept, end: kept + len })
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// `max_tokens=4096000`.
+fn is_number(value: &[u8]) -> bool {
+    value.iter().all(u8::is_ascii_digit)
+}
+
+/// `<TOKEN>` in a text of help, `read_password()` in a program.
+fn is_placeholder_or_call(value: &[u8]) -> bool {
+    let name = length(value, |byte| is_of_word(byte) || b"_.:".contains(&byte));
+    value.first() == Some(&b'<') && value.last() == Some(&b'>') || name > 0 && value[name..].starts_with(b"()")
 }
 
 /// Whether a word that follows is the end of a key, as in `  client_secret: …`: at the beginning of a line, of a string or of

@@ -55,6 +55,8 @@ fn tokens_of_thirty_kinds_are_masked_wherever_they_stand() {
 fn what_stands_behind_a_word_for_a_secret_is_masked() {
     for text in [
         "password=hunter2000",
+        "password:\thunter2000",
+        "password\t=\thunter2000",
         "Password: 'hunter2000'",
         "DB_PASSWORD=hunter2000",
         "\"api_key\": \"hunter2000\"",
@@ -116,6 +118,10 @@ fn the_values_of_variables_are_masked_whatever_they_look_like() {
         let text = serde_json::json!({ "a": value }).to_string();
         assert_eq!(mask(&values).text(&text), r#"{"a":"***"}"#);
     }
+    // As encoders of Go and PHP do.
+    for text in [r#"{"a":"a\u0026b\u003cc\u003ed/e"}"#, r#"{"a":"a&b<c>d\/e"}"#] {
+        assert_eq!(mask(&["a&b<c>d/e"]).text(text), r#"{"a":"***"}"#);
+    }
     assert_eq!(mask(&values).text(r#"["k\u00e4se\ud83e\uddc0brot"]"#), r#"["***"]"#);
 }
 
@@ -143,6 +149,10 @@ fn what_is_no_secret_stays() {
         "--token is needed",
         "Authorization: see the page",
         "Password: required by the server",
+        "let password = read_password()?;",
+        "      --token <TOKEN>   The token",
+        "total tokens: 1234567",
+        "max_tokens=4096000",
         "expected one of these, found token: semicolon",
         "  token: end of input",
         "cookie: no",

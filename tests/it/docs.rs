@@ -147,7 +147,7 @@ fn exit_statuses_are_those_of_the_program() {
 
 #[test]
 fn verdicts_are_those_of_the_program() {
-    let source = read("src/engine/resume.rs");
+    let source = read("src/engine/verdict.rs");
     let start = source.find("pub enum Verdict {").unwrap();
     let names = &source[start..start + source[start..].find("\n    }\n").unwrap()];
     let known: Vec<_> = literals(names).into_iter().map(|(_, name)| name.to_owned()).collect();

@@ -77,15 +77,15 @@ fn signals_and_programs_that_cannot_be_run_are_told_as_shells_tell_them() {
 #[test]
 fn a_command_runs_once_for_an_id_and_once_more_only_on_demand() {
     let sandbox = sandbox();
-    let count = ["sh", "-c", "echo x >> .flow/count; exit 7"];
+    let count = ["sh", "-c", "echo x >> .git/count; exit 7"];
     exec(&sandbox, &["--id", "t"], &count).exits(7);
     let again = exec(&sandbox, &["--id", "t"], &count).exits(7);
     insta::assert_snapshot!(again.stderr, @"flow: already run: 002 t (failed, exit 7) in preflight of r1");
     let error = exec(&sandbox, &["--id", "t", "--json"], &["true"]).exits(1).error();
     assert_eq!(error["code"], "id_reused");
-    assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), "x\n");
+    assert_eq!(fs::read_to_string(sandbox.path(".git/count")).unwrap(), "x\n");
     exec(&sandbox, &["--id", "t", "--again"], &count).exits(7);
-    assert_eq!(fs::read_to_string(sandbox.path(".flow/count")).unwrap(), "x\nx\n");
+    assert_eq!(fs::read_to_string(sandbox.path(".git/count")).unwrap(), "x\nx\n");
     assert_eq!(recorded(&sandbox).len(), 4);
     // Without an id each call runs, and the last one counts.
     exec(&sandbox, &[], &["test", "-e", "there"]).exits(1);

@@ -549,6 +549,35 @@ fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at(
     verified("stale");
 }
 
+#[test]
+fn no_variable_of_git_and_no_place_beside_flows_files_hides_an_edit() {
+    for variable in ["GIT_LITERAL_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_GLOB_PATHSPECS"] {
+        let sandbox = sandbox();
+        shell(&sandbox, &format!("export {variable}=1; flow exec --run-id r1 test && echo bad > code")).ok();
+        let report = shell(&sandbox, &format!("export {variable}=1; flow verify r1 --evidence --json")).exits(1).json();
+        assert_eq!(report["evidence"][0]["changed"], json!(["code"]), "{variable}");
+    }
+    let sandbox = sandbox();
+    fs::write(sandbox.path(".flow/check.sh"), "true\n").unwrap();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "verify", "more");
+    let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+    assert_eq!(seen()["freshness"], "fresh", "what flow writes counts as before");
+    fs::write(sandbox.path(".flow/check.sh"), "false\n").unwrap();
+    assert_eq!((&seen()["freshness"], &seen()["changed"]), (&json!("stale"), &json!([".flow/check.sh"])));
+}
+
+#[test]
+fn what_is_not_covered_is_told() {
+    let sandbox = sandbox();
+    shell(&sandbox, "git init -q vend && echo a > vend/f").ok();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    for args in [["verify", "r1", "--evidence"].as_slice(), &["show", "r1"], &["resume", "r1"]] {
+        let told = sandbox.flow(args).stdout;
+        assert!(told.contains("\n    not covered: vend: "), "{args:?} {told}");
+    }
+}
+
 /// Edits that git does not tell, and what evidence says changed.
 const HIDDEN: [(&str, &str, &str); 5] = [
     (

@@ -33,7 +33,7 @@ pub(super) fn check_commit_id(commit: &str) -> Result<(), String> {
 }
 
 /// Variables that git sets while it runs a hook. They name that git's repository, which may be another one than the one
-/// asked about.
+/// asked about, or say how that git reads paths and attributes: what flow asks of git would mean something else.
 pub(super) const FOREIGN: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -43,6 +43,11 @@ pub(super) const FOREIGN: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_ATTR_SOURCE",
 ];
 
 /// The `git` program.

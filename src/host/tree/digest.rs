@@ -174,8 +174,9 @@ impl Tree {
 
     /// What tells the content of `path`, a file or a directory, from another one; empty if nothing is there.
     #[must_use]
-    pub fn mark(&self, path: &str) -> String {
-        let path = path.trim_end_matches('/').as_bytes();
+    pub fn mark(&self, path: impl AsRef<[u8]>) -> String {
+        let path = path.as_ref();
+        let path = path.strip_suffix(b"/").unwrap_or(path);
         match self.entries.binary_search_by(|(known, _)| known.as_slice().cmp(path)) {
             Ok(at) => mark(&self.entries[at].1),
             Err(_) => self.mark_of_directory(&[path, b"/"].concat()),

@@ -122,8 +122,8 @@ impl FilesRead {
             marked.push((path, mark));
         }
         for path in self.added.iter().chain(&self.listed.hidden) {
+            let mark = self.files.mark(path);
             let path = String::from_utf8_lossy(path).into_owned();
-            let mark = self.files.mark(&path);
             // A sparse checkout has not most of what its index hides.
             if !mark.is_empty() {
                 marked.push((path, mark));
@@ -193,16 +193,19 @@ pub(in crate::runs) fn below_top(cx: &Context, root: &Path) -> PathBuf {
     }
 }
 
-/// The directories in which flow writes, as paths from the top of the checkout of `project`. A journal of decisions is about
-/// the work: that flow notes in it how a run ended must not make stale what was seen in that run.
+/// Where flow writes, as paths from the top of the checkout of `project`, with a `/` at their end. A journal of
+/// decisions is about the work: that flow notes in it how a run ended must not make stale what was seen in that run. What
+/// people put beside flow's own files is theirs.
 pub(in crate::runs) fn own_directories(project: &OpenedProject) -> Vec<String> {
     let root = project.root();
     let below = below_top(&project.cx, root);
     // `FLOW_DIR` may give it any name.
     let flow = project.path().file_name().unwrap_or_default();
-    let mut own = Vec::new();
-    for name in [flow, OsStr::new(".decisions")] {
-        own.push(format!("{}/", below.join(name).to_string_lossy()));
+    let within = |name: &OsStr| format!("{}/", below.join(name).to_string_lossy());
+    let (flow, mut own) = (within(flow), vec![within(OsStr::new(".decisions"))]);
+    match project.own_names() {
+        None => own.push(flow),
+        Some(names) => own.extend(names.into_iter().map(|name| format!("{flow}{name}/"))),
     }
     own
 }

@@ -304,6 +304,19 @@ impl Project {
         path.strip_prefix(self.root()).unwrap_or(path).to_owned()
     }
 
+    /// The names in `.flow` that may be flow's, if others stand beside them; `None` if all that is there is flow's.
+    #[must_use]
+    pub fn own_names(&self) -> Option<Vec<String>> {
+        let names = self.flow.names().unwrap_or_default();
+        let is_own = |name: &str| OWN_NAMES.contains(&name) || name.starts_with('.');
+        if names.iter().all(|name| is_own(name)) {
+            return None;
+        }
+        let mut own: Vec<_> = OWN_NAMES.map(str::to_owned).into();
+        own.extend(names.into_iter().filter(|name| name.starts_with('.')));
+        Some(own)
+    }
+
     /// A name in `.flow` that shows that the directory is another program's; `None` if it is flow's.
     fn foreign(&self) -> Result<Option<String>, DiskError> {
         if self.is_marked {

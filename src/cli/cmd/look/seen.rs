@@ -2,6 +2,7 @@
 
 use crate::cli::page::{TextPage, or_empty};
 use crate::engine::{EvidenceState, Freshness};
+use crate::model::NotCovered;
 use crate::runs::SeenEvidence;
 
 /// The most paths that are named for each.
@@ -25,10 +26,16 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
     [seen.number.to_string(), seen.id.clone(), phase, status, freshness + &inputs]
 }
 
-/// What changed since these commands ran; once for those since which the same did.
+/// What changed since these commands ran, once for those since which the same did; and what was not looked at.
 pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvidence>, page: &mut TextPage) {
     let mut told: Vec<(&EvidenceState, Vec<String>)> = Vec::new();
+    let mut left_out: Vec<&NotCovered> = Vec::new();
     for seen in all {
+        for one in &seen.not_covered {
+            if !left_out.contains(&one) {
+                left_out.push(one);
+            }
+        }
         if seen.state.freshness != Freshness::Stale {
             continue;
         }
@@ -44,6 +51,12 @@ pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvi
         if state.changed.len() > SHOWN || state.more_changed {
             page.line("    … and more");
         }
+    }
+    for one in left_out.iter().take(SHOWN) {
+        page.line(&format!("    not covered: {}: {}", one.path, one.why));
+    }
+    if left_out.len() > SHOWN {
+        page.line("    … and more that is not covered");
     }
 }
 
