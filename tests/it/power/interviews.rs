@@ -6,7 +6,7 @@ use super::enumerate::{Row, look_at_all};
 use super::history::History;
 use super::materialise::States;
 use super::model::{Effort, Model};
-use super::nested::{after, kill_points, states_at};
+use super::nested::{after, again_after_kill, kill_points};
 use super::trace::{Call, traced};
 use crate::support::Sandbox;
 
@@ -55,11 +55,7 @@ pub fn cut_interview_after_kill(case: &InterviewCase, inner: &Effort) -> Row {
     for until in kill_points(&history.operations) {
         let sandbox = Sandbox::new();
         sandbox.put_clock(done.clock);
-        let state = states_at(&mut states, until);
-        states.write(&sandbox.root(), state);
-        let mut both = history.killed(until, &sandbox.root());
-        both.go_on(&case.traced(&sandbox));
-        both.assert_explains(&sandbox.root());
+        let both = again_after_kill(&history, &mut states, until, &sandbox, |sandbox| case.traced(sandbox));
         for row in look_at_all(case.name, &both, &[Model::Weak], inner, |root, acked| done.look(root, acked)) {
             sum.add(after(row, &format!("killed before operation {until}")));
         }

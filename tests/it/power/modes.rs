@@ -11,7 +11,7 @@ use super::enumerate::{Row, crashes, look_at_all, sample};
 use super::history::History;
 use super::materialise::{States, reboot};
 use super::model::{Effort, Model};
-use super::nested::{after, before_flushes, kill_points, states_at};
+use super::nested::{after, again_after_kill, before_flushes, kill_points};
 use super::reference::{cause, flow};
 use super::trace::{Call, traced};
 use crate::support::{Sandbox, modes_sound};
@@ -101,11 +101,7 @@ pub fn cut_modes_after_kill(case: &ModeCase, kills: usize, inner: &Effort) -> Ro
         let inner =
             if most.contains(&until) { &Effort { states: inner.states.saturating_mul(6), ..*inner } } else { inner };
         let sandbox = later();
-        let state = states_at(&mut states, until);
-        states.write(&sandbox.root(), state);
-        let mut both = history.killed(until, &sandbox.root());
-        both.go_on(&case.traced(&sandbox));
-        both.assert_explains(&sandbox.root());
+        let both = again_after_kill(&history, &mut states, until, &sandbox, |sandbox| case.traced(sandbox));
         for row in changed.enumerate(&both, &[Model::Weak], inner) {
             sum.add(after(row, &format!("killed before operation {until}")));
         }

@@ -8,6 +8,7 @@ use super::history::History;
 use super::materialise::{States, reboot, scratch};
 use super::model::{Effort, Model};
 use super::recorded::{How, Recorded, files};
+use super::trace::Call;
 use crate::support::Sandbox;
 
 /// Crashes inside the command that recovers from a crash of `case`. `outer` says how many first crashes are tried,
@@ -58,6 +59,22 @@ pub fn cut_after_kill(case: &Case, kills: usize, inner: &Effort) -> Row {
     sum
 }
 
+/// Puts what a kill before operation `until` leaves into `sandbox`, and gives the command again there: the history of both.
+pub fn again_after_kill(
+    history: &History,
+    states: &mut States<'_>,
+    until: usize,
+    sandbox: &Sandbox,
+    again: impl FnOnce(&Sandbox) -> Vec<Call>,
+) -> History {
+    let state = states_at(states, until);
+    states.write(&sandbox.root(), state);
+    let mut both = history.killed(until, &sandbox.root());
+    both.go_on(&again(sandbox));
+    both.assert_explains(&sandbox.root());
+    both
+}
+
 /// Where a kill leaves other files than one before, and no answer.
 pub fn kill_points(operations: &[Operation]) -> Vec<usize> {
     let changes = |at: &usize| operations[at - 1].is_name() || operations[at - 1].file().is_some();
@@ -72,7 +89,7 @@ pub fn before_flushes(operations: &[Operation], points: &[usize]) -> Vec<usize> 
 }
 
 /// The state that a kill before operation `until` leaves.
-pub fn states_at(states: &mut States<'_>, until: usize) -> super::materialise::State {
+fn states_at(states: &mut States<'_>, until: usize) -> super::materialise::State {
     states.state(&(0..until).collect::<Vec<_>>())
 }
 

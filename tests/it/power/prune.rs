@@ -6,7 +6,7 @@ use super::enumerate::{Row, look_at_all};
 use super::history::History;
 use super::materialise::States;
 use super::model::{Effort, Model};
-use super::nested::{after, before_flushes, kill_points, states_at};
+use super::nested::{after, again_after_kill, before_flushes, kill_points};
 use super::trace::{Call, traced};
 use crate::support::{Answer, Sandbox, alone};
 
@@ -52,11 +52,7 @@ pub fn cut_prune_after_kill(case: &PruneCase, inner: &Effort) -> Row {
     for &until in most.iter().chain(unanswered.last()) {
         let sandbox = Sandbox::new();
         sandbox.put_clock(pruned.clock);
-        let state = states_at(&mut states, until);
-        states.write(&sandbox.root(), state);
-        let mut both = history.killed(until, &sandbox.root());
-        both.go_on(&case.traced(&sandbox));
-        both.assert_explains(&sandbox.root());
+        let both = again_after_kill(&history, &mut states, until, &sandbox, |sandbox| case.traced(sandbox));
         for row in look_at_all(case.name, &both, &[Model::Weak], inner, |root, acked| pruned.look(root, acked)) {
             sum.add(after(row, &format!("killed before operation {until}")));
         }
