@@ -20,6 +20,10 @@ fn run() -> Result<Vec<Row>, String> {
     if violations.is_empty() && !output.status.success() {
         violations.push("the tests came to no end".to_owned());
     }
+    if !violations.is_empty() {
+        // A case of a property is not seen a second time so easily: its failure is told whole.
+        println!("{text}");
+    }
     let states = ended("ok") + ended("FAILED");
     let [place, what, trouble] = ["tests", "all tests", "whole"].map(str::to_owned);
     Ok(vec![Row { power: false, place, what, trouble, states, violations }])
