@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 /// What stands in place of a secret.
-const MASK: &[u8] = b"***";
+const MASKED: &str = "***";
+const MASK: &[u8] = MASKED.as_bytes();
 /// The shortest value of a variable that is masked: shorter ones stand everywhere by chance.
 const VALUE: usize = 6;
 /// The shortest text that is masked behind a word for a secret.
@@ -70,6 +71,10 @@ const WORDS: [&str; 12] = [
 const SCHEMES: [&str; 3] = ["bearer ", "basic ", "digest "];
 /// Headers whose value is a secret.
 const HEADERS: [&str; 3] = ["authorization", "set-cookie", "cookie"];
+/// Options of curl behind which a user and a password follow.
+const USER_OPTIONS: [&[u8]; 2] = [b"-u", b"--user"];
+/// The shortest user of a URL that is masked: a token stands in its place then.
+const URL_USER: usize = 20;
 /// How a control sequence such as a colour begins, as it is and as programs write it in their text.
 const SEQUENCES: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\033[", b"\\e["];
 /// What quotes a value, also within a string.
@@ -77,6 +82,8 @@ const QUOTES: [&[u8]; 4] = [b"\\\"", b"\\'", b"\"", b"'"];
 const KEY_BEGINS: &[u8] = b"-----BEGIN ";
 const KEY_NAMES: &[u8] = b"PRIVATE KEY";
 const KEY_DASHES: &[u8] = b"-----";
+/// How far before a password it is looked for what it belongs to, in bytes.
+const BEFORE: usize = 512;
 /// The longest first line of a key, in bytes.
 const KEY_LINE: usize = 80;
 const KEY_ENDS: &[u8] = b"-----END ";
@@ -98,6 +105,7 @@ impl Mask {
                 let line = line.trim_ascii();
                 if line.len() >= VALUE {
                     known.extend(in_json(line));
+                    known.extend(in_address(line));
                     known.push(line.to_owned());
                 }
             }
@@ -135,10 +143,16 @@ impl Mask {
     /// The words without secrets, as a recorded command has them.
     pub(super) fn words(&self, words: &[String]) -> Vec<String> {
         let mut masked: Vec<String> = Vec::with_capacity(words.len());
+        let is_curl = words.iter().any(|word| word.ends_with("curl"));
         for (at, word) in words.iter().enumerate() {
             let option = at.checked_sub(1).map(|before| words[before].as_bytes());
             if word.len() >= BEHIND_WORD && !word.starts_with('-') && option.is_some_and(is_option_of_secret) {
-                masked.push(String::from_utf8_lossy(MASK).into_owned());
+                masked.push(MASKED.to_owned());
+            } else if is_curl
+                && option.is_some_and(|option| USER_OPTIONS.contains(&option))
+                && let Some((user, _)) = word.split_once(':')
+            {
+                masked.push(format!("{user}:{MASKED}"));
             } else {
                 masked.push(self.text(word));
             }
@@ -156,12 +170,13 @@ impl Mask {
             found = beginning(rest).or_else(|| behind_scheme(rest)).or_else(|| behind_header(rest));
         }
         if found.is_none() {
-            found = behind_word(&text[..at], rest);
+            found = behind_word(&text[..at], rest).or_else(|| in_element(&text[..at], rest));
         }
-        match found {
-            Some(Secret { kept, end }) => Some(Secret { kept: at + kept, end: at + end }),
-            None => url_password(text, at),
+        if found.is_none() && rest[0] == b':' {
+            found = behind_user(&text[..at], rest);
         }
+        let Secret { kept, end } = found?;
+        Some(Secret { kept: at + kept, end: at + end })
     }
 }
 
@@ -193,6 +208,25 @@ fn in_json(value: &[u8]) -> Vec<Vec<u8>> {
         }
     }
     forms
+}
+
+/// How programs write a value in an address or a form, where that is not the value as it is.
+fn in_address(value: &[u8]) -> Vec<Vec<u8>> {
+    let (mut upper, mut lower) = (String::new(), String::new());
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            upper.push(byte.into());
+            lower.push(byte.into());
+        } else {
+            upper.push_str(&format!("%{byte:02X}"));
+            lower.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    if upper.as_bytes() == value {
+        return Vec::new();
+    }
+    let form = upper.replace("%20", "+");
+    [upper, lower, form].map(String::into_bytes).into()
 }
 
 /// Where a secret is: behind what is kept.
@@ -256,7 +290,9 @@ fn beginning(rest: &[u8]) -> Option<Secret> {
     for (begins, least) in BEGINNINGS {
         if let Some(behind) = rest.strip_prefix(begins.as_bytes()) {
             let len = length(behind, is_of_token);
-            if len >= least {
+            // Words with dashes may begin in the same way.
+            let is_random = behind[..len].iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+            if len >= least && is_random {
                 return Some(Secret { kept: begins.len(), end: begins.len() + len });
             }
         }
@@ -268,7 +304,11 @@ fn beginning(rest: &[u8]) -> Option<Secret> {
 fn behind_scheme(rest: &[u8]) -> Option<Secret> {
     let scheme = SCHEMES.iter().find(|scheme| starts_with(rest, scheme))?;
     let len = length(&rest[scheme.len()..], is_of_token);
-    let is_secret = len >= 16 || rest[scheme.len()..][..len].iter().any(u8::is_ascii_digit) && len >= 8;
+    let value = &rest[scheme.len()..][..len];
+    let has_digit = value.iter().any(u8::is_ascii_digit);
+    // A word of a sentence may be long, but has no capitals within.
+    let is_mixed = value.iter().skip(1).any(u8::is_ascii_uppercase) && value.iter().any(u8::is_ascii_lowercase);
+    let is_secret = len >= 8 && has_digit || len >= 16 && is_mixed;
     is_secret.then_some(Secret { kept: scheme.len(), end: scheme.len() + len })
 }
 
@@ -286,9 +326,16 @@ fn behind_header(rest: &[u8]) -> Option<Secret> {
         kept += scheme.len();
     }
     let len = length(&rest[kept..], |byte| !b"\r\n\"'\\".contains(&byte));
-    // A sentence about the header has words where this has a secret.
-    let first = length(&rest[kept..kept + len], |byte| byte != b' ');
-    (first >= BEHIND_WORD && &rest[kept..kept + len] != MASK).then_some(Secret { kept, end: kept + len })
+    let value = &rest[kept..kept + len];
+    let first = length(value, |byte| byte != b' ');
+    let is_secret = first >= BEHIND_WORD && value != MASK && !is_sentence(value);
+    is_secret.then_some(Secret { kept, end: kept + len })
+}
+
+/// Whether words about a header stand where its value would: neither pairs, as a cookie has, nor a scheme and a token.
+fn is_sentence(value: &[u8]) -> bool {
+    let blanks = value.iter().filter(|byte| **byte == b' ').count();
+    blanks > 1 && !value.contains(&b'=')
 }
 
 /// `password=SECRET`, `"apiKey": "SECRET"`, `--token SECRET`: behind a word for a secret at the beginning of `rest`, which may be
@@ -311,7 +358,9 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
             kept += length(&rest[kept..], is_blank);
             *sign
         }
-        value if blanks > 0 && quotes == 0 && *value != b'-' && is_in_option(before) => b'=',
+        value if blanks > 0 && quotes == 0 && *value != b'-' && (is_in_option(before) || is_behind_login(before)) => {
+            b'='
+        }
         _ => return None,
     };
     let quote = QUOTES.iter().find(|quote| rest[kept..].starts_with(quote));
@@ -328,8 +377,8 @@ fn behind_word(before: &[u8], rest: &[u8]) -> Option<Secret> {
         || value.iter().any(u8::is_ascii_digit)
         || len >= 16
         || len >= BEHIND_KEY && is_in_key(before) && ends_entry(&line[len..]);
-    let is_other =
-        value == MASK || quote.is_none() && is_placeholder_or_call(value) || *word == "token" && is_number(value);
+    let is_text = is_placeholder_or_call(value) || sign == b':' && is_path(value);
+    let is_other = value == MASK || quote.is_none() && is_text || *word == "token" && is_number(value);
     (len >= BEHIND_WORD && is_secret && !is_other).then_some(Secret { kept, end: kept + len })
 }
 
@@ -346,6 +395,12 @@ fn is_number(value: &[u8]) -> bool {
 fn is_placeholder_or_call(value: &[u8]) -> bool {
     let name = length(value, |byte| is_of_word(byte) || b"_.:".contains(&byte));
     value.first() == Some(&b'<') && value.last() == Some(&b'>') || name > 0 && value[name..].starts_with(b"()")
+}
+
+/// `src/lex/token.rs`.
+fn is_path(value: &[u8]) -> bool {
+    let is_plain = value.iter().all(|byte| byte.is_ascii_lowercase() || b"/_-.".contains(byte));
+    is_plain && value.contains(&b'/') && value.iter().rev().take(6).any(|byte| *byte == b'.')
 }
 
 /// Whether a word that follows is the end of a key, as in `  client_secret: …`: at the beginning of a line, of a string or of
@@ -385,18 +440,55 @@ fn is_in_option(before: &[u8]) -> bool {
     name.starts_with(b"--") && before.last().is_none_or(|byte| !is_of_token(*byte))
 }
 
-/// `https://user:SECRET@host`: `at` is at the colon before the password.
-fn url_password(text: &[u8], at: usize) -> Option<Secret> {
-    if text[at] != b':' {
+/// Whether a word that follows stands where a file of netrc has the password.
+fn is_behind_login(before: &[u8]) -> bool {
+    let before = &before[before.len().saturating_sub(BEFORE)..];
+    let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.next().is_some()
+        && words.next() == Some(b"login")
+        && words.next().is_some()
+        && words.next() == Some(b"machine")
+}
+
+/// `<password>SECRET</password>`.
+fn in_element(before: &[u8], rest: &[u8]) -> Option<Secret> {
+    let word = WORDS.iter().find(|word| starts_with(rest, word))?;
+    let begin = before.iter().rev().take_while(|byte| is_of_word(**byte) || b"_-.:".contains(byte)).count();
+    if !before[..before.len() - begin].ends_with(b"<") {
         return None;
     }
-    let user = text[..at].iter().rposition(|&byte| !is_of_token(byte) && byte != b'%' || byte == b'/')?;
-    let is_url = text[user] == b'/' && text[..=user].ends_with(b"://");
-    if !is_url {
+    let name = word.len() + length(&rest[word.len()..], |byte| is_of_word(byte) || b"_-.".contains(&byte));
+    if rest.get(name) != Some(&b'>') {
         return None;
     }
-    let host = length(&text[at + 1..], |byte| !byte.is_ascii_whitespace() && !b"/?#\"'".contains(&byte));
-    // People write passwords with an `@` as they are.
-    let len = text[at + 1..][..host].iter().rposition(|&byte| byte == b'@')?;
-    (len > 0).then_some(Secret { kept: at + 1, end: at + 1 + len })
+    let kept = name + 1 + length(&rest[name + 1..], |byte| byte.is_ascii_whitespace());
+    let len = length(&rest[kept..], |byte| !byte.is_ascii_whitespace() && byte != b'<');
+    let value = &rest[kept..kept + len];
+    // A dump of a compiler has elements for tokens as well.
+    let is_secret = *word != "token" || value.iter().any(u8::is_ascii_digit) || len >= 16;
+    (len >= BEHIND_WORD && is_secret && value != MASK).then_some(Secret { kept, end: kept + len })
+}
+
+/// `https://USER:SECRET@host`, `https://SECRET@host` and `curl -u USER:SECRET`: `rest` begins with the colon of it.
+fn behind_user(before: &[u8], rest: &[u8]) -> Option<Secret> {
+    let authority = length(&rest[1..], |byte| !byte.is_ascii_whitespace() && !b"/?#\"'".contains(&byte));
+    if let Some(user) = rest.strip_prefix(b"://") {
+        let len = length(user, |byte| is_of_token(byte) && byte != b'/');
+        let is_token = len >= URL_USER && user[..len].iter().any(u8::is_ascii_digit);
+        let is_user = user.get(len) == Some(&b'@');
+        return (is_token && is_user).then_some(Secret { kept: b"://".len(), end: b"://".len() + len });
+    }
+    let user = before.iter().rposition(|&byte| !is_of_token(byte) && byte != b'%' || byte == b'/')?;
+    if before[..=user].ends_with(b"://") {
+        // People write passwords with an `@` as they are.
+        let len = rest[1..][..authority].iter().rposition(|&byte| byte == b'@')?;
+        return (len > 0).then_some(Secret { kept: 1, end: 1 + len });
+    }
+    let line = before[user.saturating_sub(BEFORE)..=user].rsplit(|&byte| byte == b'\n').next()?;
+    let option = line.trim_ascii_end();
+    let option = option.strip_suffix(b"'").or(option.strip_suffix(b"\"")).unwrap_or(option).trim_ascii_end();
+    let is_user =
+        USER_OPTIONS.iter().any(|name| option.ends_with(name)) && memchr::memmem::find(line, b"curl ").is_some();
+    let len = length(&rest[1..], |byte| !byte.is_ascii_whitespace() && !b"\"'".contains(&byte));
+    (is_user && len >= BEHIND_WORD && &rest[1..=len] != MASK).then_some(Secret { kept: 1, end: 1 + len })
 }

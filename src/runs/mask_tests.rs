@@ -85,6 +85,13 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "+ tool --db-password hunter2000",
         "postgres://ada:one@hunter2000@db.example.org/x",
         "amqp://ada:hunter2000@db.example.org:5672/%2f",
+        "git clone https://hunter2000hunter2000@example.org/a.git",
+        "<password>hunter2000</password>",
+        "<server><apiKey> hunter2000 </apiKey></server>",
+        "machine example.org login ada password hunter2000",
+        "machine example.org\n  login ada\n  password hunter2000\n",
+        "+ curl -sS -u ada:hunter2000 https://example.org",
+        "curl --user 'ada:hunter2000' https://example.org",
     ] {
         let masked = mask(&[]).text(text);
         assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
@@ -122,6 +129,10 @@ fn the_values_of_variables_are_masked_whatever_they_look_like() {
     for text in [r#"{"a":"a\u0026b\u003cc\u003ed/e"}"#, r#"{"a":"a&b<c>d\/e"}"#] {
         assert_eq!(mask(&["a&b<c>d/e"]).text(text), r#"{"a":"***"}"#);
     }
+    // In an address, and in a form.
+    for text in ["?a=one%20k%C3%A4se%2Fb&c", "?a=one%20k%c3%a4se%2fb&c", "?a=one+k%C3%A4se%2Fb&c"] {
+        assert_eq!(mask(&["one käse/b"]).text(text), "?a=***&c");
+    }
     assert_eq!(mask(&values).text(r#"["k\u00e4se\ud83e\uddc0brot"]"#), r#"["***"]"#);
 }
 
@@ -132,6 +143,9 @@ fn an_argument_behind_an_option_for_a_secret_is_masked() {
     let masked = mask(&[]).words(&words.map(str::to_owned));
     let told = ["curl", "--db-password", "***", "--token", "-x", "--max-tokens", "100", "--password=***"];
     assert_eq!(masked, told);
+    let words = ["curl", "-sS", "-u", "ada:hunter2000", "-x", "proxy:8080"];
+    let told = ["curl", "-sS", "-u", "ada:***", "-x", "proxy:8080"];
+    assert_eq!(mask(&[]).words(&words.map(str::to_owned)), told);
 }
 
 #[test]
@@ -157,6 +171,21 @@ fn what_is_no_secret_stays() {
         "  token: end of input",
         "cookie: no",
         "https://example.org:8080/a?b=c@d",
+        "token: src/lex/token.rs",
+        "secret: see docs/how-to/keep/secrets.md",
+        "Cookie: whatever the browser sent before",
+        "Authorization: required since version 2.0 of the interface",
+        "basic responsibilities of a reader",
+        "bearer token-authentication-everywhere",
+        "sk-something-that-only-begins-like-a-key",
+        "pat-matching-over-all-the-kinds-of-nodes",
+        "hf_a_name_of_a_function_that_goes_on_and_on",
+        "ssh://git@example.org/a.git",
+        "https://continuous-integration-robot@example.org/a.git",
+        "docker run -u 1000:100000 image",
+        "<token>identifier</token>",
+        "<input type=password>required</input>",
+        "it asks for login and password afterwards",
     ] {
         assert_eq!(mask(&[]).text(text), text);
     }
@@ -171,6 +200,8 @@ fn what_cannot_be_masked_is_known() {
         "ghp_a1B2c3\nD4e5a1B2c3D4e5a1B2c3D4e5a1",
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "correct horse battery staple",
+        "password: |\n  hunter2000",
+        "postgres://ada:hunt/er2000@db.example.org/x",
     ] {
         assert_eq!(mask(&[]).text(text), text);
     }
