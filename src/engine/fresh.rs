@@ -146,8 +146,12 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
         }
     }
     // What was dirty may be committed now, and the same. A name that is not UTF-8 is known by its mark alone.
-    let mark = |path: &str| present.changed.get(path).cloned().unwrap_or_else(|| now.mark(path));
-    paths.retain(|path| before.changed.get(path).is_none_or(|then| *then != mark(path)));
+    for (path, then) in &before.changed {
+        let mark = present.changed.get(path).cloned().unwrap_or_else(|| now.mark(path));
+        if mark == *then {
+            paths.remove(path);
+        }
+    }
     more |= paths.len() > CHANGED;
     (paths.into_iter().take(CHANGED).collect(), more)
 }

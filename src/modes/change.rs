@@ -176,11 +176,12 @@ pub struct ModeWriteReport {
 /// `unreadable_state` when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
 /// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
-    let project = cx.project_or_init()?;
-    let (policy, _) = definition::policy_of(&project.catalog())?;
+    let (policy, _) = definition::policy_of(&cx.catalog(cx.project().ok().as_ref()))?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
-    let run = run_meant(&project, request.run.as_deref())?;
+    let run = run_meant(cx, request.run.as_deref())?;
+    // Only now: a refused request leaves no `.flow` behind.
+    let project = cx.project_or_init()?;
     let details = RequestDetails { review_clean: request.review_clean, run };
     let called = say::named(&mode.name, &request.mode);
     let done = change_modes(&project, &policy, &scope, Cause::Request, |draft| {
@@ -234,14 +235,15 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
 /// # Errors
 /// `mode_denied`, or the code of another rule that forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
-    let project = cx.project_or_init()?;
-    let (policy, _) = definition::policy_of(&project.catalog())?;
+    let (policy, _) = definition::policy_of(&cx.catalog(cx.project().ok().as_ref()))?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let mut fields = request.fields.clone();
-    if let Some(run) = run_meant(&project, text_of(&fields, "run_id"))? {
+    if let Some(run) = run_meant(cx, text_of(&fields, "run_id"))? {
         fields.insert("run_id".to_owned(), run.as_str().into());
     }
+    // Only now: a refused request leaves no `.flow` behind.
+    let project = cx.project_or_init()?;
     let details = RequestDetails { review_clean: request.review_clean, run: None };
     let done = change_modes(&project, &policy, &scope, Cause::Write, |draft| {
         let is_new = draft.board().file(&scope, &mode.name).is_none();
@@ -369,9 +371,9 @@ pub(super) fn wake_modes(project: &OpenedProject, policy: &Policy, scope: &Scope
 }
 
 /// Finds the run that a mode is to work on; it must exist.
-fn run_meant(project: &OpenedProject, run: Option<&str>) -> Result<Option<RunId>> {
+fn run_meant(cx: &Context, run: Option<&str>) -> Result<Option<RunId>> {
     let Some(run) = run else { return Ok(None) };
-    Ok(Some(open_run(project, run, Purpose::Write)?.id().clone()))
+    Ok(Some(open_run(&cx.project()?, run, Purpose::Write)?.id().clone()))
 }
 
 /// A warning about the run of a mode that ended, because the run does not end with it.

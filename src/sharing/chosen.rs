@@ -1,6 +1,6 @@
 //! Which store the runs of a project are in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::named_store;
@@ -13,7 +13,7 @@ use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};
 use crate::runs::{
-    ChoosesStore, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in,
+    ChoosesStore, Context, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in,
     is_store_accepted_elsewhere, show_events,
 };
 use crate::sharing::name::StoreName;
@@ -28,11 +28,12 @@ impl ChoosesStore for SharedStores {
     fn store_of(&self, project: &OpenedProject) -> Result<Option<Arc<dyn RunStore>>> {
         // A configuration that cannot be read is named by the commands that need it.
         let Ok(Some(named)) = named_store(&project.cx.disk, project.path()) else { return Ok(None) };
-        let unaccepted = match named.parse::<StoreName>().map(|name| NamedStore::find(project, name)) {
-            Ok(Ok(store)) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
-            Ok(Ok(store)) => store.unaccepted(project),
-            _ => UnacceptedStore { at: Address::new(named), place: None, has_moved: false },
-        };
+        let unaccepted =
+            match named.parse::<StoreName>().map(|name| NamedStore::find(&project.cx, project.root(), name)) {
+                Ok(Ok(store)) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
+                Ok(Ok(store)) => store.unaccepted(project),
+                _ => UnacceptedStore { at: Address::new(named), place: None, has_moved: false },
+            };
         Ok(Some(Arc::new(Unaccepted::new((**project).clone(), unaccepted))))
     }
 }
@@ -53,10 +54,10 @@ enum Place {
 }
 
 impl NamedStore {
-    /// The store that `name` names for `project`.
-    pub(super) fn find(project: &OpenedProject, name: StoreName) -> Result<Self> {
+    /// The store that `name` names for the project in `root`.
+    pub(super) fn find(cx: &Context, root: &Path, name: StoreName) -> Result<Self> {
         let place = match &name {
-            StoreName::Git { remote, refs } => Place::Git { url: url_of(project, remote)?, refs: refs.clone() },
+            StoreName::Git { remote, refs } => Place::Git { url: url_of(cx, root, remote)?, refs: refs.clone() },
             StoreName::Bucket(address) => bucket_at(address)?,
         };
         Ok(Self { name, place })
@@ -133,9 +134,8 @@ impl NamedStore {
     }
 }
 
-/// Where the git remote `name` of the repository of `project` is.
-fn url_of(project: &OpenedProject, name: &str) -> Result<String> {
-    let (cx, root) = (&project.cx, project.root());
+/// Where the git remote `name` of the repository of the project in `root` is.
+fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
     let no_remote = |why: String| {
         Error::from(
             Problem::new(Kind::NotFound, "no_remote", format!("git:{name} cannot be used: {why}"))
@@ -186,7 +186,7 @@ pub(super) fn store_in_use(project: &OpenedProject) -> Result<NamedStore> {
             .help("`flow remote use git:origin` shares them with everyone who can read the git remote origin")
             .into());
     };
-    let store = NamedStore::find(project, named.parse()?)?;
+    let store = NamedStore::find(&project.cx, project.root(), named.parse()?)?;
     if store.is_accepted(project) {
         return Ok(store);
     }

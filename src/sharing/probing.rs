@@ -34,7 +34,7 @@ pub struct ProbeReport {
 pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
     let project = cx.project()?;
     let store = match named {
-        Some(named) => NamedStore::find(&project, named.parse()?)?,
+        Some(named) => NamedStore::find(cx, project.root(), named.parse()?)?,
         None => store_in_use(&project)?,
     };
     probe(&project, &store)?;

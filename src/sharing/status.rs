@@ -52,8 +52,8 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         return Ok(StoreStatusReport { local, ..StoreStatusReport::default() });
     };
     let mut report = StoreStatusReport { store: Some(named.clone()), local, ..StoreStatusReport::default() };
-    let store = match named.parse().map_err(crate::runs::Error::from).and_then(|name| NamedStore::find(&project, name))
-    {
+    let name = named.parse().map_err(crate::runs::Error::from);
+    let store = match name.and_then(|name| NamedStore::find(cx, project.root(), name)) {
         Ok(store) => store,
         Err(error) => {
             report.notes.push(error.one_line());

@@ -45,8 +45,9 @@ pub struct UseReport {
 /// `invalid_store`, `no_remote`, `store_broken` for a store that does not keep its promises, `store_not_reached`.
 pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     let name: StoreName = request.store.parse()?;
+    let store = NamedStore::find(cx, &cx.root()?, name)?;
+    // Only now: a name of no store leaves no `.flow` behind.
     let project = cx.project_or_init()?;
-    let store = NamedStore::find(&project, name)?;
     // Where the configuration names it, it was tried before.
     let is_named = named_store(&cx.disk, project.path())?.is_some_and(|named| named == store.name.to_string());
     if is_named {

@@ -56,6 +56,29 @@ fn an_unknown_workflow_is_answered_with_the_one_that_is_meant() {
 }
 
 #[test]
+fn a_command_that_names_what_is_not_there_makes_no_project() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "start start-isue",
+        "start debug --phase nowhere",
+        "mode request nothing",
+        "mode request forge --run r1",
+        "mode write nothing --active true",
+        "remote use git:nothing",
+        "remote use s3://",
+        "workflow new new --notation phases --from nothing",
+        "emit --run-id r1 --workflow nothing --step a --status passed",
+        "interview start nothing.txt",
+        "record-activity --run-id r1 --name test --status passed",
+        "exec --run-id r1 -- true",
+    ] {
+        let answer = sandbox.flow(command.split(' '));
+        assert!(matches!(answer.code, Some(1..=3)), "{command}: {answer:?}");
+        assert!(!sandbox.path(".flow").exists(), "{command}");
+    }
+}
+
+#[test]
 fn a_second_start_in_the_same_second_gets_the_next_suffix() {
     let sandbox = Sandbox::new();
     let start = || {

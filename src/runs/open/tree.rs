@@ -35,6 +35,8 @@ pub(in crate::runs) struct FilesRead {
     listed: TreeFiles,
     /// Whether git knows nothing of them.
     is_outside: bool,
+    /// Where flow writes.
+    own: Vec<String>,
     /// Those that only globs name.
     added: Vec<Vec<u8>>,
     pub(in crate::runs) files: Tree,
@@ -49,11 +51,12 @@ pub(in crate::runs) struct FilesRead {
 /// Why they are not known, in one line.
 pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) -> Result<PresentTree, String> {
     let (cx, root) = (&project.cx, project.root());
-    let (listed, changes) = match cx.git.tree_files(root, &own_directories(project), || git_state(cx, root))? {
+    let own = own_directories(project);
+    let (listed, changes) = match cx.git.tree_files(root, &own, || git_state(cx, root))? {
         Some((listed, changes)) => (Some(listed), changes),
         None => (None, TreeChanges::default()),
     };
-    let read = FilesRead::of(project, inputs, || Ok(listed))?;
+    let read = FilesRead::of(project, inputs, own, || Ok(listed))?;
     let snapshot = read.snapshot(changes);
     Ok(PresentTree { top: read.listed.top, snapshot, files: read.files, unmatched: read.unmatched })
 }
@@ -65,14 +68,16 @@ impl FilesRead {
     /// Why they are not known, in one line.
     pub(in crate::runs) fn now(project: &OpenedProject, inputs: &[String]) -> Result<Self, String> {
         let (cx, root) = (&project.cx, project.root());
-        let asked = cx.git.ask_for_files(root, &own_directories(project), || git_state(cx, root))?;
-        Self::of(project, inputs, || asked.map(AskedForFiles::answer).transpose())
+        let own = own_directories(project);
+        let asked = cx.git.ask_for_files(root, &own, || git_state(cx, root))?;
+        Self::of(project, inputs, own, || asked.map(AskedForFiles::answer).transpose())
     }
 
     /// As [`Self::now`]. `list` gives what git lists, `None` outside of a repository; it may wait for git.
     fn of(
         project: &OpenedProject,
         inputs: &[String],
+        own: Vec<String>,
         list: impl FnOnce() -> Result<Option<TreeFiles>, String>,
     ) -> Result<Self, String> {
         let globs = InputGlobs::parse(inputs)?;
@@ -96,7 +101,7 @@ impl FilesRead {
             let _ = project.keep_tree_cache(which, &cache);
         }
         let sha256 = files.sha256();
-        Ok(Self { listed, is_outside, added, files, sha256, unmatched })
+        Ok(Self { listed, is_outside, own, added, files, sha256, unmatched })
     }
 
     /// Asks git how they differ from the commit.
@@ -108,7 +113,7 @@ impl FilesRead {
             return Ok(self.snapshot(TreeChanges::default()));
         }
         let (cx, root) = (&project.cx, project.root());
-        let changes = cx.git.tree_changes(&self.listed, &own_directories(project), || git_state(cx, root))?;
+        let changes = cx.git.tree_changes(&self.listed, &self.own, || git_state(cx, root))?;
         Ok(self.snapshot(changes))
     }
 
@@ -200,12 +205,19 @@ pub(in crate::runs) fn own_directories(project: &OpenedProject) -> Vec<String> {
     let root = project.root();
     let below = below_top(&project.cx, root);
     // `FLOW_DIR` may give it any name.
-    let flow = project.path().file_name().unwrap_or_default();
-    let within = |name: &OsStr| format!("{}/", below.join(name).to_string_lossy());
-    let (flow, mut own) = (within(flow), vec![within(OsStr::new(".decisions"))]);
+    let flow = directory(&below, project.path().file_name().unwrap_or_default());
+    let mut own = vec![directory(&below, OsStr::new(".decisions"))];
     match project.own_names() {
         None => own.push(flow),
-        Some(names) => own.extend(names.into_iter().map(|name| format!("{flow}{name}/"))),
+        Some(names) => {
+            for name in names {
+                own.push(format!("{flow}{name}/"));
+            }
+        }
     }
     own
+}
+
+fn directory(below: &Path, name: &OsStr) -> String {
+    format!("{}/", below.join(name).to_string_lossy())
 }

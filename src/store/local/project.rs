@@ -307,14 +307,19 @@ impl Project {
     /// The names in `.flow` that may be flow's, if others stand beside them; `None` if all that is there is flow's.
     #[must_use]
     pub fn own_names(&self) -> Option<Vec<String>> {
-        let names = self.flow.names().unwrap_or_default();
-        let is_own = |name: &str| OWN_NAMES.contains(&name) || name.starts_with('.');
-        if names.iter().all(|name| is_own(name)) {
-            return None;
+        let (mut own, mut has_other) = (OWN_NAMES.map(str::to_owned).to_vec(), false);
+        for name in self.flow.names().unwrap_or_default() {
+            if OWN_NAMES.contains(&name.as_str()) {
+                continue;
+            }
+            // Temporary files of flow begin with a dot.
+            if name.starts_with('.') {
+                own.push(name);
+            } else {
+                has_other = true;
+            }
         }
-        let mut own: Vec<_> = OWN_NAMES.map(str::to_owned).into();
-        own.extend(names.into_iter().filter(|name| name.starts_with('.')));
-        Some(own)
+        has_other.then_some(own)
     }
 
     /// A name in `.flow` that shows that the directory is another program's; `None` if it is flow's.
