@@ -172,7 +172,7 @@ fn what_is_no_secret_stays() {
         "cookie: no",
         "https://example.org:8080/a?b=c@d",
         "token: src/lex/token.rs",
-        "secret: see docs/how-to/keep/secrets.md",
+        "secret: see the/way/to/keep/secrets.md",
         "Cookie: whatever the browser sent before",
         "Authorization: required since version 2.0 of the interface",
         "basic responsibilities of a reader",

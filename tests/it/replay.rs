@@ -98,6 +98,19 @@ fn a_damaged_log_proves_nothing() {
     assert!(report.contains("Note: `the log cannot be trusted: event 2 is missing from the log`"), "{report}");
 }
 
+/// A repaired run has no requirement of a workflow that was lost with its log, so who reads on has to know.
+#[test]
+fn what_proves_or_reports_work_says_that_events_were_lost() {
+    let sandbox = sandbox();
+    fs::remove_file(sandbox.path(".flow/runs/r1/events.jsonl")).unwrap();
+    sandbox.flow(["doctor", "r1", "--repair"]).ok();
+    let lost = "lost, as the repair of the log at event";
+    let proved = sandbox.flow(["verify", "r1", "--evidence"]).ok().stdout;
+    assert!(proved.starts_with("nothing seen  r1\n") && proved.contains(lost), "{proved}");
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report.contains(lost), "{report}");
+}
+
 #[test]
 fn a_command_with_several_lines_is_shown_whole() {
     let sandbox = sandbox();

@@ -126,6 +126,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
     if let Some(damage) = damage {
         notes.insert(0, format!("the log cannot be trusted: {}", damage.what()));
     }
+    notes.extend(view.history.losses());
     Ok(WorkReport {
         run_id: run.id().clone(),
         workflow: document.workflow.clone(),

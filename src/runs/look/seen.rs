@@ -72,6 +72,8 @@ pub struct VerifyEvidenceReport {
     /// Why the log cannot be trusted, if it cannot: then nothing is proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
+    /// What else a reader needs to know, such as that events were lost.
+    pub notes: Vec<String>,
 }
 
 /// A command that a phase requires.
@@ -133,7 +135,9 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
     let damage = damage.map(|damage| damage.what().to_owned());
     let ok = ok && damage.is_none();
-    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage })
+    let mut notes = view.notes.clone();
+    notes.extend(view.history.losses());
+    Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage, notes })
 }
 
 /// What the phases require that the run has been in, given what was seen of its commands.

@@ -59,6 +59,7 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     let ignored =
         if has_inputs { "of ignored ones, only inputs are looked at" } else { "ignored ones are not looked at" };
     page.line(&format!("  fresh means: the tracked and untracked files are the same; {ignored}"));
+    page.each("note", &report.notes);
 }
 
 /// The word for all of it.
