@@ -208,7 +208,7 @@ pub(super) enum People {
     Set(SetArgs),
     /// Move runs that are over out of the project, or remove them
     ///
-    /// Shows them first, and asks before it removes them. No other run can have their ids.
+    /// Shows them first, and asks before it removes them. Their ids are never used again.
     Prune(PruneArgs),
     /// Accept the commands that this project names
     ///
@@ -230,7 +230,8 @@ pub(super) enum Look {
     Serve(ServeArgs),
     /// Wait until a run is over or needs a person
     ///
-    /// Exits 0 if the run is completed, 1 if it failed or was cancelled, 4 if it needs a person.
+    /// Exits 0 if the run is completed, 1 if it failed or was cancelled, 3 if it is gone, 4 if it needs a person, 5 if
+    /// --timeout runs out, 65 if it is damaged.
     Wait(WaitArgs),
     /// List evidence and artifacts, and whether they are there
     Evidence(EvidenceArgs),
@@ -461,7 +462,7 @@ pub(super) struct InitArgs {
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
     /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
-    /// session's, or the only open one]
+    /// session's, or the only open one of the branch or of all]
     #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(super) run_id: Option<String>,
     /// A FlowActivity document; `-` reads standard input. The options below override it
@@ -584,7 +585,7 @@ pub(super) struct ResumeArgs {
     /// Show all completed activities, not only the last 20
     #[arg(long)]
     pub(super) all: bool,
-    /// Name the open runs of the repository's other worktrees
+    /// Name the open runs of the repository's other worktrees, not only their number
     #[arg(long)]
     pub(super) worktrees: bool,
     /// Hold the run from now on, unless another live session does
@@ -619,7 +620,7 @@ pub(super) struct ListArgs {
     /// Only runs that need a person; `flow attention` shows what they need
     #[arg(long)]
     pub(super) attention: bool,
-    /// Name the open runs of the repository's other worktrees
+    /// Name all open runs of the repository's other worktrees, not only the five newest of each
     #[arg(long)]
     pub(super) worktrees: bool,
     /// Only runs with this status; may be repeated

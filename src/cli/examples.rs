@@ -17,7 +17,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
         ],
     ),
     ("resume", ["flow resume", "flow resume '#42' --claim --session monday"]),
-    ("attention", ["flow attention --all", "flow attention --wait --exec notify-send"]),
+    ("attention", ["flow attention --all", "flow attention --wait --exec notify-send flow"]),
     ("list", ["flow list --status failing --since 7d", "flow list --usage --workflow debug"]),
     ("show", ["flow show", "flow show issue-42 --at 3"]),
     (
@@ -40,7 +40,10 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
         "fail",
         ["flow fail --reason 'not possible without a new format'", "flow fail '#42' --reason 'the limit is reached'"],
     ),
-    ("reopen", ["flow reopen issue-42", "flow reopen '#42' --reason 'the fault is back'"]),
+    (
+        "reopen",
+        ["flow reopen issue-42 --reason 'one case is still open'", "flow reopen '#42' --reason 'the fault is back'"],
+    ),
     ("fork", ["flow fork '#42' --reason 'the other parser'", "RUN=$(flow fork '#42' --at 12 --workflow-now)"]),
     ("set", ["flow set --goal 'Read the index in one pass'", "flow set '#42' --limit max_iterations=20"]),
     ("log", ["flow log --after 8", "flow log '#42' --follow"]),
@@ -74,7 +77,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     (
         "emit",
         [
-            "flow emit --workflow build --run-id run-1 --type status_change --step design --data '{\"status\":\"running\"}'",
+            "flow emit --workflow build --run-id run-1 --type status_change --step requirements --data '{\"status\":\"running\"}'",
             "flow emit --workflow build --run-id run-1 --batch reports.jsonl",
         ],
     ),
@@ -129,7 +132,13 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("exec", ["flow exec -- cargo test --locked", "flow exec --id test --timeout 600 test"]),
     ("verify", ["flow verify", "flow verify '#42' --evidence"]),
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),
-    ("completions", ["flow completions bash > ~/.bash_completion", "flow completions zsh > ~/.flow-completion.zsh"]),
+    (
+        "completions",
+        [
+            "flow completions bash > ~/.local/share/bash-completion/completions/flow",
+            "flow completions zsh > ~/.flow-completion.zsh",
+        ],
+    ),
     ("man", ["flow man start", "flow man --dir ~/.local/share/man/man1"]),
 ];
 

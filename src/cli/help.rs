@@ -80,8 +80,8 @@ fn with_examples(rendered: &str, path: &str) -> String {
     for line in lines {
         let _ = writeln!(shown, "  {line}");
     }
-    if topics::is_one(path) {
-        let _ = writeln!(shown, "\nMore: flow help {path}.md");
+    if let Some(more) = topics::about(path) {
+        let _ = writeln!(shown, "\nMore: {more}");
     }
     match rendered.split_once("\nOptions of every command:") {
         Some((head, tail)) => format!("{head}\n{shown}\nOptions of every command:{tail}"),

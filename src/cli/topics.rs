@@ -79,9 +79,42 @@ pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Opt
     }
 }
 
-/// Whether there is a page of this name.
-pub(super) fn is_one(name: &str) -> bool {
-    TOPICS.iter().any(|(known, ..)| *known == name)
+/// The pages about commands that have other names.
+const PAGES: [(&str, &str); 23] = [
+    ("exec", "evidence"),
+    ("replay", "evidence"),
+    ("verify", "evidence"),
+    ("trust", "evidence"),
+    ("emit", "reports"),
+    ("next", "drive"),
+    ("advance", "drive"),
+    ("mode", "modes"),
+    ("interview", "interviews"),
+    ("serve", "dashboard"),
+    ("watch", "dashboard"),
+    ("attention", "dashboard"),
+    ("setup", "hosts"),
+    ("hooks", "hosts"),
+    ("hook", "hosts"),
+    ("hud", "hosts"),
+    ("sessions", "hosts"),
+    ("session-end", "hosts"),
+    ("workflow", "workflows"),
+    ("fork", "workflows"),
+    ("approve", "workflows"),
+    ("reject", "workflows"),
+    ("prune", "old-runs"),
+];
+
+/// What prints the page about this command or its group.
+pub(super) fn about(command: &str) -> Option<String> {
+    let first = command.split(' ').next()?;
+    if TOPICS.iter().any(|(known, ..)| *known == first) {
+        // Without the ending, `flow help` prints the page of the command.
+        return Some(format!("flow help {first}.md"));
+    }
+    let (_, page) = PAGES.iter().find(|(known, _)| *known == first)?;
+    Some(format!("flow help {page}"))
 }
 
 /// What to do about a word that is neither a command below `help` nor a topic.

@@ -10,7 +10,9 @@ use crate::engine::past::work::has_phase;
 use crate::engine::proof::{phases_to_prove, requires, unproved};
 use crate::engine::refusal::{instead_of, needed};
 use crate::engine::step_id::step_after;
-use crate::engine::{Advance, Caller, Claim, Command, Decision, Record, Refusal, RunState, Trail, Undone, held_by};
+use crate::engine::{
+    Advance, Caller, Claim, Command, Decision, GateTurn, Record, Refusal, RunState, Trail, Undone, held_by,
+};
 use crate::machine::{Difference, Machine};
 use crate::model::{
     APPROVAL, Activity, ActivityId, ActivityRecorded, EventKind, Gate, GateStatus, Owned, RunClaimed, RunDocument,
@@ -242,7 +244,7 @@ impl<'a> Decider<'a> {
         }
         // A record with this id would look like a person's decision.
         if id.as_str() == APPROVAL && gate_of(&run.state.gates, &phase).is_some() {
-            return Err(Refusal::NeedsApproval { phases: vec![phase], record_first: false });
+            return Err(Refusal::NeedsApproval { phases: vec![phase], turn: GateTurn::Now });
         }
         self.refuse_settling(&settles, &activity, &phase)?;
         // All gates before any phase that is not done: a reason can skip work, but no gate.
@@ -351,7 +353,7 @@ impl<'a> Decider<'a> {
         }
         // What passed may be what the gate waits for.
         if activity.status().is_completed() {
-            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()], record_first: true });
+            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()], turn: GateTurn::AfterRecord });
         }
         let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
         refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history())

@@ -2,7 +2,7 @@
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::gates::{gate_of, unprove};
-use crate::engine::{History, Refusal, RunState};
+use crate::engine::{GateTurn, History, Refusal, RunState};
 use crate::machine::Machine;
 use crate::model::{APPROVAL, ActivityStatus, Gate, GateStatus, Owned, RunStatus, StateName, StepStatus};
 
@@ -63,7 +63,7 @@ pub(super) fn refuse_leaving(
     if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
         return Ok(());
     }
-    Err(Refusal::NeedsApproval { phases: vec![from.clone()], record_first: false })
+    Err(Refusal::NeedsApproval { phases: vec![from.clone()], turn: GateTurn::Now })
 }
 
 /// Refuses to complete a run in or before a gate that no person decided on; `ahead` are the phases that it would not come
@@ -79,7 +79,12 @@ pub(super) fn refuse_end(run: &Owned, ahead: &[StateName]) -> Result<(), Refusal
             phases.push(phase.clone());
         }
     }
-    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, record_first: false }) }
+    if phases.is_empty() {
+        return Ok(());
+    }
+    let is_there = phases.iter().any(|phase| run.is_in(phase));
+    let turn = if is_there { GateTurn::Now } else { GateTurn::Later };
+    Err(Refusal::NeedsApproval { phases, turn })
 }
 
 /// The gates that a definition leads around, while the one before did not: without it, a run could not end.

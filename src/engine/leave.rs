@@ -5,7 +5,7 @@
 //! leave (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
-use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
+use crate::engine::{GateTurn, History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
 use crate::model::{ActivityId, Owned, StateName, StepStatus};
 
@@ -93,7 +93,7 @@ pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Re
         return Ok(());
     }
     let phases = held_by(state, machine);
-    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, record_first: false }) }
+    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, turn: GateTurn::Now }) }
 }
 
 /// Whether reports on the steps of this workflow obey the rule for phases. In a diagram or graph they are rp1's.

@@ -69,7 +69,7 @@ pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
-pub use refusal::{Refusal, ReportRefusal};
+pub use refusal::{GateTurn, Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};

@@ -8,6 +8,17 @@ use crate::model::{
     ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
 };
 
+/// When a person can decide at a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateTurn {
+    /// At once.
+    Now,
+    /// When the record that was to lead through the gate is made without that: they decide on recorded work.
+    AfterRecord,
+    /// When the run has come to the gate.
+    Later,
+}
+
 /// The rule that forbids a command. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Refusal {
@@ -99,12 +110,12 @@ pub enum Refusal {
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
     Unanswered(Box<Unanswered>),
     /// Only a person lets the run go on from these gates.
-    #[error("{} {} for a person's decision", names(.phases), if .phases.len() == 1 { "waits" } else { "wait" })]
+    #[error("{}", needs_approval(.phases, *.turn))]
     NeedsApproval {
         /// The gates.
         phases: Vec<StateName>,
-        /// Whether the record that was to lead through one is to come first: they decide on recorded work.
-        record_first: bool,
+        /// When the person can decide.
+        turn: GateTurn,
     },
     /// No gate of the run waits for a person.
     #[error("nothing waits for a person's decision{}", in_phase(.phase.as_ref()))]
@@ -304,6 +315,14 @@ pub(super) fn phases_of(machine: &Machine) -> Vec<StateName> {
 /// What a refusal names instead of an unknown phase: those of the workflow, and the most similar one.
 pub(super) fn instead_of(phase: &StateName, machine: &Machine) -> (Vec<StateName>, Option<StateName>) {
     (phases_of(machine), machine.suggest(phase.as_str()).cloned())
+}
+
+fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
+    match (turn, phases) {
+        (GateTurn::Later, _) => format!("a person has to decide in {} before the run can end", names(phases)),
+        (_, [phase]) => format!("`{phase}` waits for a person's decision"),
+        _ => format!("{} wait for a person's decision", names(phases)),
+    }
 }
 
 fn names(phases: &[StateName]) -> String {

@@ -1,6 +1,6 @@
 //! Messages and help for refusals.
 
-use crate::engine::{Refusal, ReportRefusal, StepFault, Unanswered, Undone};
+use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone};
 use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, did_you_mean};
 use crate::runs::advice::{self, answer};
 
@@ -83,9 +83,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NotDone(undone) => new(Kind::Refused, "phase_not_done").help(not_done(run, undone)),
         Refusal::NotProved { missing, .. } => new(Kind::Refused, "not_proved").help(not_proved(run, missing)),
         Refusal::Unanswered(open) => new(Kind::Refused, "phase_not_done").help(unanswered(run, open)),
-        Refusal::NeedsApproval { record_first: true, .. } => new(Kind::NeedsHuman, "needs_approval")
-            .help(Help::from("record it without --advance; then ") + needs_approval(run)),
-        Refusal::NeedsApproval { .. } => new(Kind::NeedsHuman, "needs_approval").help(needs_approval(run)),
+        Refusal::NeedsApproval { turn, .. } => new(Kind::NeedsHuman, "needs_approval").help(needs_approval(run, *turn)),
         Refusal::NothingToApprove { .. } => {
             new(Kind::Refused, "nothing_to_approve").help(what_is_next(run))
         }
@@ -196,8 +194,15 @@ fn blocked(run: &RunId, reason: Option<&str>) -> Help {
 }
 
 /// Who decides at a gate, and how.
-fn needs_approval(run: &RunId) -> Help {
-    Help::from("a person decides, in a terminal of their own: ")
+fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
+    let first = match turn {
+        GateTurn::Now => "",
+        GateTurn::AfterRecord => "record it without --advance; then ",
+        GateTurn::Later => {
+            return flow("resume", run) + " says how to come to it, and " + flow("cancel", run) + " gives the run up";
+        }
+    };
+    Help::from(format!("{first}a person decides, in a terminal of their own: "))
         + flow("approve", run)
         + " or "
         + flow("reject", run).example("reason", "what is missing")

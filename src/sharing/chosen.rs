@@ -145,6 +145,9 @@ fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
     let url = match cx.git.push_url(name, root, git_state(cx, root)) {
         Ok(Some(url)) => url,
         Ok(None) => return Err(no_remote(format!("git has no remote {name}"))),
+        Err(_) if cx.git.top(root).is_none() => {
+            return Err(no_remote("the project is in no git repository".to_owned()));
+        }
         Err(why) => return Err(no_remote(why)),
     };
     if url.starts_with('-') || url.contains("::") {

@@ -35,6 +35,19 @@ fn needs_approval(answer: &Answer, way: &str) {
     assert!(said.contains("person"), "{way}: {said}");
 }
 
+/// Before it, there is nothing to approve, and another way to go on.
+#[test]
+fn a_run_that_has_not_come_to_its_gate_is_sent_there() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("release");
+    for args in [&["complete", &id][..], &["complete", &id, "--skip-reason", "w"]] {
+        let error = sandbox.flow(args.iter().chain(&["--json"])).exits(4).error();
+        assert_eq!(error["message"], format!("run {id}: a person has to decide in `tag` before the run can end"));
+        let help = format!("`flow resume {id}` says how to come to it, and `flow cancel {id}` gives the run up");
+        assert_eq!(error["help"], help);
+    }
+}
+
 #[test]
 fn no_command_of_an_agent_leaves_a_gate() {
     let (sandbox, id) = waiting();

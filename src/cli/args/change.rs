@@ -11,7 +11,7 @@ use crate::model::{EventId, Issue, LIMITS};
 pub(crate) struct ReasonArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// The reason
+    /// The reason; block, fail and reopen need one
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) reason: Option<String>,
     /// An idempotency key: repeating a command with the same id has no further effect

@@ -40,7 +40,8 @@ pub(crate) struct ReplayArgs {
 // Arguments of `exec`.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
-    /// The run: its id, a unique prefix of its id, #ISSUE, or @latest [default: the session's or the only active one]
+    /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
+    /// session's, or the only open one of the branch or of all]
     #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(crate) run_id: Option<String>,
     /// The activity's id; the command runs once for it, also when the same line is given again

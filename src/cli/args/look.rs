@@ -164,7 +164,7 @@ pub(crate) struct ServeArgs {
     /// Make a new token, so that links that were given out before are refused
     #[arg(long)]
     pub(crate) new_token: bool,
-    /// Let pages cancel and unblock runs and answer their questions; otherwise they only show
+    /// Let pages answer questions, unblock and cancel runs, and decide at gates; otherwise they only show
     #[arg(long)]
     pub(crate) allow_actions: bool,
     /// Open the pages in your browser ($BROWSER, otherwise the one of the system)
@@ -181,7 +181,7 @@ pub(crate) struct WatchArgs {
     /// A directory of the project [default: the working directory]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Only this run: its id, a unique prefix of its id, or @latest
+    /// Only this run: its id, issue or pull request, the beginning or end of its id, or @latest
     #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(crate) run_id: Option<String>,
     /// Print the runs as they are, and end; with --json, the first line alone

@@ -18,7 +18,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> 
         let projects = report.projects.join(", ");
         out.aside(&format!("serving {projects} until Ctrl-C; the address holds the token, so keep it to yourself\n"));
         if report.actions {
-            out.aside("with it, pages can cancel and unblock runs, and answer their questions\n");
+            out.aside("with it, pages can answer questions, unblock and cancel runs, and decide at gates\n");
         }
     })?;
     Ok(Exit::Done)

@@ -100,7 +100,7 @@ fn how_to_name(project: &OpenedProject, named: &[NamedCommand], wanted: Option<&
     let known: Vec<_> = named.iter().map(|one| one.name.as_str()).collect();
     let other = Suggestion::flow("exec").value("--").value(wanted.unwrap_or("make")) + " runs any other one";
     if !known.is_empty() {
-        return Help::from(format!("it names {}; ", known.join(", "))) + other;
+        return Help::from(format!(".flow/config.yaml names {}; ", known.join(", "))) + other;
     }
     if let Some(warning) = project.catalog().warnings().into_iter().next() {
         return warning.into();
