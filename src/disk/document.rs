@@ -101,18 +101,19 @@ pub fn edit_document<E: std::error::Error + 'static>(
     updated
 }
 
-/// Removes what dead writers left beside a document that stays as it is. What cannot be removed now stays for the next
-/// writer.
-pub fn sweep_document(place: &DocumentPlace<'_>) {
+/// Settles a document that stays as it is: its writer may have died before the directory was flushed, and dead writers may
+/// have left files beside it. What cannot be done now stays for the next writer.
+pub fn settle_document(place: &DocumentPlace<'_>) {
     let Ok((parents, name)) = split(place.relative) else { return };
     let Ok(Some(dir)) = DocumentDir::open(place.disk, place.root, &parents, false) else { return };
     // Taking the lock may make a file.
-    if dir.left(name).is_empty() {
-        return;
+    if !dir.left(name).is_empty()
+        && let Ok(lock) = DocumentLock::take(&dir, name, place.guard, place.wait)
+    {
+        dir.sweep(place, name);
+        lock.release(&dir);
     }
-    let Ok(lock) = DocumentLock::take(&dir, name, place.guard, place.wait) else { return };
-    dir.sweep(place, name);
-    lock.release(&dir);
+    let _ = dir.confirm(place.path());
 }
 
 /// The directories and the file name of a path that stays below its root.

@@ -302,14 +302,27 @@ fn after_a_death_at_any_call_a_setup_goes_on_and_can_be_taken_out() {
     place.setup("--undo --yes").ok();
     let calls = disk.calls();
     let changing: Vec<usize> = (0..calls.len()).filter(|at| calls[*at].changes).collect();
-    let step = changing.len().div_ceil(scaled(12, 1000) as usize);
-    for at in changing.into_iter().step_by(step) {
+    for at in changing {
         place.sandbox.inside_on(Arc::new(Shaky::new(alone(), &[Ill::Death(at + 1)])), &place.env(), args);
         place.setup("claude-code --yes").ok();
         assert!(kept(place.files()) == kept(whole.clone()), "call {at}");
         place.setup("--undo --yes").ok();
         assert!(place.files() == before, "call {at}");
     }
+}
+
+/// Its writer may have been killed before it was flushed.
+#[test]
+fn what_is_set_up_already_is_flushed_by_whoever_says_so() {
+    let place = Place::new();
+    place.setup("claude-code --yes").ok();
+    let disk = Shaky::new(alone(), &[]);
+    let said = place.sandbox.inside_on(Arc::new(disk.clone()), &place.env(), ["setup", "claude-code", "--yes"]).ok();
+    assert!(said.stdout.starts_with("everything is set up\n"), "{said:?}");
+    let calls = disk.calls();
+    let flushed = calls.iter().filter(|call| call.name == "fsync").count();
+    let read = calls.iter().filter(|call| call.files == ["SKILL.md"]).count();
+    assert!(read > 0 && flushed > read, "{flushed} flushes, {read} skills among the files");
 }
 
 /// Files without caches and locks, which come and go.

@@ -569,6 +569,24 @@ fn a_phase_that_failed_and_was_left_for_another_round_keeps_the_run_from_being_c
 }
 
 #[test]
+fn a_run_is_over_for_the_reason_of_its_last_end_alone() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("debug");
+    let reason = || sandbox.flow(["resume", &id, "--json"]).ok().json()["reason"].as_str().unwrap().to_owned();
+    sandbox.flow(["fail", &id, "--reason", "the limit is reached"]).ok();
+    assert_eq!(reason(), "the run is failed: the limit is reached");
+    sandbox.flow(["reopen", &id, "--reason", "the fault is back"]).ok();
+    sandbox.edit(&id, "status: active", "status: completed");
+    sandbox.flow(["set", &id, "--goal", "None"]).ok();
+    assert_eq!(reason(), "the run is completed");
+    sandbox.flow(["reopen", &id, "--reason", "again"]).ok();
+    sandbox.flow(["cancel", &id, "--reason", "not needed"]).ok();
+    sandbox.edit(&id, "status: cancelled", "status: failed");
+    sandbox.flow(["set", &id, "--goal", "Nothing"]).ok();
+    assert_eq!(reason(), "the run is failed");
+}
+
+#[test]
 fn a_second_open_run_about_the_same_work_comes_neither_by_reopen_nor_by_set_in_silence() {
     let sandbox = Sandbox::new();
     let first = sandbox.flow(["start", "start-issue", "--issue", "7"]).ok().line().to_owned();

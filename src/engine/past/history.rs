@@ -254,10 +254,12 @@ impl History {
         match &event.kind {
             EventKind::Emitted(emitted) => self.reports.extend(emitted.reports.iter().cloned()),
             EventKind::LogRepaired(repair) => self.note_repair(repair, event),
-            EventKind::RunCompleted(change)
-            | EventKind::RunFailed(change)
-            | EventKind::RunCancelled(change)
-            | EventKind::RunReopened(change) => self.end_reason.clone_from(&change.reason),
+            EventKind::RunCompleted(change) | EventKind::RunFailed(change) | EventKind::RunCancelled(change) => {
+                self.end_reason.clone_from(&change.reason);
+            }
+            // A report or an edit may end it again, and has no reason.
+            EventKind::RunReopened(_) => self.end_reason = None,
+            EventKind::RunEdited(edit) if edit.changes.status.is_some() => self.end_reason = None,
             EventKind::SessionEnded(end) => self.last_session.clone_from(&end.session),
             EventKind::RunStarted(started) => {
                 self.last_session.clone_from(&started.session);

@@ -186,7 +186,7 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
     for (file, change) in files.iter().zip(&mut changes) {
         // A file that is as it should be is not written: hosts watch their settings and read them again.
         if change.outcome == ChangeOutcome::Unchanged {
-            file.file.sweep();
+            file.file.settle();
             continue;
         }
         // The file is read again under the lock, so what is reported is what was written.

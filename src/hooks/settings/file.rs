@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::codec::digest;
 use crate::disk::{
     Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document,
-    read_document, read_named, root_of, sweep_document,
+    read_document, read_named, root_of, settle_document,
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::EditFault;
@@ -96,10 +96,10 @@ impl UserFile {
         })
     }
 
-    /// Removes what killed processes left beside a file that stays as it is.
-    pub(super) fn sweep(&self) {
+    /// Makes good what killed processes left of a file that stays as it is.
+    pub(super) fn settle(&self) {
         if let Ok((root, relative)) = self.followed() {
-            sweep_document(&self.place(&root, &relative));
+            settle_document(&self.place(&root, &relative));
         }
     }
 

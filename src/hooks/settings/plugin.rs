@@ -152,7 +152,9 @@ fn write(
     }
     let mut files = Vec::new();
     for (file, text, written) in planned {
-        if written.outcome != ChangeOutcome::Unchanged {
+        if written.outcome == ChangeOutcome::Unchanged {
+            file.settle();
+        } else {
             // Judged again under the lock: someone may have written there since.
             file.edit(&mut |old| {
                 outcome(&file, old, text, replace)?;

@@ -88,7 +88,7 @@ fn broken(world: &mut World, told: &[&str]) -> Option<String> {
 
 #[track_caller]
 fn all_is_well(ids: [&'static str; 3], fates: impl Fn(&mut Dice) -> [Fate; 3]) {
-    for seed in 0..scaled(120, 20_000) as u64 {
+    for seed in 0..scaled(120, 2_000) as u64 {
         let fates = fates(&mut Dice(seed));
         let wrong = violations(seed, ids, fates, None);
         assert!(wrong.is_empty(), "seed {seed}, {fates:?}: {:#?}", &wrong[..wrong.len().min(3)]);

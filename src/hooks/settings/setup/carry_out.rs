@@ -20,7 +20,10 @@ const SAY: &str = "start issue 42 with flow";
 /// If a file changed since the plan was made, or cannot be written. Then the files before it in the plan are changed, and a
 /// new plan has the rest.
 pub fn carry_out(cx: &Context, plan: SetupPlan) -> Result<SetupReport> {
-    let SetupPlan { mut report, scope, changes, mut note } = plan;
+    let SetupPlan { mut report, scope, changes, unchanged, mut note } = plan;
+    for file in &unchanged {
+        file.settle();
+    }
     if report.undo {
         for change in &changes {
             write(change)?;

@@ -82,6 +82,8 @@ pub struct SetupPlan {
     pub(super) report: SetupReport,
     pub(super) scope: SettingsScope,
     pub(super) changes: Vec<Change>,
+    /// The files that stay as they are.
+    pub(super) unchanged: Vec<UserFile>,
     /// What will be noted.
     pub(super) note: SetupNote,
 }
@@ -123,6 +125,7 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
         note: SetupNote::read(cx, &top),
         files: Vec::new(),
         changes: Vec::new(),
+        unchanged: Vec::new(),
         diff: String::new(),
     };
     let (hosts, skipped) = hosts(cx, request, scope)?;
@@ -130,7 +133,7 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
         planned.file(&path, &pieces)?;
     }
     let flow = if request.user { None } else { planned.flow(&top) };
-    let Planned { note, files, changes, diff, .. } = planned;
+    let Planned { note, files, changes, unchanged, diff, .. } = planned;
     let report = SetupReport {
         written: false,
         undo: request.undo,
@@ -143,7 +146,7 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
         findings: Vec::new(),
         say: None,
     };
-    Ok(SetupPlan { report, scope, changes, note })
+    Ok(SetupPlan { report, scope, changes, unchanged, note })
 }
 
 /// The hosts to set up, and those that are left as they are.
@@ -198,6 +201,7 @@ struct Planned<'c> {
     note: SetupNote,
     files: Vec<SetupFile>,
     changes: Vec<Change>,
+    unchanged: Vec<UserFile>,
     diff: String,
 }
 
@@ -251,6 +255,8 @@ impl Planned<'_> {
         if has_changed {
             self.diff += &unified(path, old.as_deref(), text.as_deref());
             self.changes.push(Change { file, old, new: text });
+        } else {
+            self.unchanged.push(file);
         }
         if has_changed || !shown.kept.is_empty() {
             self.files.push(shown);
