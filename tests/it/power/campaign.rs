@@ -11,6 +11,7 @@ use super::nested::{crash_in_recovery, cut_after_kill};
 use super::prune::{PRUNE_CASES, cut_prune, cut_prune_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
+use super::repair::cut_repair_after_kill;
 use crate::support::mount::FileSystem;
 
 /// A command, and the bytes that a disk writes wholly or not at all.
@@ -56,7 +57,7 @@ pub fn cut_every_prune(seed: u64) -> Vec<Row> {
 }
 
 /// Power cuts in recoveries from a power cut, and after every kill, for a seed.
-pub fn crashes_in_crashes() -> [fn(u64) -> Row; 12] {
+pub fn crashes_in_crashes() -> [fn(u64) -> Row; 13] {
     const INNER: Effort = Effort { drawn: 200, states: 200, seed: 0 };
     const OUTER: Effort = Effort { states: 150, ..INNER };
     fn in_recovery(case: &'static Case, seed: u64) -> Row {
@@ -86,6 +87,7 @@ pub fn crashes_in_crashes() -> [fn(u64) -> Row; 12] {
         |seed| cut_interview_after_kill(&INTERVIEW_CASES[1], &Effort { seed, ..INNER }),
         |seed| cut_prune_after_kill(&PRUNE_CASES[0], &Effort { seed, ..INNER }),
         |seed| cut_prune_after_kill(&PRUNE_CASES[1], &Effort { seed, ..INNER }),
+        |seed| cut_repair_after_kill(&Effort { seed, ..INNER }),
     ]
 }
 

@@ -29,7 +29,7 @@
 //! **Proof of the harness.** Debug builds of flow make mistakes on purpose; the tests fail when these are not noticed.
 //!
 //! A new command is a new row in [`commands`], in [`modes`] when it changes modes, in [`interviews`], or in a file of its
-//! own, as [`exec`] and [`mod@prune`].
+//! own, as [`exec`], [`mod@prune`] and [`repair`].
 
 mod campaign;
 mod check;
@@ -48,6 +48,7 @@ mod prune;
 mod real_cut;
 mod recorded;
 mod reference;
+mod repair;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -12,6 +12,7 @@ use super::nested::{crash_in_recovery, cut_after_kill};
 use super::prune::{PRUNE_CASES, cut_prune, cut_prune_after_kill};
 use super::real_cut::cut_everywhere;
 use super::recorded::{How, Recorded};
+use super::repair::cut_repair_after_kill;
 use crate::support::faulty::Mistake;
 use crate::support::mount::{FileSystem, UNDISTURBED};
 use crate::support::{Lack, Sandbox, can_inject, scaled, skipped};
@@ -180,6 +181,9 @@ fn a_power_cut_after_a_killed_command_was_made_good_breaks_no_promise() {
             show(std::slice::from_ref(&row));
             row.assert_clean();
         }
+        let row = cut_repair_after_kill(&Effort { states: 20, ..SOME });
+        show(std::slice::from_ref(&row));
+        row.assert_clean();
     }
 }
 
