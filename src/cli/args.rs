@@ -267,7 +267,7 @@ pub(super) enum Hosts {
     Hook(HookArgs),
     /// Mark the runs of a session that ended (for hooks)
     ///
-    /// The next session then finds them. It always exits 0.
+    /// The next session then finds them. Whatever becomes of them, it exits 0.
     SessionEnd(SessionEndArgs),
     /// Show the session's run and modes in one line
     ///

@@ -180,6 +180,11 @@ impl Out {
         {
             problem = problem.help(format!("quote the text if it is a part of it: `{quoted}`"));
         }
+        if problem.code == "no_project"
+            && let Some(left_out) = self.caller.as_ref().and_then(Context::left_out_project)
+        {
+            problem = left_out.problem();
+        }
         // A command in the help must work where the caller is.
         let place = self.caller.as_ref().and_then(runs::place_of_project);
         self.problem(&problem.in_project(place.as_deref()))

@@ -70,7 +70,11 @@ fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Res
             }
             exit
         }
-        Err(error) => refuse(&error, args, out),
+        Err(error) => match refuse(&error, args, out) {
+            // To hosts another status means that what their user wanted is refused, and a newer flow may have written the line.
+            Exit::Usage if is_hook(args) => Exit::Done,
+            exit => exit,
+        },
     }
 }
 
@@ -82,6 +86,11 @@ const BEGIN: &str =
 fn is_bare(args: &[OsString]) -> bool {
     let asks = |arg: &OsString| ["-h", "--help", "-V", "--version"].iter().any(|option| arg == *option);
     verbs::position(args).is_none() && !args.iter().any(asks)
+}
+
+/// Whether a host calls, with an event.
+fn is_hook(args: &[OsString]) -> bool {
+    verbs::position(args).is_some_and(|at| args[at] == "hook")
 }
 
 /// The name of the command, and all arguments.

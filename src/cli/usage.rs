@@ -12,6 +12,14 @@ use crate::model::quoted;
 /// The last line of the parser's messages.
 const MORE: &str = "For more information, try '--help'.";
 
+/// Options that people try, and the ones that are meant, where a command takes these.
+const OPTIONS: [(&[&str], &str); 4] = [
+    (&["--fix"], "repair"),
+    (&["-n", "--last", "--count", "--max", "--tail"], "limit"),
+    (&["-m", "--message", "--comment"], "summary"),
+    (&["-m", "--message", "--comment", "--why"], "reason"),
+];
+
 /// Words for values, and the values that are meant, of which an option has one.
 const VALUES: [(&[&str], &[&str]); 6] = [
     (
@@ -46,8 +54,9 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     let mut is_tip_due = tip.as_ref();
     let mut skips_blank = false;
     for part in rendered.lines() {
-        // The parser's own guess is about letters alone.
-        if tip.is_some() && part.trim_start().starts_with("tip:") {
+        // The parser's own guess is about letters alone. That an option may be a value helps only where a command line is.
+        let guess = part.trim_start().strip_prefix("tip:");
+        if guess.is_some_and(|guess| tip.is_some() || guess.starts_with(" to pass ")) {
             // The blank line behind the guess goes with it.
             skips_blank = true;
             continue;
@@ -111,7 +120,7 @@ impl UsageLine {
 
     fn help_option(&self) -> String {
         let mut words = vec!["flow"];
-        words.extend(self.path.iter().map(String::as_str));
+        words.extend(self.path.iter().map(String::as_str).filter(|word| *word != "help"));
         words.push("--help");
         words.join(" ")
     }
@@ -138,9 +147,8 @@ impl UsageLine {
             }
             ErrorKind::UnknownArgument => {
                 let word = text_of(error, ContextKind::InvalidArg)?;
-                // It was meant as an option, for which the parser has the better guess.
                 if word.starts_with('-') {
-                    return None;
+                    return self.other_option(word);
                 }
                 if let Some(quoted) = self.unquoted() {
                     return Some(format!("quote the text: `{quoted}`"));
@@ -151,16 +159,36 @@ impl UsageLine {
         }
     }
 
+    /// What was probably meant by an option that is none. Of similar letters the parser knows more.
+    fn other_option(&self, option: &str) -> Option<String> {
+        if self.path == ["exec"] && self.rest.first().is_some_and(|first| !first.starts_with('-')) {
+            return Some(format!("did you mean `flow exec -- {}`?", self.rest.join(" ")));
+        }
+        for (words, meant) in OPTIONS {
+            let takes_it = self.command.get_arguments().any(|argument| argument.get_long() == Some(meant));
+            if takes_it && words.contains(&option) {
+                return Some(format!("did you mean `--{meant}`?"));
+            }
+        }
+        None
+    }
+
     /// The option that a word without one was probably meant for.
     fn misplaced(&self, word: &str) -> Option<String> {
         let at = self.rest.iter().position(|one| one == word)?;
-        let words = quoted(&words_at(&self.rest[at..]).join(" "));
+        let words = words_at(&self.rest[at..]);
+        // Also in `start debug issue 42`.
+        let word = if word == "issue" { words.get(1).copied().unwrap_or(word) } else { word };
+        let words = quoted(&words.join(" "));
         let number = word.trim_start_matches('#');
         match self.path.first()?.as_str() {
             "start" if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Some(format!("did you mean `--issue {number}`?"))
             }
             "start" => Some(format!("did you mean `--goal {words}`?")),
+            "record-activity" if self.rest.iter().any(|option| option == "--summary") => {
+                Some(format!("did you mean `--run-id {word}`?"))
+            }
             "record-activity" => Some(format!("did you mean `--summary {words}`?")),
             _ => None,
         }
@@ -249,6 +277,16 @@ mod tests {
                 "did you mean `passed`?",
                 "flow record-activity --help",
             ),
+            (&["flow", "start", "debug", "issue", "42"], "did you mean `--issue 42`?", "flow start --help"),
+            (
+                &["flow", "record-activity", "43", "--summary", "s"],
+                "did you mean `--run-id 43`?",
+                "flow record-activity --help",
+            ),
+            (&["flow", "exec", "ls", "-l"], "did you mean `flow exec -- ls -l`?", "flow exec --help"),
+            (&["flow", "doctor", "--fix"], "did you mean `--repair`?", "flow doctor --help"),
+            (&["flow", "log", "-n", "3"], "did you mean `--limit`?", "flow log --help"),
+            (&["flow", "help", "strt"], "did you mean `flow help start`?", "flow --help"),
             (&["flow", "list", "--status", "done"], "did you mean `completed`?", "flow list --help"),
             (&["flow", "-C", "x", "lsit"], "did you mean `flow list`?", "flow --help"),
             (&["flow", "workflow", "lst"], "did you mean `flow workflow list`?", "flow workflow --help"),
@@ -269,9 +307,10 @@ mod tests {
             (&["flow", "serve", "--port", "70000"], "give a port from 1 to 65535\n"),
             (&["flow", "workflow", "check"], "try 'flow workflow check --help'"),
             (&["flow", "show", "--bogus"], "try 'flow show --help'"),
+            (&["flow", "complete", "--force"], "try 'flow complete --help'"),
         ] {
             let text = told(line);
-            assert!(text.contains(words), "{text}");
+            assert!(text.contains(words) && !text.contains("as a value"), "{text}");
         }
     }
 }

@@ -47,7 +47,10 @@ impl YamlError {
     fn from_parser(text: &str, error: &serde_yaml::Error) -> Self {
         // First: whatever the parser says about such a text is a consequence.
         if let Some(marker) = conflict_marker(text) {
-            return Self::at(marker, "the file has git conflict markers; resolve the merge first");
+            return Self::at(
+                marker,
+                "the file has git conflict markers; of a run, `flow doctor --repair` joins both sides, otherwise resolve the merge first",
+            );
         }
         let error = error.without_snippet();
         let fault = match error {

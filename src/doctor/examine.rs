@@ -44,7 +44,7 @@ pub fn doctor(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
 fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
     let project = match cx.project() {
         Ok(project) => project,
-        Err(error) => return no_project(error, request),
+        Err(error) => return no_project(cx, error, request),
     };
     let place = place_of_caller(&project);
     let by = ReportView { root: project.root(), place: place.as_deref() };
@@ -69,9 +69,14 @@ fn doctor_here(cx: &Context, request: &DoctorRequest) -> Result<DoctorReport> {
 }
 
 /// The report for a project that cannot be opened.
-fn no_project(error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
+fn no_project(cx: &Context, error: Error, request: &DoctorRequest) -> Result<DoctorReport> {
     if request.run.is_some() {
         return Err(error);
+    }
+    if let Error::NoProject { .. } = error
+        && let Some(left_out) = cx.left_out_project()
+    {
+        return Err(left_out);
     }
     let mut found = Findings::default();
     let line = error.one_line();

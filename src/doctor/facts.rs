@@ -1,14 +1,14 @@
 //! The files of one run, read without a lock and without judging them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use crate::codec::{LineFault, RunText};
-use crate::disk::Disk;
 use crate::disk::inspect::{Entry, FileKind, entries};
+use crate::disk::{Disk, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
@@ -55,7 +55,8 @@ pub(super) struct RunFacts {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) id: RunId,
     pub(super) dir: PathBuf,
-    pub(super) writable: bool,
+    /// What a record has to write and this caller may not.
+    pub(super) unwritable: Vec<PathBuf>,
     pub(super) entries: Vec<Entry>,
     pub(super) activities: Vec<Entry>,
     pub(super) evidence: Vec<Entry>,
@@ -160,7 +161,7 @@ impl RunFacts {
         Self {
             disk: Arc::clone(disk),
             id: run.id().clone(),
-            writable: disk.may_write(&dir),
+            unwritable: unwritable(&**disk, &dir, &top),
             dir,
             entries: top,
             activities,
@@ -209,4 +210,28 @@ fn list(disk: &dyn Disk, path: PathBuf, unreadable: &mut Vec<(PathBuf, String)>)
             Vec::new()
         }
     }
+}
+
+/// More than a lock has, in bytes.
+const LOCK_BYTES: usize = 4096;
+
+/// What of a run's directory a record has to write and this caller may not.
+fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
+    // Without it, nothing in it can be written either.
+    if !disk.may_write(dir) {
+        return vec![dir.to_owned()];
+    }
+    let mut paths = Vec::new();
+    for entry in top {
+        let is_needed = match (entry.text(), entry.kind) {
+            (Some(LOG), FileKind::File) | (Some(ACTIVITIES), FileKind::Directory) => true,
+            // A lock that can only be read can be taken.
+            (Some(LOCK), FileKind::File) => read_plain(disk, &entry.path, LOCK_BYTES).is_err(),
+            _ => false,
+        };
+        if is_needed && !disk.may_write(&entry.path) {
+            paths.push(entry.path.clone());
+        }
+    }
+    paths
 }

@@ -89,7 +89,9 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
                        `git rm --cached .flow/.gitignore` leaves it to this checkout";
         found.add("gitignore_tracked", &root.join(".gitignore"), message);
     }
-    rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
+    if project.cx.left_out_rules(project.root()).is_empty() {
+        rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
+    }
     if entry_called(&all, SCHEMA_DIR).is_some() {
         schemas(disk, root, left_out, found);
     }

@@ -23,8 +23,8 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
     for (path, why) in &facts.unreadable {
         found.add("unreadable", path, format!("the directory cannot be read: {why}"));
     }
-    if !facts.writable {
-        found.add("not_writable", &facts.dir, "the run cannot be written; commands that only read work");
+    for path in &facts.unwritable {
+        found.add("not_writable", path, "the run cannot be written; commands that only read work");
     }
     for entry in &facts.entries {
         let Some(name) = name_of(entry, "unknown_file", found) else { continue };

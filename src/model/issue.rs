@@ -62,8 +62,23 @@ impl Issue {
             Self::Number(number) => number.to_string(),
             Self::Name(name) if is_key(name) => name.to_ascii_uppercase(),
             Self::Name(name) => match address(name) {
-                Some(address) => number_at(&address, own).map_or(address.clone(), |number| number.to_string()),
+                Some(address) => match numbered(&address, own) {
+                    Some(Numbered::Issue(number) | Numbered::Either(number)) => number.to_string(),
+                    Some(Numbered::Request(_)) | None => address,
+                },
                 None => name.clone(),
+            },
+        }
+    }
+
+    /// The number of the pull request that it may name as well, in the repository whose remote is `own`.
+    #[must_use]
+    pub fn pull_request(&self, own: Option<&Remote>) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Name(name) => match numbered(&address(name)?, own)? {
+                Numbered::Request(number) | Numbered::Either(number) => Some(number),
+                Numbered::Issue(_) => None,
             },
         }
     }
@@ -107,8 +122,17 @@ fn address(text: &str) -> Option<String> {
     (!host.is_empty() && !path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
 }
 
-/// The number of the issue at an address, if that is an issue of this repository.
-fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
+/// What has a number at an address.
+enum Numbered {
+    Issue(u64),
+    /// A pull request, of a forge that numbers them apart from issues.
+    Request(u64),
+    /// An issue or a pull request, of a forge that numbers both together.
+    Either(u64),
+}
+
+/// What an address names in this repository.
+fn numbered(address: &str, own: Option<&Remote>) -> Option<Numbered> {
     let own = own?;
     let (place, path) = address.split_once("://")?.1.split_once('/')?;
     // The host of a remote has no port either.
@@ -119,11 +143,22 @@ fn number_at(address: &str, own: Option<&Remote>) -> Option<u64> {
     if !path.eq_ignore_ascii_case(&own.path) {
         return None;
     }
+    let rest = rest.strip_prefix('/')?;
     // GitLab's addresses have a `-` before the kind: `/-/issues/42`.
-    let mut parts = rest.strip_prefix('/')?.split('/').filter(|part| *part != "-");
-    // A forge that shows a pull request at /pull/ or /pulls/ numbers it among the issues.
-    matches!(parts.next()?, "issues" | "work_items" | "pull" | "pulls").then_some(())?;
-    positive(parts.next()?)
+    let (is_gitlab, rest) = match rest.strip_prefix("-/") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let mut parts = rest.split('/');
+    let kind = parts.next()?;
+    let number = positive(parts.next()?)?;
+    match kind {
+        "issues" | "work_items" if is_gitlab => Some(Numbered::Issue(number)),
+        // A forge that shows a pull request at /pull/ or /pulls/ numbers it among the issues.
+        "issues" | "work_items" | "pull" | "pulls" => Some(Numbered::Either(number)),
+        "merge_requests" | "pull-requests" => Some(Numbered::Request(number)),
+        _ => None,
+    }
 }
 
 fn positive(text: &str) -> Option<u64> {
@@ -194,6 +229,23 @@ mod tests {
             assert_eq!(key(name), "42", "{name}");
         }
         assert_eq!(key("proj-123"), "PROJ-123");
+    }
+
+    #[test]
+    fn a_pull_request_is_named_by_its_number_and_by_addresses_that_may_be_its_own() {
+        let request = |text: &str| text.parse::<Issue>().unwrap().pull_request(Some(&own()));
+        for name in ["42", "pull/42", "issues/42", "-/merge_requests/42", "merge_requests/42/diffs", "pull-requests/42"]
+        {
+            let name = if name == "42" { name.to_owned() } else { format!("https://github.com/owner/name/{name}") };
+            assert_eq!(request(&name), Some(42), "{name}");
+        }
+        for name in ["-/issues/42", "-/work_items/42", "tree/42"] {
+            assert_eq!(request(&format!("https://github.com/owner/name/{name}")), None, "{name}");
+        }
+        assert_eq!(request("PROJ-42"), None);
+        // Which is no issue.
+        let address = "https://github.com/owner/name/-/merge_requests/42";
+        assert_eq!(key(address), address);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::disk::{Disk, DiskError, Os, Trust};
+use crate::disk::{Disk, DiskError, Errno, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
@@ -237,7 +237,11 @@ impl Context {
                 // links.
                 let dir = cwd.clone().unwrap_or_default().join(dir);
                 let found = self.disk.canonical(&dir);
-                found.map_err(|errno| Error::input(dir.display(), &errno.into()))
+                let found = found.map_err(|errno| Error::input(dir.display(), &errno.into()))?;
+                if self.disk.is_file(&found) {
+                    return Err(Error::input(dir.display(), &Errno::NOTDIR.into()));
+                }
+                Ok(found)
             }
             (None, Some(cwd)) => Ok(cwd.clone()),
             (None, None) => Err(self.no_working_directory("name the project with -C")),
@@ -375,11 +379,19 @@ impl Context {
         if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
     }
 
+    /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
+    pub(crate) fn left_out_project(&self) -> Option<Error> {
+        if self.options.project.is_none() && self.env.flow_dir.is_some() {
+            return None;
+        }
+        self.refuse_left_out(&self.root_to_be().ok()?, ".flow").err()
+    }
+
     /// The error that a sparse checkout leaves out `path`, relative to `root`.
     pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
         // Only directories can be added in every mode of a sparse checkout, and a journal is a file.
         let dir = match path.rsplit_once('/') {
-            Some((dir, _)) if path.ends_with(".md") => dir,
+            Some((dir, _)) if path.ends_with(".md") || path.ends_with(".gitattributes") => dir,
             _ => path,
         };
         let is_there = self.env.cwd.as_deref() == Some(root);
@@ -522,6 +534,14 @@ impl Deref for OpenedProject {
 }
 
 impl OpenedProject {
+    /// Completes a `.flow` without flow's `.gitignore`. Writers call this before they take a lock.
+    pub(crate) fn keep_out_of_git(&self, request: &WriteRequest) -> Result<()> {
+        if self.is_kept_out_of_git() {
+            return Ok(());
+        }
+        Ok(self.project.keep_out_of_git(&self.cx.left_out_rules(self.root()), request)?)
+    }
+
     /// The project that has the files of a run: this one, or that of the copies of shared runs.
     pub(crate) fn with_files_of(&self, run: &RunId) -> Result<Project> {
         match self.runs().copies_with(run) {

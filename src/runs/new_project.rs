@@ -35,6 +35,9 @@ pub enum MadePlace {
     Home,
 }
 
+/// The file that tells git how to merge what flow writes.
+pub(crate) const ATTRIBUTES: &str = ".flow/.gitattributes";
+
 impl Context {
     /// As [`Self::init_project`], for commands other than `init`: they do not create the `.flow` that the environment
     /// names.
@@ -76,7 +79,8 @@ impl Context {
         };
         let has_schemas = with_schemas || self.disk.is_dir(&flow.join("schemas"));
         let schemas = if has_schemas { self.schemas_here() } else { Vec::new() };
-        let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &request)?;
+        let left_out = self.left_out_rules(flow.parent().unwrap_or(&flow));
+        let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &left_out, &request)?;
         Ok((self.own(project)?, made))
     }
 
@@ -126,6 +130,11 @@ impl Context {
             && self.disk.is_dir(&root.join("objects"))
             && self.disk.is_dir(&root.join("refs"));
         if is_bare { MadePlace::BareRepository } else { MadePlace::OutsideGit }
+    }
+
+    /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.
+    pub(crate) fn left_out_rules(&self, root: &Path) -> Vec<&'static str> {
+        if self.git.left_out(root, ATTRIBUTES).is_empty() { Vec::new() } else { vec![".gitattributes"] }
     }
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.

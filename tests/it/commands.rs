@@ -79,6 +79,21 @@ fn a_command_that_names_what_is_not_there_makes_no_project() {
 }
 
 #[test]
+fn a_name_of_the_environment_and_a_file_for_a_directory_are_told_as_what_they_are() {
+    let sandbox = Sandbox::new();
+    sandbox.start("debug");
+    let mut show = sandbox.flow_command();
+    show.arg("show").env("FLOW_RUN", "a b");
+    let told = run(show, "").exits(2).stderr;
+    assert!(told.starts_with("error: FLOW_RUN cannot name a run: the run id \"a b\" contains ' '"), "{told}");
+    std::fs::write(sandbox.path("file"), "").unwrap();
+    for args in [["-C", "file", "list"], ["-C", "file", "init"]] {
+        let told = sandbox.flow(args).exits(74).stderr;
+        assert!(told.contains("/file\n") && told.contains("Not a directory"), "{args:?}: {told}");
+    }
+}
+
+#[test]
 fn a_second_start_in_the_same_second_gets_the_next_suffix() {
     let sandbox = Sandbox::new();
     let start = || {

@@ -838,19 +838,24 @@ fn a_run_that_cannot_be_written_is_found() {
             std::os::unix::fs::lchown(entry.unwrap().path(), Some(user), Some(user)).unwrap();
         }
     };
-    let mut look = past.sandbox.flow_command();
-    look.args(["doctor", "--json"]);
-    if is_root() {
-        give_to(12345);
-        look = as_user(12345, look);
+    for (name, mode, usual) in
+        [("", 0o555, 0o755), ("activities", 0o555, 0o755), ("events.jsonl", 0o444, 0o644), (".lock", 0o000, 0o644)]
+    {
+        let mut look = past.sandbox.flow_command();
+        look.args(["doctor", "--json"]);
+        if is_root() {
+            give_to(12345);
+            look = as_user(12345, look);
+        }
+        let path = dir.join(name);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let answer = run(look, "").ok();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(usual)).unwrap();
+        if is_root() {
+            give_to(0);
+        }
+        assert_eq!(troubles(&answer.json()), ["not_writable"], "{name}");
     }
-    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o555)).unwrap();
-    let answer = run(look, "").ok();
-    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
-    if is_root() {
-        give_to(0);
-    }
-    assert_eq!(troubles(&answer.json()), ["not_writable"]);
 }
 
 #[test]

@@ -674,6 +674,10 @@ fn what_a_sparse_checkout_leaves_out_is_neither_missing_nor_written_over() {
     let help = refused["help"].as_str().unwrap();
     assert!(help.contains("sparse-checkout add .flow`"), "{help}");
     assert!(!place.join(".flow").exists(), "nothing was made");
+    for args in [&["resume"][..], &["show", "42"], &["doctor"], &["record-activity", "--id", "x"]] {
+        let refused = flow(&[args, &["--json"]].concat()).exits(3).error();
+        assert_eq!(refused["code"], "left_out", "{args:?}: {refused}");
+    }
     flow(&["list"]).ok();
     flow(&["hud"]).ok();
 
@@ -715,6 +719,29 @@ fn what_a_sparse_checkout_leaves_out_is_neither_missing_nor_written_over() {
     flow(&["record-activity", "--run-id", "here", "--id", "x"]).ok();
     repo.sandbox.git(&["-C", &there, "sparse-checkout", "add", &format!(".flow/runs/{}", repo.run)]);
     flow(&["resume", &repo.run]).ok();
+}
+
+/// A run that git does not have yet keeps `.flow` there.
+#[test]
+fn rules_for_git_that_a_sparse_checkout_leaves_out_are_not_written() {
+    let repo = Repo::new();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let place = std::fs::canonicalize(repo.sandbox.path(&there)).unwrap();
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    flow(&["start", "debug", "--id", "new", "--another"]).ok();
+    flow(&["cancel", "new", "--reason", "x"]).ok();
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "src"]);
+    let rules = place.join(".flow/.gitattributes");
+    assert!(!rules.exists() && place.join(".flow/runs/new").exists());
+    let report = flow(&["doctor", "--repair", "--json"]).ok().json();
+    assert_eq!(report["findings"], serde_json::json!([]));
+    flow(&["init"]).ok();
+    flow(&["start", "debug", "--another"]).ok();
+    std::fs::remove_file(place.join(".flow/.gitignore")).unwrap();
+    flow(&["record-activity", "--id", "x"]).ok();
+    let refused = flow(&["prune", "--older-than", "0d", "--yes", "--json"]).exits(3).error();
+    assert!(refused["help"].as_str().unwrap().contains("sparse-checkout add .flow`"), "{refused}");
+    assert!(!rules.exists());
 }
 
 #[test]

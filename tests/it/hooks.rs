@@ -769,6 +769,16 @@ fn a_sub_agent_is_told_nothing_and_ends_nothing() {
     assert!(!sandbox.read(&run, "run.yaml").contains("session ended"));
 }
 
+/// Another status than 0 would stop a prompt or a turn of some hosts, and a newer flow may have written the line.
+#[test]
+fn a_line_of_a_hook_that_is_not_understood_stops_no_host() {
+    let sandbox = Sandbox::new();
+    for line in ["hook claude-code stop --contine", "hook claude-code", "hook", "hook --help-me claude-code stop"] {
+        let answer = sandbox.flow(line.split(' ')).ok();
+        assert!(answer.stdout.is_empty() && answer.stderr.starts_with("error: "), "{line}: {answer:?}");
+    }
+}
+
 #[test]
 fn trouble_is_logged_and_never_told_to_the_host() {
     let sandbox = Sandbox::new();

@@ -107,7 +107,7 @@ Times:
 // Arguments of `hook`.
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
-    /// claude-code, codex, qwen, gemini-cli, copilot, opencode, or auto: the one that shows, else Codex
+    /// claude-code, codex, qwen, gemini-cli, copilot, opencode, cursor, kiro, or auto: the one that shows, else Codex
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end

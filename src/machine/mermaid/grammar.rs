@@ -155,8 +155,12 @@ impl Reader<'_> {
             _ if word.eq_ignore_ascii_case("note") && matches!(next_kind, Some(Kind::Word | Kind::Quoted)) => {
                 return Some(self.note(&head, tokens));
             }
-            "direction" if next_kind == Some(Kind::Word) => match &self.line.text[tokens.rest()] {
-                "TB" | "BT" | "LR" | "RL" => {
+            // Mermaid reads nothing behind the direction.
+            "direction" if next_kind == Some(Kind::Word) => match self.line.text[tokens.rest()]
+                .split_whitespace()
+                .next()
+            {
+                Some("TB" | "BT" | "LR" | "RL") => {
                     let message = "`direction` only says how the diagram is drawn; flow ignores it";
                     let warning = Diagnostic::warning("direction_ignored", &self.name(&whole), message);
                     Statement::Skipped(Some(warning), Until::HereAlready)
@@ -231,11 +235,10 @@ impl Reader<'_> {
             None => {}
             Some(token) if token.kind == Kind::Colon => declared.label = self.description(&id, &token, &tokens)?,
             Some(token) if token.kind == Kind::Stereotype => {
-                let what = self.text(&token).trim_matches(['<', '>', '[', ']']).trim().to_owned();
-                if what != "choice" {
-                    return Ok(self.unsupported(&token, &format!("{what} state (`{}`)", self.text(&token))));
+                if !self.is_choice(&token) {
+                    return Ok(self.unsupported_kind(&token));
                 }
-                declared.kind = Some(what);
+                declared.kind = Some("choice".to_owned());
                 self.end(tokens)?;
             }
             Some(token) if token.kind == Kind::Class => self.end(tokens)?,
@@ -243,6 +246,19 @@ impl Reader<'_> {
             Some(token) => return Err(self.blank_in_id(&id, &token)),
         }
         Ok(Statement::State(declared))
+    }
+
+    /// Whether a stereotype says that a state is a choice.
+    fn is_choice(&self, stereotype: &Token) -> bool {
+        self.kind_in(stereotype) == "choice"
+    }
+
+    fn kind_in(&self, stereotype: &Token) -> &str {
+        self.text(stereotype).trim_matches(['<', '>', '[', ']']).trim()
+    }
+
+    fn unsupported_kind(&self, stereotype: &Token) -> Statement {
+        self.unsupported(stereotype, &format!("{} state (`{}`)", self.kind_in(stereotype), self.text(stereotype)))
     }
 
     /// Whether a line `state …` begins a composite state. That is unsupported as a whole, so nothing else about the line
@@ -292,6 +308,7 @@ impl Reader<'_> {
                 Ok(Statement::State(Declared { name, label, kind: None }))
             }
             Kind::Open => Ok(self.composite(first, tokens)),
+            Kind::Stereotype if !self.is_choice(&next) => Ok(self.unsupported_kind(&next)),
             Kind::Stereotype => {
                 let help = format!("write `state {} {}`", self.text(first), self.text(&next));
                 Err(self.helped("mermaid_syntax", &next, "only a line that begins with `state` can say this", help))
@@ -358,6 +375,9 @@ impl Reader<'_> {
             return Err(self.error("unsupported_feature", token, message));
         }
         let Some(odd) = text.chars().find(|&c| !is_id(c)) else { return Ok(self.name(token)) };
+        if text.trim_end_matches(';').chars().all(is_id) {
+            return Err(self.semicolon(token));
+        }
         let message = format!("`{}` cannot be a state's id: it has `{}`", shown(text), odd.escape_debug());
         let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shown(text), suggested_id(text));
         Err(self.helped("bad_state_name", token, message, help))
@@ -391,11 +411,22 @@ impl Reader<'_> {
         Err(self.error("mermaid_syntax", &token, message))
     }
 
+    fn semicolon(&self, token: &Token) -> Box<Diagnostic> {
+        self.helped("mermaid_syntax", token, "a line has no `;` at its end", "leave out the `;`")
+    }
+
     fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
         let (one, two) = (self.text(first), self.text(second));
         // Some editors replace `-->` by such characters.
         if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
             return self.other_arrow(second);
+        }
+        if two.starts_with(';') {
+            return self.semicolon(second);
+        }
+        if second.kind == Kind::Stereotype {
+            let help = format!("write `state {one} {two}` on a line of its own, and `{one}` alone here");
+            return self.helped("mermaid_syntax", second, "only a line that begins with `state` can say this", help);
         }
         let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
         let both = format!("{} {}", shown(one), shown(two));

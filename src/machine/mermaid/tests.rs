@@ -126,7 +126,7 @@ fn ids_are_letters_of_any_script_digits_underscores_and_dots() {
     for (id, hint) in [
         ("task-builder", "state \"task-builder\" as task_builder"),
         ("a(b)", "state \"a(b)\" as a_b"),
-        ("a;", "state \"a;\" as a"),
+        ("a;", "leave out the `;`"),
         ("\"a b\"", "state \"a b\" as a_b"),
         ("in review", "state \"in review\" as in_review"),
         ("class", "state \"class\" as class_"),
@@ -168,12 +168,30 @@ fn what_is_not_supported_is_named() {
 }
 
 #[test]
+fn what_does_not_belong_into_a_line_is_told_with_the_line_to_write() {
+    for (lines, help) in [
+        ("[*] --> a;", "leave out the `;`"),
+        ("[*] --> a\na --> [*];", "leave out the `;`"),
+        ("[*] --> a\na --> [*] ;", "leave out the `;`"),
+        ("[*] --> a <<choice>>", "write `state a <<choice>>` on a line of its own, and `a` alone here"),
+        ("[*] --> a\na <<choice>>", "write `state a <<choice>>`"),
+    ] {
+        let checked = check(&diagram(lines));
+        assert_eq!(checked.diagnostics[0].help.as_deref(), Some(help), "{lines}");
+    }
+    let checked = check(&diagram("[*] --> a\na <<fork>>"));
+    assert_eq!(checked.diagnostics[0].message, "unsupported state diagram feature: fork state (`<<fork>>`)");
+}
+
+#[test]
 fn what_only_concerns_the_drawing_is_left_out() {
     let drawn = "accTitle: hi\naccDescr: there\naccDescr {\na --> lost\n}\nscale 350 width\nhide empty description\n\
                  classDef bad fill:#f00\nclass a bad\nstyle a fill:#0f0\n[*] --> a\na --> [*]";
     assert_eq!(shape(&diagram(drawn)), "a^$");
     assert_eq!(warnings(&diagram(drawn)), []);
-    assert_eq!(warnings(&diagram("direction LR\n[*] --> a\na --> [*]")), [("direction_ignored", 2)]);
+    for direction in ["direction LR", "direction LR # or TB", "direction LR %% left"] {
+        assert_eq!(warnings(&diagram(&format!("{direction}\n[*] --> a\na --> [*]"))), [("direction_ignored", 2)]);
+    }
     for drawn in [
         "accDescr { on one line }\n[*] --> a",
         "accDescr{\n with { braces\n a --> lost } [*] --> a",

@@ -149,6 +149,9 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
             report
         }
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
+            if let Some(left_out) = cx.left_out_project() {
+                return Err(left_out);
+            }
             let mut report = nothing(Vec::new());
             // The project of the repository around this one may be meant.
             report.next.alternatives.extend(around.as_deref().map(in_place));

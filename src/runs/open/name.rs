@@ -104,10 +104,10 @@ pub(crate) fn latest_run(project: &OpenedProject) -> Result<RunId> {
 /// The run that is about an issue, or about the pull request of that number.
 fn run_about(project: &OpenedProject, given: &str, issue: &Issue) -> Result<Option<RunId>> {
     let keys = IssueKeys::at(&project.cx, project.root().to_owned());
-    let key = keys.key(issue);
+    let (key, pr) = (keys.key(issue), keys.pull_request(issue));
     let mut found = Vec::new();
     for run in Runs::read_open(project)?.open() {
-        if keys.is_about(run, &key) {
+        if keys.is_about(run, &key, pr) {
             found.push(run.head.run_id.clone());
         }
     }
@@ -115,7 +115,7 @@ fn run_about(project: &OpenedProject, given: &str, issue: &Issue) -> Result<Opti
         // Only runs that are about something can be meant, and few are. Several threads read them, which cannot share the keys.
         let (about, _) = read_all(project, |run| (run.issue.is_some() || run.pr.is_some()).then_some(run))?;
         for run in about {
-            if keys.is_about(&run, &key) {
+            if keys.is_about(&run, &key, pr) {
                 found.push(run.head.run_id);
             }
         }
@@ -199,15 +199,23 @@ impl<'a> IssueKeys<'a> {
 
     /// The key of an issue.
     pub(crate) fn key(&self, issue: &Issue) -> String {
-        if !issue.is_address() {
-            return issue.key(None);
-        }
-        let remote = self.remote.get_or_init(|| self.cx.git.remote(&self.root, || git_state(self.cx, &self.root)));
-        issue.key(remote.as_ref())
+        issue.key(self.remote_for(issue))
     }
 
-    /// Whether a run is about the issue with this key, or about the pull request of that number.
-    fn is_about(&self, run: &RunSummary, key: &str) -> bool {
-        run.pr.is_some_and(|pr| pr.to_string() == key) || run.issue.as_ref().is_some_and(|issue| self.key(issue) == key)
+    /// The number of the pull request that it may name as well.
+    fn pull_request(&self, issue: &Issue) -> Option<u64> {
+        issue.pull_request(self.remote_for(issue))
+    }
+
+    fn remote_for(&self, issue: &Issue) -> Option<&Remote> {
+        if !issue.is_address() {
+            return None;
+        }
+        self.remote.get_or_init(|| self.cx.git.remote(&self.root, || git_state(self.cx, &self.root))).as_ref()
+    }
+
+    /// Whether a run is about the issue with this key, or about this pull request.
+    fn is_about(&self, run: &RunSummary, key: &str, pr: Option<u64>) -> bool {
+        pr.is_some() && run.pr == pr || run.issue.as_ref().is_some_and(|issue| self.key(issue) == key)
     }
 }

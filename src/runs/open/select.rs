@@ -92,6 +92,7 @@ pub(crate) fn named_run(
                 .help(Help::from("correct or unset FLOW_RUN; ") + Suggestion::flow("list") + " shows all runs")
                 .into())
         }
+        Err(Error::Name(bad)) => Err(Error::Usage(format!("FLOW_RUN cannot name a run: {bad}; correct or unset it"))),
         found => found.map(Some),
     }
 }

@@ -13,6 +13,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
 use crate::runs::host_note::is_alive;
+use crate::runs::new_project::ATTRIBUTES;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::view::for_reading;
@@ -109,6 +110,8 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     if request.dry_run {
         return Ok(report);
     }
+    // A prune adds a line to it.
+    cx.refuse_left_out(project.root(), ATTRIBUTES)?;
     let ids: Vec<_> = report.pruned.iter().map(|run| run.run_id.clone()).collect();
     let write = cx.write_request(cx.now(), project.lock_wait()?);
     let place = match &to {

@@ -130,7 +130,8 @@ impl Project {
         }
     }
 
-    /// Creates the `.flow` directory `flow`, or completes an existing one.
+    /// Creates the `.flow` directory `flow`, or completes an existing one. Names in it that are `left_out` are not made: a
+    /// sparse checkout leaves them out, and git has them.
     ///
     /// # Errors
     /// As [`Self::open`], and when something cannot be created. Nothing is written into another program's `.flow`.
@@ -139,13 +140,14 @@ impl Project {
         flow: &Path,
         trust: Trust,
         schemas: &[(&str, &str)],
+        left_out: &[&str],
         request: &WriteRequest,
     ) -> Result<(Self, Initialised), StoreError> {
         let (parent, name) = split(flow)?;
         let parent = Dir::open_path(disk, &parent, trust)?;
         parent.ensure_dir(&name)?;
         let project = Self::open_flow(&parent, &name)?;
-        let created = project.complete(schemas, request)?;
+        let created = project.complete(schemas, left_out, request)?;
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
         Ok((project, Initialised { path: parent.join(&name), created }))
@@ -178,7 +180,12 @@ impl Project {
     }
 
     /// Creates what is missing, and returns the names.
-    fn complete(&self, schemas: &[(&str, &str)], request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn complete(
+        &self,
+        schemas: &[(&str, &str)],
+        left_out: &[&str],
+        request: &WriteRequest,
+    ) -> Result<Vec<String>, StoreError> {
         let mut created = Vec::new();
         let wanted: &[&str] = if schemas.is_empty() { &[RUNS, WORKFLOWS] } else { &[RUNS, WORKFLOWS, SCHEMAS] };
         for dir in wanted.iter().copied() {
@@ -186,13 +193,13 @@ impl Project {
                 created.push(format!("{dir}/"));
             }
         }
-        if self.outdated(schemas)?.is_empty() && created.is_empty() {
+        if self.outdated(schemas, left_out)?.is_empty() && created.is_empty() {
             return Ok(created);
         }
         // Two first commands at once must not use one temporary file. Look again under the lock: the other one may be
         // done.
         let _lock = Lock::take(&self.flow, request)?;
-        for (dir, name, text) in self.outdated(schemas)? {
+        for (dir, name, text) in self.outdated(schemas, left_out)? {
             let into = self.flow.open_dir(dir)?;
             put(&into, name, text)?;
             // Otherwise a power cut could restore the temporary name, which only another `init` removes.
@@ -204,7 +211,11 @@ impl Project {
     }
 
     /// Files that are missing or empty, and schemas of another version. A writer that died leaves an empty file.
-    fn outdated<'a>(&self, schemas: &[(&'a str, &'a str)]) -> Result<Vec<(&'a str, &'a str, &'a str)>, DiskError> {
+    fn outdated<'a>(
+        &self,
+        schemas: &[(&'a str, &'a str)],
+        left_out: &[&str],
+    ) -> Result<Vec<(&'a str, &'a str, &'a str)>, DiskError> {
         let mut outdated = Vec::new();
         for (name, text) in schemas {
             let dir = self.flow.open_dir(SCHEMAS)?;
@@ -214,7 +225,9 @@ impl Project {
             }
         }
         for (name, text) in [(GITATTRIBUTES_FILE, GITATTRIBUTES), (GITIGNORE_FILE, GITIGNORE)] {
-            if self.flow.read(name, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty()) {
+            if !left_out.contains(&name)
+                && self.flow.read(name, limits::JOURNAL_BYTES)?.is_none_or(|bytes| bytes.is_empty())
+            {
                 outdated.push((".", name, text));
             }
         }
@@ -261,11 +274,17 @@ impl Project {
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn keep_out_of_git(&self, request: &WriteRequest) -> Result<(), StoreError> {
+    pub fn keep_out_of_git(&self, left_out: &[&str], request: &WriteRequest) -> Result<(), StoreError> {
         if !self.is_marked {
-            self.complete(&[], request)?;
+            self.complete(&[], left_out, request)?;
         }
         Ok(())
+    }
+
+    /// Whether `.flow` has flow's `.gitignore`.
+    #[must_use]
+    pub fn is_kept_out_of_git(&self) -> bool {
+        self.is_marked
     }
 
     /// The same project with its runs in another store.

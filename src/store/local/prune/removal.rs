@@ -48,7 +48,7 @@ impl Project {
         if there.device != device {
             return Err(StoreError::OtherFileSystem { path: flow.to_owned() });
         }
-        let (place, _) = Self::init(disk, flow, self.trust(), &[], request)?;
+        let (place, _) = Self::init(disk, flow, self.trust(), &[], &[], request)?;
         let (runs, _) = place.flow.ensure_dir(RUNS)?;
         // Also if it was there: who made it may have been killed before it was flushed.
         place.flow.sync()?;
@@ -78,7 +78,7 @@ impl Project {
         if ids.is_empty() && left.is_none() {
             return Ok(pruning);
         }
-        self.keep_out_of_git(request)?;
+        self.keep_out_of_git(&[], request)?;
         let locked = self.lock_for_repair(request)?;
         pruning.warnings.extend(self.delete_pruned());
         if ids.is_empty() {
