@@ -3,11 +3,12 @@
 use crate::codec::RunText;
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
+use crate::doctor::project::in_words;
 use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
 use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
-use crate::model::{Explain as _, Number, Seq, Timestamp};
+use crate::model::{Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
 use crate::runs::open::checkout::places_of_log;
 use crate::runs::open::pinned::catalog_machine;
@@ -32,8 +33,7 @@ pub(super) fn diagnose(
     let mut findings = Findings::of_run(run.id());
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         // What git has is not lost, and nothing may take its place.
-        let help = left_out.problem().help.unwrap_or_default();
-        findings.add("left_out", run.path(), format!("{left_out}; {help}"));
+        findings.add("left_out", run.path(), in_words(&left_out));
         return Diagnosis { findings, rewrite: None };
     }
     let mut facts = RunFacts::gather(&project.cx.disk, run);

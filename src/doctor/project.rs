@@ -15,9 +15,9 @@ use crate::doctor::modes;
 use crate::doctor::tree::{foreign_owner, inside, name_of, odd_kind, quarantine};
 use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
-use crate::model::{Explain as _, RunId, WorkflowId, limits};
+use crate::model::{Explain as _, Help, RunId, WorkflowId, limits};
 use crate::modes::POLICY_FILE;
-use crate::runs::OpenedProject;
+use crate::runs::{Error, OpenedProject};
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
     CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUNS,
@@ -99,6 +99,7 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     workflows(&catalog, root, found);
     scripts(&catalog, root, found);
     runs(disk, root, trust, found);
+    left_out_runs(project, found);
     modes::check(disk, &catalog, root, found);
     for name in [STATE, "goals", "triggers", WORKFLOWS, INTERVIEWS] {
         inside(disk, &root.join(name), DEPTH, found);
@@ -253,6 +254,24 @@ fn scripts(catalog: &Catalog, root: &Path, found: &mut Findings) {
 }
 
 /// Reports names in `runs/` that cannot be runs, and names that differ only in case.
+/// Tells of the runs of which a sparse checkout leaves out the whole directory.
+fn left_out_runs(project: &OpenedProject, found: &mut Findings) {
+    let (cx, root) = (&project.cx, project.root());
+    for file in cx.git.left_out(root, ".flow/runs/*/run.yaml") {
+        let Some(run) = file.strip_suffix("/run.yaml") else { continue };
+        // What is there of another one is looked at with the runs.
+        if !cx.disk.is_dir(&root.join(run)) {
+            found.add("left_out", &root.join(run), in_words(&cx.left_out(root, run)));
+        }
+    }
+}
+
+/// That a sparse checkout leaves something out, and what brings it.
+pub(super) fn in_words(left_out: &Error) -> Help {
+    let help = left_out.problem().help.unwrap_or_default();
+    Help::from(format!("{left_out}; ")) + help
+}
+
 fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let dir = root.join(RUNS);
     let all = match entries(disk, &dir) {

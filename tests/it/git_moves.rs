@@ -714,6 +714,9 @@ fn what_a_sparse_checkout_leaves_out_is_neither_missing_nor_written_over() {
     assert!(!place.join(".flow/runs").join(&repo.run).join("run.yaml").exists());
     let findings = flow(&["doctor", "--repair", "--json"]).ok().json();
     assert!(!place.join(".flow/schemas/run.schema.json").exists(), "{findings}");
+    let told: Vec<_> =
+        findings["findings"].as_array().unwrap().iter().filter(|one| one["code"] == "left_out").collect();
+    assert!(told.len() == 1 && told[0]["message"].as_str().unwrap().contains(&add), "{findings}");
     // The run that is here goes on, and the journal that is not here is left alone.
     flow(&["set", "here", "--issue", "7", "--another"]).ok();
     flow(&["record-activity", "--run-id", "here", "--id", "x"]).ok();
@@ -734,7 +737,8 @@ fn rules_for_git_that_a_sparse_checkout_leaves_out_are_not_written() {
     let rules = place.join(".flow/.gitattributes");
     assert!(!rules.exists() && place.join(".flow/runs/new").exists());
     let report = flow(&["doctor", "--repair", "--json"]).ok().json();
-    assert_eq!(report["findings"], serde_json::json!([]));
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["left_out"], "{report}");
     flow(&["init"]).ok();
     flow(&["start", "debug", "--another"]).ok();
     std::fs::remove_file(place.join(".flow/.gitignore")).unwrap();
