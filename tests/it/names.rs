@@ -229,6 +229,19 @@ fn flow_run_names_the_run_or_is_an_error() {
     }
 }
 
+/// GitLab numbers issues and merge requests apart.
+#[test]
+fn an_address_names_what_it_is_about_and_not_the_other_thing_of_its_number() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["remote", "set-url", "origin", "https://gitlab.com/acme/widgets.git"]);
+    sandbox.flow(["start", "review-pr", "--pr", "42", "--id", "review"]).ok();
+    let at = |kind: &str| format!("https://gitlab.com/acme/widgets/-/{kind}/42");
+    assert!(sandbox.flow(["show", &at("merge_requests")]).ok().stdout.starts_with("active  review\n"));
+    sandbox.flow(["block", &at("issues"), "--reason", "x"]).exits(3);
+    sandbox.flow(["start", "debug", "--issue", &at("issues"), "--id", "fix"]).ok();
+    assert!(sandbox.flow(["show", &at("issues")]).ok().stdout.starts_with("active  fix\n"));
+}
+
 #[test]
 fn reopen_without_a_name_offers_the_run_that_ended_last() {
     let sandbox = repository();

@@ -568,6 +568,29 @@ fn a_phase_that_failed_and_was_left_for_another_round_keeps_the_run_from_being_c
     insta::assert_snapshot!(notes, @r#"["`verify` was left undone (event 8): checked by hand","it was completed in `code`; its workflow ends in `verify`"]"#);
 }
 
+/// When the run came into its phase is lost as well.
+#[test]
+fn work_that_failed_before_the_beginning_of_the_log_was_lost_is_still_to_be_done() {
+    for lost in [1, 2, usize::MAX] {
+        let sandbox = Sandbox::new();
+        let id = sandbox.start("debug");
+        sandbox.record(&id, "preflight", "one");
+        sandbox.flow(["record-activity", "--id", "bad", "--type", "bash", "--exit-code", "1"]).ok();
+        let onwards = ["record-activity", "--phase", "reproduce", "--id", "n", "--json"];
+        let refused = sandbox.flow(onwards).exits(1).error();
+        let log = sandbox.run_dir(&id).join("events.jsonl");
+        let kept: String =
+            sandbox.read(&id, "events.jsonl").lines().skip(lost).map(|line| format!("{line}\n")).collect();
+        std::fs::write(&log, kept).unwrap();
+        sandbox.flow(["doctor", &id, "--repair"]).ok();
+        assert_eq!(sandbox.flow(onwards).exits(1).error()["message"], refused["message"], "without {lost} lines");
+        sandbox.flow(["record-activity", "--id", "bad", "--type", "bash", "--exit-code", "0"]).ok();
+        let report = resume(&sandbox, &id);
+        assert_eq!(report["reason"], "`preflight` is done; `reproduce` comes next", "without {lost} lines: {report:#}");
+        sandbox.flow(onwards).ok();
+    }
+}
+
 #[test]
 fn a_run_is_over_for_the_reason_of_its_last_end_alone() {
     let sandbox = Sandbox::new();

@@ -101,7 +101,12 @@ impl Phases {
         };
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
         // The activity that a report records for its step belongs to this stay.
-        let entered = if matches!(event.kind, EventKind::Emitted(_)) { before } else { after };
+        let entered = match event.kind {
+            EventKind::Emitted(_) => before,
+            // When the run came here was lost with the beginning of the log. What was recorded here last belongs to it.
+            EventKind::LogRepaired(_) if self.here.is_empty() => last_elsewhere(state, attempts),
+            _ => after,
+        };
         let left = Departure { latest: after, unasked: is_unasked(&event.kind) };
         self.arrive(state, again.as_ref(), left, Stay { older, ..Stay::after(entered) });
         if let Some(Skip { phases, reason, unproved }) = skip_of(&event.kind) {
@@ -225,6 +230,12 @@ impl Phases {
 }
 
 /// Whether an event moves the run without asking whether it may leave where it is.
+/// The number of the last record in another phase than that of the run.
+fn last_elsewhere(state: &Owned, attempts: &[Attempt]) -> Number {
+    let elsewhere = attempts.iter().rfind(|attempt| attempt.phase.as_ref().is_none_or(|phase| !state.is_in(phase)));
+    elsewhere.map_or(Number(0), |attempt| attempt.number)
+}
+
 fn is_unasked(kind: &EventKind) -> bool {
     match kind {
         EventKind::RunEdited(_) => true,
