@@ -54,7 +54,7 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     let mut is_tip_due = tip.as_ref();
     let mut skips_blank = false;
     for part in rendered.lines() {
-        // The parser's own guess is about letters alone. That an option may be a value helps only where a command line is.
+        // The parser's own guess is about letters alone; and hardly anyone means an option that is none as a value.
         let guess = part.trim_start().strip_prefix("tip:");
         if guess.is_some_and(|guess| tip.is_some() || guess.starts_with(" to pass ")) {
             // The blank line behind the guess goes with it.
@@ -162,7 +162,8 @@ impl UsageLine {
     /// What was probably meant by an option that is none. Of similar letters the parser knows more.
     fn other_option(&self, option: &str) -> Option<String> {
         if self.path == ["exec"] && self.rest.first().is_some_and(|first| !first.starts_with('-')) {
-            return Some(format!("did you mean `flow exec -- {}`?", self.rest.join(" ")));
+            let words: Vec<_> = self.rest.iter().map(|word| quoted(word)).collect();
+            return Some(format!("did you mean `flow exec -- {}`?", words.join(" ")));
         }
         for (words, meant) in OPTIONS {
             let takes_it = self.command.get_arguments().any(|argument| argument.get_long() == Some(meant));

@@ -49,7 +49,7 @@ impl YamlError {
         if let Some(marker) = conflict_marker(text) {
             return Self::at(
                 marker,
-                "the file has git conflict markers; of a run, `flow doctor --repair` joins both sides, otherwise resolve the merge first",
+                "the file has git conflict markers: `flow doctor --repair` joins both sides of a run; resolve the merge of any other file",
             );
         }
         let error = error.without_snippet();
