@@ -607,6 +607,16 @@ fn a_run_is_over_for_the_reason_of_its_last_end_alone() {
     sandbox.edit(&id, "status: cancelled", "status: failed");
     sandbox.flow(["set", &id, "--goal", "Nothing"]).ok();
     assert_eq!(reason(), "the run is failed");
+    // A report that ends the run has none either.
+    let id = sandbox.start("start-issue");
+    sandbox.flow(["fail", &id, "--reason", "the limit is reached"]).ok();
+    sandbox.flow(["reopen", &id, "--reason", "the fault is back"]).ok();
+    for phase in ["preflight", "explore", "plan", "code"] {
+        sandbox.record(&id, phase, phase);
+    }
+    let report = ["emit", "--workflow", "start-issue", "--run-id", &id, "--type", "status_change", "--step", "verify"];
+    sandbox.flow(report.iter().chain(&["--data", r#"{"status":"completed"}"#])).ok();
+    assert_eq!(resume(&sandbox, &id)["reason"], "the run is completed");
 }
 
 #[test]
