@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(request(&format!("https://github.com/owner/name/{name}")), None, "{name}");
         }
         assert_eq!(request("PROJ-42"), None);
-        // Which is no issue.
+        // The address of a merge request is not the key of an issue.
         let address = "https://github.com/owner/name/-/merge_requests/42";
         assert_eq!(key(address), address);
     }

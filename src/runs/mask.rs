@@ -152,7 +152,7 @@ impl Mask {
                 && option.is_some_and(|option| USER_OPTIONS.contains(&option))
                 && let Some((user, _)) = word.split_once(':')
             {
-                masked.push(format!("{user}:{MASKED}"));
+                masked.push(format!("{}:{MASKED}", self.text(user)));
             } else {
                 masked.push(self.text(word));
             }

@@ -146,6 +146,10 @@ fn an_argument_behind_an_option_for_a_secret_is_masked() {
     let words = ["curl", "-sS", "-u", "ada:hunter2000", "-x", "proxy:8080"];
     let told = ["curl", "-sS", "-u", "ada:***", "-x", "proxy:8080"];
     assert_eq!(mask(&[]).words(&words.map(str::to_owned)), told);
+    // A user may be a secret as well.
+    let words = ["curl", "-u", "sk_test_a1B2c3D4e5a1B2c3D4e5:", "-u", "ada lovelace:x"];
+    let told = ["curl", "-u", "sk_test_***:***", "-u", "***:***"];
+    assert_eq!(mask(&["ada lovelace"]).words(&words.map(str::to_owned)), told);
 }
 
 #[test]
