@@ -1,5 +1,7 @@
 //! `attention`: what the open runs need.
 
+use flowrun::host::{Clock, Env, Git, Ids};
+use flowrun::runs::{Context, Needs, Options};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, HostProcess, Sandbox, answered, run, spawned};
@@ -260,8 +262,34 @@ fn a_wait_that_goes_on_sees_the_end_of_its_run_and_that_it_is_gone() {
     sandbox.flow(["record-activity", "--run-id", "r1", "--id", "all"]).ok();
     sandbox.flow(["complete", "r1", "--skip-reason", "done elsewhere"]).ok();
     assert_eq!(answered(one).ok().stdout, "completed  r1  the run is completed\n");
-    std::fs::remove_dir_all(sandbox.run_dir("r2")).unwrap();
+    // At once: removed file by file it may look damaged for as long as a busy machine takes.
+    std::fs::rename(sandbox.run_dir("r2"), sandbox.path("r2")).unwrap();
     answered(two).exits(3);
+}
+
+#[test]
+fn damage_that_is_gone_at_the_next_look_was_a_change_in_progress() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["block", "r1", "--reason", "which one?"]).ok();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let text = std::fs::read(&log).unwrap();
+    let options = Options { project: Some(sandbox.root()), ..Options::default() };
+    let clock = Clock::fixed("2026-05-20T15:00:00Z".parse().unwrap());
+    let cx = Context::new(clock, Ids::seeded("ids"), Env::default(), Git::new("no\0git"), options);
+    let mut needs = Needs::default();
+    let mut news = || needs.look(&cx).unwrap().1;
+    let none = Vec::<String>::new();
+    assert_eq!(news(), ["r1"]);
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(news(), none);
+    std::fs::write(&log, &text).unwrap();
+    assert_eq!(news(), none);
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(news(), none);
+    assert_eq!(news(), ["r1"]);
+    assert_eq!(news(), none, "it is told once");
+    assert!(wait(&sandbox, &["r1"]).exits(4).stdout.starts_with("damaged  r1  "));
 }
 
 #[test]

@@ -43,6 +43,13 @@ named! {
 }
 
 impl Need {
+    /// Whether it is read off the files alone, which git or a person may be in the middle of changing: a moment later it
+    /// may be over.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        matches!(self, Self::Damaged | Self::Joined | Self::Rewound | Self::Drifted)
+    }
+
     /// The need for which `resume` proposes this.
     pub(in crate::runs) fn of_action(action: Action) -> Option<Self> {
         match action {

@@ -7,33 +7,47 @@ use crate::host::call;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
+use crate::runs::look::cause::Need;
 
 /// The runs that need a person, as they were at the last call.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// What each of them needs, and since which event.
     known: BTreeSet<(String, String)>,
+    /// Needs that may pass and were seen at the last call for the first time.
+    seen_once: BTreeSet<(String, String)>,
 }
 
 impl Needs {
-    /// What the runs need now, and the ids of those that need something else than at the last call.
+    /// What the runs need now, and the ids of those that need something else than at the last call. A need that may pass
+    /// is told when it is still there at the next call.
     ///
     /// # Errors
     /// As [`attention`].
     pub fn look(&mut self, cx: &Context) -> Result<(AttentionReport, Vec<String>)> {
         let report = attention(cx, &AttentionRequest::default())?;
-        let mut now = BTreeSet::new();
+        let (mut now, mut seen_once) = (BTreeSet::new(), BTreeSet::new());
+        let mut take = |what: (String, String), may_pass: bool| {
+            if !may_pass || self.known.contains(&what) || self.seen_once.contains(&what) {
+                now.insert(what);
+                return;
+            }
+            // What the run needed before is not told again when this was only a moment.
+            now.extend(self.known.iter().filter(|(run, _)| *run == what.0).cloned());
+            seen_once.insert(what);
+        };
         for card in &report.runs {
             // The need alone is not enough: a run may be asked a second question.
             let need = card.need.map_or("", |need| need.as_str());
             let seq = card.last_seq.unwrap_or_default();
-            now.insert((card.run.head.run_id.to_string(), format!("{need} since {seq}")));
+            let may_pass = card.need.is_some_and(Need::may_pass);
+            take((card.run.head.run_id.to_string(), format!("{need} since {seq}")), may_pass);
         }
         for run in &report.unreadable {
-            now.insert((run.run_id.clone(), run.reason.clone()));
+            take((run.run_id.clone(), run.reason.clone()), true);
         }
         let news = now.difference(&self.known).map(|(run, _)| run.clone()).collect();
-        self.known = now;
+        (self.known, self.seen_once) = (now, seen_once);
         Ok((report, news))
     }
 }

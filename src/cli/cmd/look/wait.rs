@@ -17,22 +17,20 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
     let _asker = StoreAsker::begin(cx);
-    let mut was_wrong = false;
+    let mut was_unsure = false;
     loop {
-        let card = match runs::card_of(cx, meant.run_id.as_str()) {
-            Ok(card) => card,
-            // Git or a person may be in the middle of changing its files.
-            Err(_) if !was_wrong => {
-                was_wrong = true;
-                if reader_left(PAUSE) {
-                    return Ok(Exit::Done);
-                }
-                continue;
+        let card = runs::card_of(cx, meant.run_id.as_str());
+        let is_unsure = card.as_ref().map_or(true, |card| card.need.is_some_and(Need::may_pass));
+        // Git or a person may be in the middle of changing its files: only two such answers in a row are more than that.
+        if is_unsure && !was_unsure {
+            was_unsure = true;
+            if reader_left(PAUSE) {
+                return Ok(Exit::Done);
             }
-            Err(error) => return Err(error.into()),
-        };
-        // Only two failures in a row are more than a moment between two writes.
-        was_wrong = false;
+            continue;
+        }
+        was_unsure = false;
+        let card = card?;
         if let Some(exit) = end(&card) {
             return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
         }
