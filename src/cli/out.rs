@@ -175,10 +175,8 @@ impl Out {
         if says_only_help && let Some(command) = &self.command {
             problem = problem.help(Help::from("see ") + Suggestion::flow(format!("help {command}")));
         }
-        if problem.code == "run_not_found"
-            && let Some(quoted) = usage::unquoted(&self.args)
-        {
-            problem = problem.help(format!("quote the text if it is a part of it: `{quoted}`"));
+        if ["run_not_found", "invalid_name"].contains(&problem.code) {
+            problem.help = usage::help_without_run(&self.args, problem.help);
         }
         if problem.code == "no_project"
             && let Some(left_out) = self.caller.as_ref().and_then(Context::left_out_project)

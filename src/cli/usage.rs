@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::args::Cli;
 use crate::cli::{topics, verbs};
-use crate::model::quoted;
+use crate::model::{Help, Suggestion, quoted};
 
 /// The last line of the parser's messages.
 const MORE: &str = "For more information, try '--help'.";
@@ -77,10 +77,17 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     Explained { text, message, tip, help: format!("help {}", line.path.join(" ")).trim_end().to_owned() }
 }
 
-/// The text that a command line gives to an option without quotation marks, so that a part of it became another argument.
-/// Answers the option with the text in quotes.
-pub(super) fn unquoted(args: &[OsString]) -> Option<String> {
-    UsageLine::of(args).unquoted()
+/// What to do about a word that names no run: it may be a part of a text without quotation marks, or the text or phase that
+/// belongs behind an option. `help` says what there is to do otherwise.
+pub(super) fn help_without_run(args: &[OsString], help: Option<Help>) -> Option<Help> {
+    let line = UsageLine::of(args);
+    if let Some(quoted) = line.unquoted() {
+        return Some(format!("quote the text if it is a part of it: `{quoted}`").into());
+    }
+    let words: Vec<_> = line.rest.iter().filter(|word| *word != "--json").collect();
+    let ([verb], [word], Some(option)) = (&line.path[..], &words[..], line.option_of_word()) else { return help };
+    let before = help.map_or_else(|| Help::from("did you mean "), |help| help + "; or did you mean ");
+    Some(before + Suggestion::flow(verb).option(option, word) + "?")
 }
 
 /// The names of the command that a line asks help for: those behind `help`, too.
@@ -132,8 +139,7 @@ impl UsageLine {
             }
             ErrorKind::InvalidSubcommand => {
                 let word = text_of(error, ContextKind::InvalidSubcommand)?;
-                let known = if self.path.is_empty() { verbs::meant(word) } else { None };
-                let meant = known.or_else(|| nearest(error))?;
+                let meant = verbs::meant(&self.path, word).or_else(|| nearest(error))?;
                 let words = ["flow"].into_iter().chain(self.path.iter().map(String::as_str)).chain([meant]);
                 Some(format!("did you mean `{}`?", words.collect::<Vec<_>>().join(" ")))
             }
@@ -191,6 +197,16 @@ impl UsageLine {
                 Some(format!("did you mean `--run-id {word}`?"))
             }
             "record-activity" => Some(format!("did you mean `--summary {words}`?")),
+            "list" => Some(format!("did you mean `--search {words}`?")),
+            _ => Some(format!("did you mean `--{} {words}`?", self.option_of_word()?)),
+        }
+    }
+
+    /// The option that a bare word belongs to: the phase of `advance`, or the reason of a change.
+    fn option_of_word(&self) -> Option<&'static str> {
+        match self.path.first()?.as_str() {
+            "advance" => Some("to"),
+            "block" | "unblock" | "cancel" | "fail" | "reopen" | "approve" | "reject" => Some("reason"),
             _ => None,
         }
     }
@@ -284,6 +300,10 @@ mod tests {
                 "did you mean `--run-id 43`?",
                 "flow record-activity --help",
             ),
+            (&["flow", "block", "r1", "no", "access"], "did you mean `--reason 'no access'`?", "flow block --help"),
+            (&["flow", "advance", "r1", "fix"], "did you mean `--to fix`?", "flow advance --help"),
+            (&["flow", "list", "crash"], "did you mean `--search crash`?", "flow list --help"),
+            (&["flow", "hooks", "list"], "did you mean `flow hooks status`?", "flow hooks --help"),
             (&["flow", "exec", "ls", "-l"], "did you mean `flow exec -- ls -l`?", "flow exec --help"),
             (&["flow", "doctor", "--fix"], "did you mean `--repair`?", "flow doctor --help"),
             (&["flow", "log", "-n", "3"], "did you mean `--limit`?", "flow log --help"),

@@ -23,6 +23,27 @@ const OTHERS: [(&str, &str); 13] = [
     ("ps", "list"),
 ];
 
+/// The same for the commands below another one.
+const OTHERS_BELOW: [(&str, &str, &str); 17] = [
+    ("hooks", "list", "status"),
+    ("hooks", "show", "status"),
+    ("hooks", "add", "install"),
+    ("hooks", "remove", "uninstall"),
+    ("hooks", "check", "doctor"),
+    ("interview", "new", "start"),
+    ("interview", "begin", "start"),
+    ("interview", "show", "status"),
+    ("mode", "start", "request"),
+    ("mode", "status", "show"),
+    ("mode", "stop", "cancel"),
+    ("remote", "add", "use"),
+    ("remote", "show", "status"),
+    ("remote", "pull", "fetch"),
+    ("workflow", "create", "new"),
+    ("workflow", "validate", "check"),
+    ("workflow", "draw", "graph"),
+];
+
 /// Options of every command that take a value.
 const WITH_VALUE: [&str; 3] = ["-C", "--project", "--lock-timeout"];
 
@@ -71,9 +92,14 @@ pub(super) fn position(args: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The command that is meant by a word of another tool.
-pub(super) fn meant(word: &str) -> Option<&'static str> {
-    OTHERS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+/// The command below `path` that is meant by a word of another tool.
+pub(super) fn meant(path: &[String], word: &str) -> Option<&'static str> {
+    let found = match path {
+        [] => OTHERS.iter().find(|(other, _)| *other == word)?.1,
+        [above] => OTHERS_BELOW.iter().find(|(name, other, _)| name == above && *other == word)?.2,
+        _ => return None,
+    };
+    Some(found)
 }
 
 #[cfg(test)]
@@ -106,6 +132,10 @@ mod tests {
         let tree = Cli::command();
         for (word, name) in ALIASES.iter().chain(&OTHERS) {
             assert!(tree.find_subcommand(name).is_some() && tree.find_subcommand(word).is_none(), "{word}");
+        }
+        for (above, word, name) in &OTHERS_BELOW {
+            let tree = tree.find_subcommand(above).unwrap();
+            assert!(tree.find_subcommand(name).is_some() && tree.find_subcommand(word).is_none(), "{above} {word}");
         }
     }
 }

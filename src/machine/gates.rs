@@ -34,7 +34,8 @@ pub(super) fn find(text: &str) -> FrontMatter {
         Ok(root) => root,
         Err(error) => {
             let message = format!("the front matter names gates or requirements and is not valid YAML: {error}");
-            found.diagnostics.push(Diagnostic::error("yaml_syntax", &key.whole(), message));
+            let wrong = error.place.and_then(|place| matter.get(place.line - 1)).unwrap_or(key);
+            found.diagnostics.push(Diagnostic::error("yaml_syntax", &wrong.whole(), message));
             return found;
         }
     };
@@ -184,7 +185,7 @@ mod tests {
                 ("flow: {gate: [confirm]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
                 ("flow: [confirm]", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
                 ("flow: {gates: [{a: b}]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
-                ("flow: {gates: [confirm]}\nb: c: d", "yaml_syntax", 2, ""),
+                ("flow: {gates: [confirm]}\nb: c: d", "yaml_syntax", 3, ""),
             ] {
                 let checked = check(form, matter);
                 assert!(checked.machine.is_none(), "{matter}");

@@ -108,7 +108,7 @@ fn handlers_that_are_old_or_wrong_are_found() {
         [
             "hooks_disabled ~/.claude/settings.json \"disableAllHooks\" turns all hooks off",
             "other_timeout ~/.claude/settings.json:1 the handler of SessionStart has another time limit than 3 seconds",
-            "other_command ~/.claude/settings.json:1 the handler of UserPromptSubmit has a command line of another version of flow",
+            "other_command ~/.claude/settings.json:1 the handler of UserPromptSubmit has another command line than this version of flow writes",
             "old_handler ~/.claude/settings.json:1 the handler of SessionEnd calls `flow session-end`, as earlier versions did",
             "handler_missing ~/.claude/settings.json no handler of flow for PreCompact",
         ]
@@ -125,6 +125,29 @@ fn handlers_that_are_old_or_wrong_are_found() {
             "hooks_disabled  `hooks = false` in config.toml turns all hooks off",
         ]
     );
+}
+
+#[test]
+fn a_handler_whose_program_is_gone_or_whose_event_flow_does_not_answer_is_found() {
+    let clinic = Clinic::new();
+    clinic.hooks(&["install", "--host", "claude-code"]).ok();
+    let path = clinic.sandbox.path(CLAUDE);
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let command = |event: &str| format!("/hooks/{event}/0/hooks/0/command");
+    *settings.pointer_mut(&command("SessionStart")).unwrap() = json!("/nowhere/flow hook claude-code session-start");
+    *settings.pointer_mut(&command("PreCompact")).unwrap() = json!("exec ~/bin/flow hook claude-code pre-compact");
+    *settings.pointer_mut(&command("SessionEnd")).unwrap() = json!("$BIN/flow hook claude-code session-end");
+    let stop = json!({ "type": "command", "command": "flow hook claude-code stop", "timeout": 3 });
+    settings["hooks"]["PostToolUse"] = json!([{ "hooks": [stop] }]);
+    clinic.write(CLAUDE, &settings.to_string());
+    let all = [
+        "program_missing ~/.claude/settings.json:1 the handler of SessionStart calls /nowhere/flow, which is not there",
+        "program_missing ~/.claude/settings.json:1 the handler of PreCompact calls ~/bin/flow, which is not there",
+        "other_event ~/.claude/settings.json:1 the handler of PostToolUse calls flow, which does nothing at this event",
+    ];
+    assert_eq!(clinic.findings(), all);
+    clinic.script("../bin/flow", "#!/bin/sh\n");
+    assert_eq!(clinic.findings(), [all[0], all[2]]);
 }
 
 #[test]

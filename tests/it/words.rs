@@ -104,6 +104,11 @@ fn words_of_other_tools_are_told_and_not_carried_out() {
     assert_eq!(listed["runs"][0]["status"], "active");
     let told = sandbox.flow(["block", "--reason", "needs", "review"]).exits(3).stderr;
     assert!(told.ends_with("help: quote the text if it is a part of it: `--reason 'needs review'`\n"), "{told}");
+    let told = sandbox.flow(["block", "no access"]).exits(2).stderr;
+    assert!(told.ends_with("help: did you mean `flow block --reason 'no access'`?\n"), "{told}");
+    let told = sandbox.flow(["advance", "fix"]).exits(3).stderr;
+    let meant = "help: `flow list` shows all runs; or did you mean `flow advance --to fix`?\n";
+    assert!(told.ends_with(meant), "{told}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The command lines in settings: those that flow writes, and how it recognises them later.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::host::{Event, STOP};
-use crate::runs::StopOptions;
+use crate::runs::{Context, StopOptions};
 
 /// Settings reach people who do not have flow, and stay when flow is gone: without it, their host would report a failing hook
 /// at every prompt.
@@ -99,6 +99,17 @@ fn program(command: &str) -> Option<(&str, usize)> {
         }
     }
     None
+}
+
+/// The program that a command line names by a path at which there is no file. What a shell would find in `PATH`, or put
+/// together from variables, is not asked for.
+pub(super) fn missing_program(cx: &Context, command: &str) -> Option<String> {
+    let word = shlex::split(program(command)?.0)?.pop()?;
+    let path = match (word.strip_prefix("~/"), &cx.env.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(&word),
+    };
+    if !path.is_absolute() || cx.disk.is_file(&path) { None } else { Some(word) }
 }
 
 /// Whether the command line is someone's own, and calls flow for an event.

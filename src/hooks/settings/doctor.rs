@@ -230,12 +230,20 @@ impl Examined<'_> {
             let Some(call) = &handler.call else { continue };
             let here = (settings, handler);
             let again = bring_up_to_date(settings);
+            if let Some(program) = command::missing_program(self.cx, &handler.command) {
+                let what = format!("calls {program}, which is not there");
+                self.add_to_handler("program_missing", here, &what, "correct the path to flow by hand".into());
+            }
             if *call == Call::SessionEnd {
                 self.add_to_handler("old_handler", here, "calls `flow session-end`, as earlier versions did", again);
+            } else if !handler.is_answered(settings.host) {
+                let what = "calls flow, which does nothing at this event";
+                self.add_to_handler("other_event", here, what, "remove this handler by hand".into());
             } else if !handler.has_timeout(settings.host) {
                 self.add_to_handler("other_timeout", here, "has another time limit than 3 seconds", again);
             } else if !handler.is_current(settings.host) {
-                self.add_to_handler("other_command", here, "has a command line of another version of flow", again);
+                let what = "has another command line than this version of flow writes";
+                self.add_to_handler("other_command", here, what, again);
             }
             // Codex recognises the handlers that it trusts by their position.
             if settings.host == AgentHost::Codex && handler.is_before_others {

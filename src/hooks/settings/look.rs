@@ -67,6 +67,11 @@ impl FoundHandler {
         Some(command::hook(host, event, stop))
     }
 
+    /// Whether flow answers its event.
+    pub(super) fn is_answered(&self, host: AgentHost) -> bool {
+        self.wanted(host).is_some()
+    }
+
     /// Whether it is as this version of flow writes it.
     pub(super) fn is_current(&self, host: AgentHost) -> bool {
         let Some(wanted) = self.wanted(host) else { return false };
