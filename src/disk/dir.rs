@@ -138,7 +138,7 @@ impl Dir {
         Err(DiskError::Unsafe { path: self.path.clone(), hazard: Hazard::ForeignOwner { owner: stat.owner } })
     }
 
-    /// The error of a change of `name`. A change that the system does not allow names the other user whose file it is.
+    /// The error of a call about `name`. One that the system does not allow names the other user whose file it is.
     fn fault_at(&self, action: Operation, name: &str, errno: Errno) -> DiskError {
         if !matches!(errno, Errno::ACCESS | Errno::PERM) {
             return fault(action, self.join(name), errno);
@@ -172,7 +172,6 @@ impl Dir {
     fn open_any(&self, name: &str, how: Open, action: Operation) -> Result<File, DiskError> {
         self.handle.open_file(name.as_ref(), how).map_err(|errno| match errno {
             Errno::LOOP | Errno::ISDIR | Errno::NXIO => self.why_not(name),
-            _ if how == Open::Read => fault(action, self.join(name), errno),
             _ => self.fault_at(action, name, errno),
         })
     }

@@ -129,7 +129,7 @@ pub enum DiskError {
         /// The file.
         path: PathBuf,
     },
-    /// The system does not let this user change what belongs to another one.
+    /// The system does not let this user read or change what belongs to another one.
     #[error("cannot {action} {}, which belongs to {}", path.display(), owner_in_words(*.owner))]
     NotOurs {
         /// What was tried.
@@ -183,12 +183,13 @@ fn owner_in_words(owner: u32) -> String {
 }
 
 /// How to get back what another user left behind, for instance root in a container.
-fn give_back(path: &Path) -> String {
+fn give_back(action: Operation, path: &Path) -> String {
     // All of `.flow`: what is given back in part leaves the next command at the same error.
     let whole = path.ancestors().find(|above| above.ends_with(".flow")).unwrap_or(path);
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let place = crate::model::quoted(&whole.to_string_lossy());
-    format!("make it yours: sudo chown -R {user}:{group} {place}; nothing was recorded")
+    let recorded = if action == Operation::Read { "" } else { "; nothing was recorded" };
+    format!("make it yours: sudo chown -R {user}:{group} {place}{recorded}")
 }
 
 impl Explain for DiskError {
@@ -207,7 +208,9 @@ impl Explain for DiskError {
             Self::TooLarge { .. } => new(Kind::Damaged, "too_large")
                 .help("shorten it, or bring an earlier one back with git; nothing was written"),
             Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
-            Self::NotOurs { path, source, .. } => new(Kind::Io, "io_error").help(give_back(path)).caused_by(source),
+            Self::NotOurs { path, action, source, .. } => {
+                new(Kind::Io, "io_error").help(give_back(*action, path)).caused_by(source)
+            }
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
                 .help(match action {
                     Operation::Read => "make it readable, then try again",

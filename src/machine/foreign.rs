@@ -6,6 +6,10 @@ use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
+/// What to do about a file that is no workflow.
+pub(super) const HOW: &str =
+    "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
+
 /// Keys at the top of a workflow of flow.
 const OWN: [&str; 4] = ["phases", "states", "initial", "types"];
 
@@ -49,6 +53,7 @@ const SYSTEMS: &[System] = &[
     system("a Travis CI configuration", &["language", "script"], &[]),
     system("a GitLab CI pipeline", &["stages"], &[]),
     system("a GitLab CI pipeline", &[], &["script"]),
+    system("a configuration of a Temporal server", &["persistence", "services"], &[]),
     system("a Docker Compose file", &["services"], &[]),
     system("a Kestra flow", &["namespace", "tasks"], &[]),
     system("a Conductor workflow", &["tasks", "schemaVersion"], &[]),
@@ -113,8 +118,7 @@ fn looks_like(name: &str, at: &Name) -> Diagnostic {
 }
 
 fn told(code: &'static str, at: &Name, what: &str) -> Diagnostic {
-    Diagnostic::error(code, at, format!("{what}: that has `phases:`, or `initial:` and `states:`"))
-        .with_help("`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one")
+    Diagnostic::error(code, at, format!("{what}: that has `phases:`, or `initial:` and `states:`")).with_help(HOW)
 }
 
 /// The keys of a document, as far as they show which system it belongs to.
@@ -265,6 +269,7 @@ mod tests {
             ),
             ("name: x\ndescription: y\nruns:\n  using: composite\n  steps: []\n", "a GitHub action"),
             ("services:\n  web:\n    image: nginx\n    ports: ['80:80']\nvolumes: {}\n", "a Docker Compose file"),
+            ("persistence: {}\nservices:\n  history: {}\n", "a configuration of a Temporal server"),
             ("x-a: &a\n  restart: always\nservices:\n  web:\n    <<: *a\n", "a Docker Compose file"),
             ("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec: {}\n", "a Kubernetes manifest"),
             ("apiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Secret\n", "a Kubernetes manifest"),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::push_within_limit;
-use crate::machine::foreign;
+use crate::machine::foreign::{self, HOW};
 use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -115,7 +115,8 @@ impl Graph<'_> {
             }
             Tree::Mapping(_) => {}
             _ => {
-                self.error("not_a_mapping", root, "the file must hold `initial:` and `states:`");
+                let message = "the file must hold `initial:` and `states:`";
+                self.report(Diagnostic::error("not_a_mapping", &Name::of_node(root), message).with_help(HOW));
                 return None;
             }
         }

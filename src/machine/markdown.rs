@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::codec;
+use crate::machine::foreign::HOW;
 use crate::machine::lines::SourceLine;
 use crate::machine::{Diagnostic, Name, mermaid};
 use crate::model::behind_front_matter;
@@ -176,7 +177,8 @@ impl<'a> Outline<'a> {
         match self.stray {
             Some(stray) => Diagnostic::error(ABSENT, &stray, message)
                 .with_help(format!("this diagram is read when it stands below a heading `## {HEADING}`")),
-            None => Diagnostic::error(ABSENT, &Name::nowhere(""), message),
+            None => Diagnostic::error(ABSENT, &Name::nowhere(""), message)
+                .with_help(format!("write that heading, and below it a block of Mermaid; {HOW}")),
         }
     }
 }

@@ -103,6 +103,26 @@ fn what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_
 }
 
 #[test]
+fn a_file_that_another_user_keeps_unreadable_is_told_with_the_command_that_gives_it_back() {
+    let test = "a_file_that_another_user_keeps_unreadable_is_told_with_the_command_that_gives_it_back";
+    let Some(sandbox) = repository(test) else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    user(&sandbox, &["record-activity", "--id", "first"]).ok();
+    let command = format!("sudo chown -R {USER}:{USER} {}", sandbox.path(".flow").display());
+    for (file, line) in
+        [(".lock", &["record-activity", "--run-id", "r1", "--id", "a"][..]), ("events.jsonl", &["show", "r1"])]
+    {
+        let path = sandbox.run_dir("r1").join(file);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        lchown(&path, Some(0), Some(0)).unwrap();
+        let refused = user(&sandbox, line).exits(74).stderr;
+        assert!(refused.contains("which belongs to root") && refused.contains(&command), "{file}: {refused}");
+        lchown(&path, Some(USER), Some(USER)).unwrap();
+    }
+    user(&sandbox, &["verify", "r1"]).ok();
+}
+
+#[test]
 fn a_lock_that_only_its_owner_may_write_can_be_taken() {
     let Some(sandbox) = repository("a_lock_that_only_its_owner_may_write_can_be_taken") else { return };
     user(&sandbox, &["start", "debug", "--id", "r1"]).ok();

@@ -121,11 +121,13 @@ fn shown(report: &WorkflowReport, page: &mut TextPage) {
         &format!("{} ({})", report.notation.as_str(), report.origin),
     );
     let mut ways: HashMap<&StateName, Vec<&str>> = HashMap::new();
+    // A state may have the name `end`.
+    let end = if report.states.iter().any(|state| state.name.as_str() == "end") { "[*]" } else { "end" };
     for transition in &report.transitions {
         ways.entry(&transition.from).or_default().push(transition.to.as_str());
     }
     for last in &report.terminal {
-        ways.entry(last).or_default().push("end");
+        ways.entry(last).or_default().push(end);
     }
     let rows = report.states.iter().map(|state| {
         let next = or_empty(ways.get(&state.name).map(|to| to.join(", ")));

@@ -378,9 +378,14 @@ impl Reader<'_> {
         if text.trim_end_matches(';').chars().all(is_id) {
             return Err(self.semicolon(token));
         }
+        Err(self.odd_id(token, odd))
+    }
+
+    fn odd_id(&self, token: &Token, odd: char) -> Box<Diagnostic> {
+        let text = self.text(token);
         let message = format!("`{}` cannot be a state's id: it has `{}`", shown(text), odd.escape_debug());
         let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shown(text), suggested_id(text));
-        Err(self.helped("bad_state_name", token, message, help))
+        self.helped("bad_state_name", token, message, help)
     }
 
     /// The text after the colon of a state.
@@ -427,6 +432,14 @@ impl Reader<'_> {
         if second.kind == Kind::Stereotype {
             let help = format!("write `state {one} {two}` on a line of its own, and `{one}` alone here");
             return self.helped("mermaid_syntax", second, "only a line that begins with `state` can say this", help);
+        }
+        // No blank stands between them in `a{b}`.
+        if first.range.end == second.range.start
+            && let Some(odd) = two.chars().next()
+        {
+            let rest = &self.line.text[second.range.start..];
+            let end = second.range.start + rest.find(char::is_whitespace).unwrap_or(rest.len());
+            return self.odd_id(&Token { kind: Kind::Word, range: first.range.start..end }, odd);
         }
         let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
         let both = format!("{} {}", shown(one), shown(two));
