@@ -151,6 +151,14 @@ impl Out {
         self.show(text);
     }
 
+    /// Prints the page that `fill` writes to standard error, for people only.
+    pub(super) fn aside_page(&self, fill: impl FnOnce(&mut TextPage)) {
+        if !self.json {
+            // A page has cleaned what it shows; its colours are its own.
+            self.stderr(&TextPage::of(fill));
+        }
+    }
+
     /// Prints to standard error in every case, for questions to a person.
     pub(super) fn show(&self, text: &str) {
         let lines: Vec<_> = text.split('\n').map(page::clean).collect();

@@ -191,7 +191,7 @@ pub(super) fn can_be_asked(out: &Out) -> bool {
 /// # Errors
 /// If standard input cannot be read.
 pub(super) fn agrees(question: &str, out: &Out) -> runs::Result<bool> {
-    out.aside(&format!("{question}? Type yes: "));
+    out.aside(&format!("{question}? (y/N) "));
     let mut answer = String::new();
     if let Err(source) = io::stdin().lock().read_line(&mut answer) {
         return Err(runs::Error::input("standard input", &source));

@@ -24,11 +24,15 @@ pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
 }
 
 /// Refuses a graph with states that have no command. The error names all of their types.
-pub(super) fn unhandled(machine: &Machine, registry: &Registry<'_>) -> Result<()> {
+pub(super) fn unhandled(machine: &Machine, request: &DriveRequest) -> Result<()> {
+    let usual = Registry::new();
     let mut open: Vec<(&str, &StateName)> = Vec::new();
     for state in machine.states() {
         let kind = state.kind.as_deref().unwrap_or(State::USUAL);
-        if !registry.knows(kind) && open.iter().all(|(known, _)| *known != kind) {
+        let is_handled = usual.knows(kind)
+            || request.types.iter().any(|known| known == kind)
+            || request.on.iter().any(|(known, _)| known == kind);
+        if !is_handled && open.iter().all(|(known, _)| *known != kind) {
             open.push((kind, &state.name));
         }
     }

@@ -12,6 +12,7 @@ use crate::drive::commands::{CommandRunner, registry};
 use crate::drive::directory::command_dir;
 use crate::drive::driven::{Audience, Drive, Person, given_last};
 use crate::drive::http::server;
+use crate::drive::known::Known;
 use crate::drive::notebook::{NotebookRequest, Opened, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
@@ -77,12 +78,22 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
         },
     };
     let audience: Audience<'_> = Rc::new(RefCell::new(Some(person)));
-    let mut notebook = match RunNotebook::open_watched(cx, opening, Rc::clone(&audience))? {
+    let check = |known: &Known| can_be_driven(cx, request, known);
+    let mut notebook = match RunNotebook::open_watched(cx, opening, Rc::clone(&audience), &check)? {
         Opened::Ready(notebook) => *notebook,
         Opened::Stopped(report) => return Ok(report),
     };
     notebook.done_by_a_person = types_of_a_person(request);
     go_through(cx, request, notebook, &audience)
+}
+
+/// Refuses a run whose states have no commands, or whose directory for the commands is not here.
+fn can_be_driven(cx: &Context, request: &DriveRequest, known: &Known) -> Result<()> {
+    if let Some(machine) = &known.machine {
+        unhandled(machine, request)?;
+    }
+    command_dir(cx, request, known.stored_dir.as_deref())?;
+    Ok(())
 }
 
 /// The types of states that a person does: `user` and those that were declared, unless they have a command.
@@ -111,8 +122,8 @@ fn go_through<'p>(
     let (path, timeout, audience) = (dir.path.clone(), request.timeout, Rc::clone(audience));
     let runner = CommandRunner { drive: drive.clone(), dir: path, timeout, audience };
     notebook.known.warnings.extend(unused(&machine, request));
+    unhandled(&machine, request)?;
     let registry = registry(&machine, request, &runner)?;
-    unhandled(&machine, &registry)?;
     notebook.driven_by(DriverCommands { request, dir: dir.name });
     let mut agent = match &request.choose {
         Choose::Person => notebook.agent(&registry, LeaveToPerson { run: drive.run.clone() }),

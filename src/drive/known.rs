@@ -51,12 +51,16 @@ fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known
     Error::Usage(message)
 }
 
+/// Whether a run of which this is known can be driven as it was asked for.
+pub(super) type Check<'c> = dyn Fn(&Known) -> Result<()> + 'c;
+
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
     project: &OpenedProject,
     run: &RunId,
     drive: &mut Drive,
     known: &mut Known,
+    check: &Check<'_>,
 ) -> Result<Option<DriveReport>> {
     let run = project.runs().open(run)?;
     let view = for_reading(project, &*run)?;
@@ -120,10 +124,12 @@ pub(super) fn take_up(
             .help(format!("wait until it is done, or end it: kill {pid}"))
             .into());
     }
-    drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;
     known.read(&view.history);
+    // What cannot be driven is not claimed either: a driver that has ended leaves the run behind.
+    check(known)?;
+    drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     Ok(None)
 }
 

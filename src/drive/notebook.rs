@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
 use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
-use crate::drive::known::{Known, run_to_drive, take_up};
+use crate::drive::known::{Check, Known, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History};
 use crate::machine::{Machine, State};
@@ -90,13 +90,18 @@ impl RunNotebook<'static> {
             file: None,
             request: request.clone(),
         };
-        Self::open_watched(cx, opening, Audience::default())
+        Self::open_watched(cx, opening, Audience::default(), &|_| Ok(()))
     }
 }
 
 impl<'p> RunNotebook<'p> {
-    /// Opens a run for a driver whose steps are shown to `audience`.
-    pub(super) fn open_watched(cx: &Context, opening: Opening, audience: Audience<'p>) -> Result<Opened<'p>> {
+    /// Opens a run for a driver whose steps are shown to `audience`, if it passes `check`.
+    pub(super) fn open_watched(
+        cx: &Context,
+        opening: Opening,
+        audience: Audience<'p>,
+        check: &Check<'_>,
+    ) -> Result<Opened<'p>> {
         // A driver holds its run exactly as long as its own process lives.
         let mut cx = cx.clone();
         cx.options.holder_pid.get_or_insert_with(std::process::id);
@@ -125,7 +130,7 @@ impl<'p> RunNotebook<'p> {
         known.file = file;
         known.context.about = json!({ "goal": goal });
         if let (Some(project), Some(run)) = (&project, &found)
-            && let Some(report) = take_up(project, run, &mut drive, &mut known)?
+            && let Some(report) = take_up(project, run, &mut drive, &mut known, check)?
         {
             return Ok(Opened::Stopped(report));
         }

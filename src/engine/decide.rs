@@ -102,11 +102,14 @@ pub fn asks_workflow(state: &RunState, command: &Command) -> bool {
 /// person and is not refused.
 ///
 /// # Errors
-/// [`Refusal::StaleEpoch`] and [`Refusal::Held`].
+/// [`Refusal::StaleEpoch`], [`Refusal::NoSuchEpoch`] and [`Refusal::Held`].
 pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
     let held = &state.document().state;
-    if let Some(given) = caller.epoch.filter(|&given| given < held.epoch) {
-        return Err(Refusal::StaleEpoch { given, current: held.epoch });
+    let current = held.epoch;
+    match caller.epoch {
+        Some(given) if given < current => return Err(Refusal::StaleEpoch { given, current }),
+        Some(given) if given > current => return Err(Refusal::NoSuchEpoch { given, current }),
+        _ => {}
     }
     match (&held.session, &caller.session) {
         (Some(holder), Some(session)) if holder != session && !caller.holder_dead => {

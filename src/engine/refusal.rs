@@ -182,6 +182,14 @@ pub enum Refusal {
         /// The run's epoch.
         current: u64,
     },
+    /// The caller names an epoch that the run has not come to.
+    #[error("the run was never in epoch {given}; it is in epoch {current}")]
+    NoSuchEpoch {
+        /// The caller's epoch.
+        given: u64,
+        /// The run's epoch.
+        current: u64,
+    },
     /// The activity belongs to another run or workflow.
     #[error("the activity says that it belongs to {what} {found}, not {expected}")]
     Mismatch {

@@ -18,7 +18,7 @@ const PART_BYTES: usize = 80;
 
 /// An issue as someone named it. Two of them are compared by their [key](Self::key).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "give a number (42), a key (PROJ-123) or a URL")]
 pub enum Issue {
     /// The number of an issue of the run's own repository.
     Number(u64),
@@ -32,6 +32,14 @@ pub enum Issue {
 pub struct BadIssue(String);
 
 impl Issue {
+    /// The issue, if it is one that a run can be about: a caller may have made it of any number or text.
+    ///
+    /// # Errors
+    /// [`BadIssue`].
+    pub fn checked(&self) -> Result<Self, BadIssue> {
+        self.to_string().parse()
+    }
+
     /// The issue in `context.issue`, also one that a person wrote by hand. `None` if there is none.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {

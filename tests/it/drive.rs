@@ -637,6 +637,9 @@ states:
     let choose = ["--type", "more", "--choose", "echo autonomous_plan", "--max-iter", "2", "--json"];
     let stopped = project.drive(&[&some[..], &rest, &choose].concat()).exits(4).json();
     assert_eq!((&stopped["state"], &stopped["warnings"]), (&json!("autonomous_plan"), &json!([])), "{stopped}");
+    let events = project.0.events("r1").len();
+    project.drive(&some).exits(2);
+    assert_eq!(project.0.events("r1").len(), events, "a refused driver claims no run");
     let told: Value = serde_json::from_str(&std::fs::read_to_string(project.path("told")).unwrap()).unwrap();
     assert_eq!(told["state"]["config"], json!({ "greeting": "Hi there!" }));
 }

@@ -192,6 +192,8 @@ fn a_person_approves_at_a_terminal_and_a_record_after_it_voids_that() {
     let (sandbox, id) = waiting();
     let shown = at_a_terminal(&sandbox, &["approve", &id], "no\r", 4);
     assert!(shown.contains("A person has agreed to merge") && shown.contains("003  confirm"), "{shown}");
+    // Colours, and not what is left of them.
+    assert_eq!(shown.matches("[1m").count(), shown.matches("\u{1b}[1m").count(), "{shown}");
     assert_eq!(sandbox.events(&id).len(), 4);
     let shown = at_a_terminal(&sandbox, &["approve", &id, "--id", "k1"], "yes\r", 0);
     assert!(shown.contains("approved confirm as 004 approval; the run may go on"), "{shown}");

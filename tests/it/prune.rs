@@ -106,7 +106,7 @@ fn runs_are_removed_only_after_they_were_shown_and_a_person_agreed() {
             let mut command = sandbox.flow_command();
             command.args(["prune", "--older-than", "0d"]);
             let mut person = Person::before(&command);
-            person.shows("2 runs").shows("Remove these runs for good? Type yes: ").types(answer);
+            person.shows("2 runs").shows("Remove these runs for good? (y/N) ").types(answer);
             person.ended();
             assert_eq!(sandbox.runs().len(), left, "{answer}");
         }

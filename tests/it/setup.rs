@@ -281,11 +281,11 @@ fn a_person_is_asked_and_may_say_no() {
     let mut command = place.sandbox.flow_command();
     command.args(["setup", "claude-code"]);
     let mut person = Person::before(&command);
-    person.shows("Make this change? Type yes: ").types("no\n");
+    person.shows("Make this change? (y/N) ").types("no\n");
     assert_eq!(person.ended().code(), Some(1));
     assert!(!place.path(".flow").exists());
     let mut person = Person::before(&command);
-    person.shows("Make this change? Type yes: ").types("yes\n").shows("now say to your agent");
+    person.shows("Make this change? (y/N) ").types("yes\n").shows("now say to your agent");
     assert_eq!(person.ended().code(), Some(0));
     assert!(place.path(".mcp.json").exists());
 }

@@ -44,7 +44,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
         Err(error) if request.id.is_some() => return runs::approve(cx, &request).map(Some).map_err(|_| error),
         gate => gate?,
     };
-    out.aside(&TextPage::of(|page| shown(&gate, page)));
+    out.aside_page(|page| shown(&gate, page));
     request.seen = args.seen.map_or(gate.last_seq, Seq);
     request.run = Some(gate.run_id.to_string());
     let verb = if approves { "Approve" } else { "Reject" };

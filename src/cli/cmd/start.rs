@@ -3,7 +3,6 @@
 use crate::cli::args::StartArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context, MadePlace, MadeProject, StartReport, StartRequest};
@@ -37,13 +36,12 @@ fn choose(cx: &Context, out: &mut Out) -> Ended {
             .help(Help::from("see ") + Suggestion::flow("workflow list"))
             .into());
     }
-    let text = TextPage::of(|page| {
+    out.aside_page(|page| {
         page.line("What do you want to start?");
         let rows = report.workflows.iter().filter(|workflow| workflow.is_begun());
         page.table(2, rows.map(|workflow| [workflow.id.as_str(), workflow.description.as_deref().unwrap_or_default()]));
         page.line("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`");
     });
-    out.show(&text);
     Ok(Exit::Usage)
 }
 

@@ -62,11 +62,11 @@ impl ListedRun {
     fn about(&self) -> String {
         let workflow = &self.head.workflow;
         match (&self.goal, &self.issue, self.pr) {
-            (Some(goal), ..) => goal.clone(),
-            (None, Some(Issue::Number(number)), _) => format!("#{number} {workflow}"),
-            (None, Some(issue), _) => format!("{} {workflow}", issue.key(None)),
-            (None, None, Some(pr)) => format!("#{pr} {workflow}"),
-            (None, None, None) => workflow.to_string(),
+            (Some(goal), ..) if !goal.trim().is_empty() => goal.clone(),
+            (_, Some(Issue::Number(number)), _) => format!("#{number} {workflow}"),
+            (_, Some(issue), _) => format!("{} {workflow}", issue.key(None)),
+            (_, None, Some(pr)) => format!("#{pr} {workflow}"),
+            (_, None, None) => workflow.to_string(),
         }
     }
 

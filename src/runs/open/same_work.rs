@@ -1,6 +1,6 @@
 //! Two open runs about the same issue or pull request.
 
-use crate::model::{Issue, RunDocument, RunId, RunSummary, WorkflowId};
+use crate::model::{Issue, RunDocument, RunId, RunSummary, WorkflowId, limits};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::for_listing;
@@ -15,6 +15,23 @@ pub(crate) struct SameWork<'a> {
     issue: Option<Issue>,
     pr: Option<u64>,
     workflow: &'a str,
+}
+
+/// Refuses an issue or a pull request that no run can be about. Without this, its `run.yaml` would be one that flow refuses.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn refuse_no_work(issue: Option<&Issue>, pr: Option<u64>) -> Result<()> {
+    if let Some(issue) = issue {
+        issue.checked().map_err(|bad| Error::Usage(bad.to_string()))?;
+    }
+    match pr {
+        Some(number) if !(1..=limits::COUNTER).contains(&number) => Err(Error::Usage(format!(
+            "{number} is not a pull request: give a whole number from 1 to {}",
+            limits::COUNTER
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl<'a> SameWork<'a> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::codec::{parse_json, parse_json_values};
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
-use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage};
+use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage, answer_in};
 use crate::runs::error::{Error, Result};
 
 /// A report as the caller gives it.
@@ -80,6 +80,9 @@ impl ReportRequest {
             ReportType::WaitingForUser => texts(kind, &data, &["prompt"])?,
             ReportType::BtwUpdate => texts(kind, &data, &["message"])?,
             ReportType::SubflowRegistered => texts(kind, &data, &["parentStepId", "subflowName"])?,
+            ReportType::UserAnswered if answer_in(&data).trim().is_empty() => {
+                return usage("the answer is empty".to_owned());
+            }
             ReportType::UserAnswered => {}
         }
         Ok(Report { id, kind, step, unit, data })

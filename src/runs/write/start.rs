@@ -16,7 +16,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::new_project::MadeProject;
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
-use crate::runs::open::same_work::{SameWork, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, refuse_no_work, refuse_second_run};
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
@@ -103,6 +103,7 @@ pub struct StartReport {
 /// [`Error::Store`] when the run cannot be written.
 pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let now = cx.clock.now();
+    refuse_no_work(request.issue.as_ref(), request.pr)?;
     let existing = match cx.project() {
         Err(error @ Error::Store(_)) => return Err(error),
         existing => existing.ok(),
@@ -141,7 +142,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         workflow: machine.id().clone(),
         workflow_version: machine.version(),
         phase: Some(phase.clone()),
-        goal: request.goal.clone(),
+        goal: request.goal.clone().filter(|goal| !goal.trim().is_empty()),
         context: context_of(&project, request, key.as_deref()),
         limits: default_limits(),
         session: caller.session,
@@ -234,7 +235,8 @@ fn initial_phase(machine: &Machine, asked: Option<&StateName>) -> Result<StateNa
     }
     let known = machine.states().iter().map(|state| state.name.as_str()).collect::<Vec<_>>().join(", ");
     let meant = did_you_mean(machine.suggest(phase.as_str()));
-    Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}It has {known}", machine.id())))
+    let it = if meant.is_empty() { "it" } else { "It" };
+    Err(Error::Usage(format!("workflow {} has no phase `{phase}`; {meant}{it} has {known}", machine.id())))
 }
 
 fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> Result<String> {

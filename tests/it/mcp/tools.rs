@@ -37,6 +37,48 @@ fn tools_that_read_give_the_reports_of_the_command_line() {
 }
 
 #[test]
+fn tools_refuse_what_the_command_line_refuses() {
+    let sandbox = begun();
+    let client = Client::of(&sandbox);
+    let start = |issue: Value, pr: Value| json!({ "workflow": "debug", "run_id": "x", "issue": issue, "pr": pr });
+    let asked = json!([{ "type": "user_answered", "step": "preflight", "data": { "answer": " " } }]);
+    let report = |reports: Value| json!({ "workflow": "debug", "run_id": "r1", "reports": reports });
+    for (tool, arguments, message) in [
+        (
+            "flow_start",
+            start(json!(0), Value::Null),
+            "\"0\" is not an issue: give a number (42), a key (PROJ-123) or a URL",
+        ),
+        (
+            "flow_start",
+            start(json!("a b"), Value::Null),
+            "\"a b\" is not an issue: give a number (42), a key (PROJ-123) or a URL",
+        ),
+        (
+            "flow_start",
+            start(json!(""), Value::Null),
+            "\"\" is not an issue: give a number (42), a key (PROJ-123) or a URL",
+        ),
+        (
+            "flow_start",
+            start(Value::Null, json!(0)),
+            "0 is not a pull request: give a whole number from 1 to 281474976710656",
+        ),
+        ("flow_emit", report(json!([])), "there is no report to record"),
+        ("flow_emit", report(asked), "the answer is empty"),
+        (
+            "flow_record",
+            json!({ "run_id": "r1", "id": "a", "epoch": 9 }),
+            "run r1: the run was never in epoch 9; it is in epoch 0",
+        ),
+    ] {
+        assert_eq!(client.error(tool, arguments)["message"], message, "{tool}");
+    }
+    assert_eq!(sandbox.runs().len(), 1);
+    assert_eq!(sandbox.events("r1").len(), 1);
+}
+
+#[test]
 fn commands_are_calls_with_what_the_caller_has_to_replace() {
     let sandbox = begun();
     let resumed = Client::of(&sandbox).data("flow_resume", json!({}));

@@ -26,7 +26,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
             return Ok(shown_only(&plan, out));
         }
         if !plan.pruned.is_empty() {
-            out.aside(&TextPage::of(|page| fill(&plan, page)));
+            out.aside_page(|page| fill(&plan, page));
             if !agrees("Remove these runs for good", out)? {
                 out.aside("nothing is removed\n");
                 return Ok(Exit::Refused);

@@ -26,7 +26,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
         if !can_be_asked(out) || plan.commands.is_empty() {
             return Ok(shown_only(&plan, out));
         }
-        out.aside(&TextPage::of(|page| fill(&plan, page)));
+        out.aside_page(|page| fill(&plan, page));
         if !agrees("Run these commands", out)? {
             out.aside("nothing was run\n");
             return Ok(Exit::Refused);

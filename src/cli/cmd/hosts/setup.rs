@@ -18,7 +18,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
         if !can_be_asked(out) {
             return Ok(shown_only(&plan, out));
         }
-        out.aside(&TextPage::of(|page| change(plan.report(), page)));
+        out.aside_page(|page| change(plan.report(), page));
         let question = if plan.report().undo { "Take this out" } else { "Make this change" };
         if !agrees(question, out)? {
             out.aside("nothing is changed\n");

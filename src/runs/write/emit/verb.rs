@@ -39,6 +39,9 @@ use crate::store::{RefreshScope, StoreError, StoredRun};
 /// workflow that cannot be used, [`Error::Store`] when it cannot be written. Then nothing is recorded and no run is
 /// created, except after [`StoreError::Unconfirmed`].
 pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
+    if request.reports.is_empty() {
+        return Err(Error::Usage("there is no report to record".to_owned()));
+    }
     emit_by(cx, request, &Reporter::default())
 }
 
