@@ -10,7 +10,7 @@ use crate::engine::{RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
-use crate::runs::open::checkout::places_of_log;
+use crate::runs::open::checkout::{places_of_log, places_of_lost};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::StoredRun as _;
 use crate::store::local::RunDir;
@@ -42,11 +42,14 @@ pub(super) fn diagnose(
     let (reconciled, read) = facts.reconcile();
     let shown = document::check(&facts, &reconciled, read, &mut findings);
     let rewrite = rewrite(project, &facts, shown.as_ref(), noted, now);
-    let is_away = match (&facts.log, &shown) {
-        (FileState::Missing, Some(text)) => !places_of_log(project, run, text.document().state.last_seq).is_empty(),
-        _ => false,
+    let places = match (&facts.log, &shown) {
+        (FileState::Missing, Some(text)) => places_of_log(project, run, text.document().state.last_seq),
+        _ => places_of_lost(project, run, &reconciled.faults, facts.scan.last_seq()),
     };
-    log::check(&facts, &reconciled, rewrite.is_some(), named, is_away, &mut findings);
+    // What git keeps is not lost, so only a request that names the run goes on without it.
+    let is_kept = !places.is_empty();
+    let may_mend = rewrite.is_some() && (named || !is_kept);
+    log::check(&facts, &reconciled, log::Asked { may_mend, named, is_kept }, &mut findings);
     // Only the repair of a log salvages records from activity files; an activity that a sound log does not have is a
     // stray file.
     let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));

@@ -13,32 +13,34 @@ fn repair(facts: &RunFacts) -> Suggestion {
     Suggestion::flow("doctor").value(&facts.id).flag("repair")
 }
 
-/// Checks the log. `rewrite`: a new log can be made from it. `named`: the request names the run. `is_away`: git keeps a
-/// log that is not in this checkout.
-pub(super) fn check(
-    facts: &RunFacts,
-    run: &Reconciled,
-    rewrite: bool,
-    named: bool,
-    is_away: bool,
-    found: &mut Findings,
-) {
+/// What is asked of the check of a log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// Whether a new log may take its place.
+    pub(super) may_mend: bool,
+    /// Whether the request names the run.
+    pub(super) named: bool,
+    /// Whether git has what is missing from it.
+    pub(super) is_kept: bool,
+}
+
+/// What is `missing`, which git keeps.
+fn kept(facts: &RunFacts, missing: &str) -> Help {
+    let message = format!("{missing}, and git keeps it: bring it back with git, or go on without it with ");
+    Help::from(message) + repair(facts) + "; " + Suggestion::flow("resume").value(&facts.id) + " names the branches"
+}
+
+/// Checks the log.
+pub(super) fn check(facts: &RunFacts, run: &Reconciled, asked: Asked, found: &mut Findings) {
     let path = facts.path(LOG);
-    let mend = if rewrite { Some(RepairStep::RewriteLog) } else { None };
+    let mend = if asked.may_mend { Some(RepairStep::RewriteLog) } else { None };
     match &facts.log {
         FileState::Here(bytes) => {
             lines(facts, mend.as_ref(), found);
             tail(facts, bytes, found);
         }
-        FileState::Missing if is_away => {
-            let message = Help::from(
-                "the log is not in this checkout, and git keeps it: bring it back with git, or go on without it with ",
-            ) + repair(facts)
-                + "; "
-                + Suggestion::flow("resume").value(&facts.id)
-                + " names the branches";
-            // What git keeps is not lost, so only a request that names the run goes on without it.
-            found.add("log_put_back", &path, message).mend(if named { mend } else { None });
+        FileState::Missing if asked.is_kept => {
+            found.add("log_put_back", &path, kept(facts, "the log is not in this checkout")).mend(mend);
             return;
         }
         FileState::Missing if run.faults.iter().any(|fault| matches!(fault, Fault::EndLost(_))) => {
@@ -61,7 +63,7 @@ pub(super) fn check(
             return;
         }
     }
-    positions(facts, run, named, mend.as_ref(), found);
+    positions(facts, run, asked, mend.as_ref(), found);
     if facts.scan.lines.is_empty() {
         return;
     }
@@ -131,27 +133,28 @@ fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
 }
 
 /// Reports missing events, and positions and numbers that occur twice.
-fn positions(facts: &RunFacts, run: &Reconciled, named: bool, mend: Option<&RepairStep>, found: &mut Findings) {
+fn positions(facts: &RunFacts, run: &Reconciled, asked: Asked, mend: Option<&RepairStep>, found: &mut Findings) {
     let gaps = run.faults.iter().filter(|fault| matches!(fault, Fault::Gap(_)));
     let doubles = run.faults.iter().filter(|fault| matches!(fault, Fault::Double(_))).take(limits::VIOLATIONS);
     let joined = run.faults.iter().filter(|fault| matches!(fault, Fault::Joined(_)));
     for fault in gaps.chain(doubles).chain(joined) {
-        position(fault, facts, named, mend, found);
+        position(fault, facts, asked, mend, found);
     }
     numbers(facts, mend, found);
     for fault in run.faults.iter().filter(|fault| matches!(fault, Fault::EndLost(_) | Fault::Rewound { .. })) {
-        position(fault, facts, named, mend, found);
+        position(fault, facts, asked, mend, found);
     }
 }
 
 /// Reports what is wrong with the positions of events.
-fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&RepairStep>, found: &mut Findings) {
+fn position(fault: &Fault, facts: &RunFacts, asked: Asked, mend: Option<&RepairStep>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
     match fault {
         Fault::Gap(lost) => {
             let next = line_after(scan, lost.to).unwrap_or(1);
             let message = format!("{} missing before this line", is(*lost));
+            let message = if asked.is_kept { kept(facts, &message) } else { message.into() };
             found.add("log_gap", &path, message).on_line(next).mend(mend.cloned());
         }
         Fault::Double(seq) => {
@@ -164,6 +167,7 @@ fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&RepairSt
         }
         Fault::EndLost(lost) => {
             let message = format!("{} missing from the end of the log; run.yaml shows {}", is(*lost), lost.to);
+            let message = if asked.is_kept { kept(facts, &message) } else { message.into() };
             found.add("log_end_missing", &path, message).mend(mend.cloned());
         }
         Fault::Rewound { last, noted } if facts.writer.is_none() => {
@@ -174,7 +178,7 @@ fn position(fault: &Fault, facts: &RunFacts, named: bool, mend: Option<&RepairSt
             );
             let message = Help::from(message) + repair(facts);
             // Only the owner of this run can decide to go on without the rest, so the request has to name the run.
-            found.add("log_put_back", &path, message).mend(if named { mend.cloned() } else { None });
+            found.add("log_put_back", &path, message).mend(if asked.named { mend.cloned() } else { None });
         }
         _ => {}
     }

@@ -85,8 +85,10 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
     }
     if has_gitignore && project.cx.git.tracks(project.root(), ".flow/.gitignore") {
-        let message = "git has this file, so a checkout of a branch without it deletes it; \
-                       `git rm --cached .flow/.gitignore` leaves it to this checkout";
+        let command = project.cx.git_command(project.root(), "rm --cached .flow/.gitignore");
+        let message = format!(
+            "git has this file, so a checkout of a branch without it deletes it; `{command}` leaves it to this checkout"
+        );
         found.add("gitignore_tracked", &root.join(".gitignore"), message);
     }
     if project.cx.left_out_rules(project.root()).is_empty() {

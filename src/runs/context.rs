@@ -394,13 +394,19 @@ impl Context {
             Some((dir, _)) if path.ends_with(".md") || path.ends_with(".gitattributes") => dir,
             _ => path,
         };
-        let is_there = self.env.cwd.as_deref() == Some(root);
-        let place = if is_there { String::new() } else { format!(" -C {}", quoted(&root.to_string_lossy())) };
         let message = format!("{path} is not in this sparse checkout, and git has it");
-        let add = format!("git{place} sparse-checkout add {}", quoted(dir));
+        let add = self.git_command(root, &format!("sparse-checkout add {}", quoted(dir)));
         Problem::new(Kind::NotFound, "left_out", message)
             .help(format!("bring it with `{add}`; nothing was written"))
             .into()
+    }
+
+    /// A command of git about paths from `root`, as it works where the caller is.
+    pub(crate) fn git_command(&self, root: &Path, command: &str) -> String {
+        if self.env.cwd.as_deref() == Some(root) {
+            return format!("git {command}");
+        }
+        format!("git -C {} {command}", quoted(&root.to_string_lossy()))
     }
 
     /// The available definitions: those of `project`, or of the project that would be created.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox};
+use crate::support::{Answer, Sandbox, run};
 
 /// A repository with a committed run in which `preflight` is done.
 struct Repo {
@@ -407,6 +407,67 @@ fn a_log_that_git_took_away_is_put_back_and_not_declared_lost() {
     let findings = repo.flow(&["doctor", "--repair", "--json"]).json()["findings"].to_string();
     assert!(findings.contains("log_put_back"), "{findings}");
     assert!(!repo.sandbox.run_dir(&repo.run).join("events.jsonl").exists(), "only a person decides this");
+}
+
+#[test]
+fn events_that_git_has_are_never_declared_lost_by_a_repair_that_names_no_run() {
+    for (damage, gone) in [
+        ("its end was cut off", "event 4 is missing from the end of the log"),
+        ("it was emptied", "events 1 to 4 are missing from the end of the log"),
+        ("a line was removed", "event 2 is missing before this line"),
+        ("a line was changed", "event 2 is missing before this line"),
+    ] {
+        let repo = Repo::new();
+        repo.record("explore", "one");
+        repo.record("explore", "two");
+        repo.sandbox.git(&["add", "-A"]);
+        repo.sandbox.git(&["commit", "-qm", "all of it"]);
+        let log = repo.sandbox.run_dir(&repo.run).join("events.jsonl");
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        let damaged = match damage {
+            "its end was cut off" => lines[..lines.len() - 1].join("\n") + "\n",
+            "it was emptied" => String::new(),
+            "a line was removed" => [&lines[..1], &lines[2..]].concat().join("\n") + "\n",
+            _ => text.replacen("\"seq\":2", "\"seq\":8", 1),
+        };
+        std::fs::write(&log, &damaged).unwrap();
+        let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+        assert_eq!(report["verdict"], "rewound", "{damage}");
+        let way = report["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+        let repaired = repo.flow(&["doctor", "--repair", "--json"]).json().to_string();
+        assert!(repaired.contains(gone) && repaired.contains("git keeps it"), "{damage}: {repaired}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), damaged, "{damage}");
+        if damage.starts_with("it") {
+            let refused = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(4);
+            assert_eq!(refused.error()["code"], "log_rewound", "{damage}");
+        }
+        let words: Vec<_> = way.split(' ').skip(1).collect();
+        repo.sandbox.git(&words);
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), text, "{damage}");
+        repo.assert_sound();
+    }
+}
+
+#[test]
+fn a_way_back_works_in_a_directory_below_and_where_a_remote_is_merged_already() {
+    let repo = Repo::new();
+    repo.record("explore", "one");
+    repo.sandbox.git(&["add", "-A"]);
+    repo.sandbox.git(&["commit", "-qm", "one"]);
+    repo.sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    repo.sandbox.git(&["rm", "-q", &format!(".flow/runs/{}/events.jsonl", repo.run)]);
+    repo.sandbox.git(&["commit", "-qm", "without its log"]);
+    std::fs::create_dir(repo.sandbox.path("below")).unwrap();
+    let mut command = repo.sandbox.flow_command();
+    command.current_dir(repo.sandbox.path("below")).args(["resume", &repo.run, "--json"]);
+    let report = run(command, "").exits(4).json();
+    let way = report["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+    let mut shell = repo.sandbox.command("sh");
+    shell.current_dir(repo.sandbox.path("below")).args(["-c", &way]);
+    run(shell, "").ok();
+    assert_eq!(repo.verdict(), "continue", "{way}");
+    repo.assert_sound();
 }
 
 #[test]

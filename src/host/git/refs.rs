@@ -90,6 +90,13 @@ impl Git {
         refs.into_iter().map(|(_, reference)| reference).collect()
     }
 
+    /// Whether the commit that is checked out contains the commit `name`.
+    #[must_use]
+    pub fn is_merged(&self, dir: &Path, name: &str) -> bool {
+        let asked = self.ask(dir, &["merge-base", "--is-ancestor", "--end-of-options", name, "HEAD"]);
+        asked.is_ok_and(|answer| answer.status.success())
+    }
+
     /// The last commit before one that removed `path`, if its version of that contains `text`.
     fn commit_with(&self, dir: &Path, path: &str, text: &str) -> Option<GitRef> {
         let removal = ["log", "--all", "--diff-filter=D", "--no-renames", "-1", "--format=%P", "--", path];

@@ -17,7 +17,7 @@ use crate::runs::error::ends_at;
 use crate::runs::here::{named_here, place_from, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
-use crate::runs::open::checkout::{places_of_log, places_with, ways_back};
+use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
 use crate::store::StoredRun;
@@ -86,7 +86,10 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     if plan.verdict == Verdict::Rewound {
         let shown = document.state.last_seq.unwrap_or_default();
-        let places = places_with(project, run, view.noted.max(shown));
+        let mut places = places_of_lost(project, run, &view.faults, view.log.last_seq());
+        if places.is_empty() {
+            places = places_with(project, run, view.noted.max(shown));
+        }
         advice.alternatives = bring_back(run.id(), ways_back(project, run, &places)).alternatives;
     }
     if plan.verdict == Verdict::Done && has_second_run(project, document) {
@@ -216,14 +219,13 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
 /// Why the log of a run cannot be trusted; `None` if it verifies.
 pub(in crate::runs) fn damage_of(opened: OpenedRun<'_>) -> Option<Damage> {
     let OpenedRun { project, run, view } = opened;
-    let shown = view.history.state().document().state.last_seq;
-    let is_away = view.log.last_seq() == Seq(0) && !places_of_log(project, run, shown).is_empty();
-    worst_damage(view, is_away)
+    let is_kept = !places_of_lost(project, run, &view.faults, view.log.last_seq()).is_empty();
+    worst_damage(view, is_kept)
 }
 
-/// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_away`: git
-/// has the log, but it is not in this checkout.
-fn worst_damage(view: &View, is_away: bool) -> Option<Damage> {
+/// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_kept`: git
+/// has what is missing.
+fn worst_damage(view: &View, is_kept: bool) -> Option<Damage> {
     let culprit = match view.log.skipped.first() {
         Some(line) => format!(" (line {}: {})", line.line, line.fault),
         None => String::new(),
@@ -232,9 +234,16 @@ fn worst_damage(view: &View, is_away: bool) -> Option<Damage> {
     for fault in &view.faults {
         let (rank, damage) = match fault {
             Fault::Joined(what) => (0, Damage::Joined(format!("a merge joined two histories of the run: {what}"))),
+            Fault::Gap(lost) if is_kept => (
+                1,
+                Damage::Rewound(format!(
+                    "{} missing from the log{culprit}, and git has the whole log",
+                    with_verb(lost)
+                )),
+            ),
             Fault::Gap(lost) => (1, Damage::Lost(format!("{} missing from the log{culprit}", with_verb(lost)))),
             // Events that git has can be brought back, so they are not lost.
-            Fault::EndLost(lost) if is_away => (2, put_back(view.log.last_seq(), view.noted.max(lost.to))),
+            Fault::EndLost(lost) if is_kept => (2, put_back(view.log.last_seq(), view.noted.max(lost.to))),
             Fault::EndLost(lost) => {
                 (2, Damage::Lost(format!("{} missing from the end of the log{culprit}", with_verb(lost))))
             }

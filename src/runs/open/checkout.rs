@@ -1,6 +1,6 @@
 //! What git did to a run: restored an older log, joined two histories, or removed the files.
 
-use crate::engine::joined;
+use crate::engine::{Fault, joined};
 use crate::host::GitRef;
 use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
@@ -62,6 +62,30 @@ pub(crate) fn places_of_log(project: &OpenedProject, run: &dyn StoredRun, shown:
     }
 }
 
+/// The places where git has the events that the log lost, and all that it still has. If there are any, nothing is lost.
+pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, faults: &[Fault], last: Seq) -> Vec<GitRef> {
+    let mut wanted = Vec::new();
+    for fault in faults {
+        if let Fault::Gap(lost) | Fault::EndLost(lost) = fault {
+            wanted.push(lost.to);
+        }
+    }
+    let Some(first) = wanted.pop() else { return Vec::new() };
+    // A version without the events that this log has would take its place.
+    if last > Seq(0) {
+        wanted.push(last);
+    }
+    let mut places = places_with(project, run, first);
+    for seq in wanted {
+        if places.is_empty() {
+            break;
+        }
+        let with_it = places_with(project, run, seq);
+        places.retain(|place| with_it.contains(place));
+    }
+    places
+}
+
 /// The places where git has a version of a run's log with the event `seq`.
 pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let log = run.address(Document::Log).from(project.root());
@@ -71,30 +95,35 @@ pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq
 
 /// How to get the version of a run that is at these places.
 pub(crate) fn ways_back(project: &OpenedProject, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
-    let now = project.cx.git.branch(project.root());
-    let run = run.address(Document::Run).from(project.root());
-    places.iter().map(|place| way_back(place, now.as_deref(), &run)).collect()
-}
-
-fn way_back(place: &GitRef, now: Option<&str>, run: &str) -> Alternative {
-    let (when, command) = match place {
-        GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "git stash pop".to_owned()),
-        GitRef::Branch(branch) if Some(branch.as_str()) == now => {
-            (format!("the rest is wanted as `{branch}` has it"), restore("HEAD", run))
-        }
-        GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id, run)),
-        GitRef::Branch(branch) => {
-            (format!("the rest is wanted, which branch `{branch}` has"), format!("git switch {}", quoted(branch)))
-        }
-        // Not `git switch`: a local branch with the same name may not have it.
-        GitRef::Remote(name) | GitRef::Tag(name) => {
-            (format!("the rest is wanted, which {place} has"), format!("git merge {}", quoted(name)))
-        }
-    };
-    Alternative::new(when, Suggestion::Shell(command))
+    let (git, root) = (&project.cx.git, project.root());
+    let now = git.branch(root);
+    let run = run.address(Document::Run).from(root);
+    let mut ways = Vec::new();
+    for place in places {
+        let (when, command) = match place {
+            GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "stash pop".to_owned()),
+            GitRef::Branch(branch) if Some(branch) == now.as_ref() => {
+                (format!("the rest is wanted as `{branch}` has it"), restore("HEAD", &run))
+            }
+            GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id, &run)),
+            GitRef::Branch(branch) => {
+                (format!("the rest is wanted, which branch `{branch}` has"), format!("switch {}", quoted(branch)))
+            }
+            // What is merged already, a merge does not bring back.
+            GitRef::Remote(name) | GitRef::Tag(name) if git.is_merged(root, name) => {
+                (format!("the rest is wanted as {place} has it"), restore(name, &run))
+            }
+            // Not `git switch`: a local branch with the same name may not have it.
+            GitRef::Remote(name) | GitRef::Tag(name) => {
+                (format!("the rest is wanted, which {place} has"), format!("merge {}", quoted(name)))
+            }
+        };
+        ways.push(Alternative::new(when, Suggestion::Shell(project.cx.git_command(root, &command))));
+    }
+    ways
 }
 
 /// `--staged` restores the files even if their removal was staged.
 fn restore(source: &str, run: &str) -> String {
-    format!("git restore --source={source} --staged --worktree -- {}", quoted(run))
+    format!("restore --source={} --staged --worktree -- {}", quoted(source), quoted(run))
 }

@@ -25,7 +25,7 @@ use crate::model::{
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::{elsewhere, places_of_log, refuse_joined, rewound};
+use crate::runs::open::checkout::{elsewhere, places_of_log, places_of_lost, refuse_joined, rewound};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
@@ -178,7 +178,13 @@ impl<'a> Transaction<'a> {
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
             return Err(refusal(project, run, fault.clone()));
         }
-        let warnings = warnings(&found, writer.end().last);
+        let last = writer.end().last;
+        if let Some(lost) = found.faults.iter().find_map(Fault::beyond_the_log)
+            && !places_of_lost(project, run, &found.faults, last).is_empty()
+        {
+            return Err(rewound(project, run, last, lost));
+        }
+        let warnings = warnings(&found, last);
         let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
         if let Some(chores) = writer.chores() {
             chores.clear_leftovers(shown, now)?;
