@@ -785,6 +785,35 @@ fn what_a_sparse_checkout_leaves_out_is_neither_missing_nor_written_over() {
     flow(&["resume", &repo.run]).ok();
 }
 
+#[test]
+fn a_file_of_a_run_that_a_sparse_checkout_leaves_out_alone_is_not_written_over() {
+    let repo = Repo::new();
+    repo.sandbox.edit(&repo.run, "goal: null", "goal: keep me # a comment");
+    repo.flow(&["start", "debug", "--id", "k9", "--issue", "PROJ-9"]).ok();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let place = std::fs::canonicalize(repo.sandbox.path(&there)).unwrap();
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    for (file, id) in [("run.yaml", "one"), ("events.jsonl", "two")] {
+        let path = format!(".flow/runs/{}/{file}", repo.run);
+        repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "--no-cone", "/*", &format!("!/{path}")]);
+        assert!(!place.join(&path).exists());
+        let refused = flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(3).error();
+        assert_eq!(refused["code"], "left_out", "{refused}");
+        assert!(!place.join(&path).exists(), "nothing was written");
+        repo.sandbox.git(&["-C", &there, "sparse-checkout", "add", &path]);
+        flow(&["record-activity", "--run-id", &repo.run, "--id", id]).ok();
+        repo.sandbox.git(&["-C", &there, "add", "-A"]);
+        repo.sandbox.git(&["-C", &there, "commit", "-qm", id]);
+    }
+    assert!(
+        std::fs::read_to_string(place.join(format!(".flow/runs/{}/run.yaml", repo.run)))
+            .unwrap()
+            .contains("# a comment")
+    );
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "--no-cone", "/*", "!/.flow/runs/k9"]);
+    assert_eq!(flow(&["start", "debug", "--issue", "proj-9", "--json"]).exits(3).error()["code"], "left_out");
+}
+
 /// A run that git does not have yet keeps `.flow` there.
 #[test]
 fn rules_for_git_that_a_sparse_checkout_leaves_out_are_not_written() {

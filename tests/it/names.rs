@@ -24,6 +24,18 @@ fn shown(sandbox: &Sandbox, name: &str) -> String {
 }
 
 #[test]
+fn an_issue_whose_key_is_the_short_name_of_another_run_names_neither() {
+    let sandbox = repository();
+    start(&sandbox, &["--issue", "ISSUE-7", "--id", "other"]);
+    let seventh = start(&sandbox, &["--issue", "7"]);
+    for args in [&["cancel", "issue-7"][..], &["resume", "issue-7"]] {
+        let refused = sandbox.flow(args.iter().chain(&["--json"])).exits(2).error();
+        assert_eq!(refused["message"], format!("issue-7 fits several runs: {seventh}, other"));
+    }
+    assert_eq!(shown(&sandbox, "7"), seventh);
+}
+
+#[test]
 fn a_run_is_named_by_its_issue_by_the_beginning_or_the_end_of_its_id() {
     let sandbox = repository();
     let (a, b) = (start(&sandbox, &["--issue", "42"]), start(&sandbox, &["--issue", "proj-7"]));

@@ -47,17 +47,18 @@ impl Git {
         listed.is_ok_and(|answer| answer.status.success() && !answer.out.is_empty())
     }
 
-    /// Those of `files` in git's index that contain `word`, with their contents.
+    /// Those of `files` in git's index that contain `word`, in whatever case, with their contents.
     #[must_use]
     pub fn indexed_with(&self, dir: &Path, files: &[String], word: &str) -> Vec<(String, String)> {
         let deadline = Instant::now() + self.limit;
+        let word = word.to_lowercase();
         let mut found = Vec::new();
         for file in files.iter().take(FILES) {
             let Ok(asked) = self.start(&[], dir, &["cat-file", "blob", &format!(":./{file}")]) else { break };
             // One deadline for all: a git that is slow once would be so for each file.
             let Ok(answer) = asked.answer(deadline) else { break };
             let text = String::from_utf8_lossy(&answer.out).into_owned();
-            if answer.status.success() && text.contains(word) {
+            if answer.status.success() && text.to_lowercase().contains(&word) {
                 found.push((file.clone(), text));
             }
         }

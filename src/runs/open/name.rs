@@ -54,6 +54,7 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
     if let Ok(issue) = given.parse()
         && let Some(id) = run_about(project, given, &issue)?
     {
+        refuse_name_of_another(project, given, &id)?;
         return Ok(project.runs().open(&id)?);
     }
     match run_like(project, given, purpose)? {
@@ -121,6 +122,17 @@ fn run_about(project: &OpenedProject, given: &str, issue: &Issue) -> Result<Opti
         }
     }
     only(given, found)
+}
+
+/// Refuses the key of an issue that is also the short name of another run, as lists show that: `issue-7`.
+fn refuse_name_of_another(project: &OpenedProject, given: &str, about: &RunId) -> Result<()> {
+    // No short name is a number.
+    if given.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(());
+    }
+    let mut meant = project.runs().ids()?;
+    meant.retain(|id| id == about || id.name() == given);
+    only(given, meant).map(|_| ())
 }
 
 /// The run whose id begins with `given`, or else ends with it behind a `-`.

@@ -164,6 +164,7 @@ impl<'a> Transaction<'a> {
             // Check this before taking the lock, which would create a log.
             Presence::Away => return Err(elsewhere(project, run)),
             Presence::WithoutLog => {
+                project.cx.refuse_left_out(project.root(), &run.address(Document::Log).from(project.root()))?;
                 let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
                 if !places_of_log(project, run, shown).is_empty() {
                     return Err(rewound(project, run, Seq(0), shown.unwrap_or_default()));
@@ -177,6 +178,10 @@ impl<'a> Transaction<'a> {
         let found = reconcile_for_writing(&mut *writer, run)?;
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
             return Err(refusal(project, run, fault.clone()));
+        }
+        if lacks_text(&found) {
+            // A sparse checkout may leave out this file alone, and git has what a person changed in it.
+            project.cx.refuse_left_out(project.root(), &run.address(Document::Text).from(project.root()))?;
         }
         let last = writer.end().last;
         if let Some(lost) = found.faults.iter().find_map(Fault::beyond_the_log)
@@ -523,10 +528,15 @@ fn reconcile_for_writing(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Res
     Ok(reconcile(file, &writer.log()?, noted))
 }
 
+/// Whether `run.yaml` is missing.
+fn lacks_text(found: &Reconciled) -> bool {
+    found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }))
+}
+
 /// Warnings about the state in which the run was found.
 fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
     let mut warnings = Vec::new();
-    if found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. })) {
+    if lacks_text(found) {
         warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
     }
     if let Some(shown) = found.faults.iter().find_map(Fault::beyond_the_log) {
