@@ -170,6 +170,8 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
         assert!(way.as_str().unwrap().starts_with(begin), "{way}");
     }
     assert_eq!(recorded(&sandbox), [json!(["001", "t", "running", null])]);
+    let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    assert_eq!(verified["notes"], json!(["the end of 001 t was not seen"]));
     let error = exec(&sandbox, &["--id", "t", "--json"], &["true"]).exits(1).error();
     assert_eq!(error["code"], "exec_in_doubt");
     exec(&sandbox, &["--id", "t", "--again"], &["true"]).ok();
@@ -409,6 +411,21 @@ fn another_checkout_compares_commits_and_never_says_stale() {
         assert_eq!(in_another(&sandbox, other), "unknown");
         fs::write(other.join("a"), "1").unwrap();
         assert_eq!(in_another(&sandbox, other), "fresh");
+    }
+}
+
+#[test]
+fn no_record_by_hand_hides_that_a_command_was_seen_to_fail() {
+    for status in ["skipped", "running", "blocked", "passed", "pending"] {
+        let sandbox = sandbox();
+        exec(&sandbox, &["--id", "t"], &["false"]).exits(1);
+        let hand = ["record-activity", "--run-id", "r1", "--id", "t", "--status", status, "--summary", "ok"];
+        sandbox.flow(hand).ok();
+        sandbox.flow(["verify", "r1", "--evidence"]).exits(1);
+        let report = sandbox.flow(["report", "r1"]).ok().stdout;
+        assert!(report.contains("flow saw 002 fail"), "{status}: {report}");
+        exec(&sandbox, &["--id", "t", "--again"], &["true"]).ok();
+        sandbox.flow(["verify", "r1", "--evidence"]).ok();
     }
 }
 

@@ -479,21 +479,31 @@ impl History {
         is_kept || self.state.document().state.completed_activities.contains(id)
     }
 
-    /// The record in which flow saw the same work fail before `claim` said that it passed.
-    pub(crate) fn seen_to_fail_before(&self, claim: &Attempt) -> Option<&Attempt> {
-        if !claim.is_claimed() {
+    /// The record in which flow saw the same work fail before `later` said something else of it, which flow did not see.
+    pub(crate) fn seen_to_fail_before(&self, later: &Attempt) -> Option<&Attempt> {
+        if later.flow_saw() || later.approval.is_some() || later.status == ActivityStatus::Failed {
             return None;
         }
         let mut earlier =
-            self.attempts.iter().filter(|attempt| attempt.id == claim.id && attempt.number < claim.number);
+            self.attempts.iter().filter(|attempt| attempt.id == later.id && attempt.number < later.number);
         earlier.rfind(|attempt| attempt.is_seen()).filter(|seen| seen.status == ActivityStatus::Failed)
     }
 
     /// The latest record of each activity id, sorted by number.
     #[must_use]
     pub fn latest(&self) -> Vec<&Attempt> {
+        self.latest_of(|_| true)
+    }
+
+    /// The latest record of each activity id of a command that flow ran, sorted by number: of its end, or of its beginning if
+    /// that is all that is known.
+    pub(crate) fn latest_run_by_flow(&self) -> Vec<&Attempt> {
+        self.latest_of(|attempt| attempt.exec.is_some())
+    }
+
+    fn latest_of(&self, is_one: impl Fn(&Attempt) -> bool) -> Vec<&Attempt> {
         let mut latest: BTreeMap<&str, &Attempt> = BTreeMap::new();
-        for attempt in &self.attempts {
+        for attempt in self.attempts.iter().filter(|attempt| is_one(attempt)) {
             latest.insert(&attempt.id, attempt);
         }
         let mut latest: Vec<_> = latest.into_values().collect();

@@ -60,8 +60,8 @@ pub struct VerifyEvidenceRequest {
 pub struct VerifyEvidenceReport {
     /// The run.
     pub run_id: RunId,
-    /// Whether all that phases require is proved; where none requires anything, whether all that was seen last passed and is
-    /// fresh, and no one claimed in its place that it passed. Never if the log is damaged.
+    /// Whether all that phases require is proved; where none requires anything, whether every command that flow ran was seen to
+    /// pass the last time and is fresh. Never if the log is damaged.
     pub ok: bool,
     /// What the phases require that the run has been in.
     pub required: Vec<RequiredEvidence>,
@@ -124,20 +124,30 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
         }
     }
     let required = required_evidence(&project, &view, &evidence);
-    let ok = if required.is_empty() {
-        let mut last = evidence.iter().filter(|seen| seen.latest);
-        let holds = last.all(|seen| seen.status == ActivityStatus::Passed && seen.state.freshness == Freshness::Fresh);
-        let latest = view.history.latest();
-        holds && latest.iter().all(|attempt| view.history.seen_to_fail_before(attempt).is_none())
-    } else {
-        required.iter().all(|one| one.proved)
-    };
+    let ok =
+        if required.is_empty() { all_hold(&view.history, &evidence) } else { required.iter().all(|one| one.proved) };
     let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
     let damage = damage.map(|damage| damage.what().to_owned());
     let ok = ok && damage.is_none();
     let mut notes = view.notes.clone();
     notes.extend(view.history.losses());
+    for attempt in view.history.latest_run_by_flow() {
+        if !attempt.is_seen() {
+            notes.push(format!("the end of {} {} was not seen", attempt.number, attempt.id));
+        }
+    }
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage, notes })
+}
+
+/// Whether every command that flow ran passed the last time and is fresh. What was recorded by hand behind that proves nothing.
+fn all_hold(history: &History, evidence: &[SeenEvidence]) -> bool {
+    for attempt in history.latest_run_by_flow() {
+        let Some(seen) = evidence.iter().find(|seen| seen.number == attempt.number) else { return false };
+        if seen.status != ActivityStatus::Passed || seen.state.freshness != Freshness::Fresh {
+            return false;
+        }
+    }
+    true
 }
 
 /// What the phases require that the run has been in, given what was seen of its commands.
