@@ -57,7 +57,17 @@ pub struct Executed {
     /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded. Waiting for the
     /// reader of the output comes after that, so it can be ended.
     _watch: Watch,
-    _passing: Passing,
+    passing: Passing,
+}
+
+impl Executed {
+    /// Lets signals end this program again, and waits for the reader of the output. Gives the error for which not all of it
+    /// reached the reader, if there is one.
+    pub(crate) fn passed_on(self) -> Option<io::Error> {
+        let Self { _watch: watch, mut passing, .. } = self;
+        drop(watch);
+        passing.end()
+    }
 }
 
 /// How a command ended.
@@ -178,7 +188,7 @@ impl Execute<'_> {
             }
             Err(error) => (not_started(&error), None),
         };
-        Ok(Executed { ended, cut_short, output, _watch: watch, _passing: passing })
+        Ok(Executed { ended, cut_short, output, _watch: watch, passing })
     }
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {

@@ -34,7 +34,7 @@ pub(super) enum Stream {
 pub(super) struct Passing {
     parts: Option<Sender<(Stream, Vec<u8>)>>,
     waiting: Arc<AtomicUsize>,
-    writer: Option<JoinHandle<()>>,
+    writer: Option<JoinHandle<Option<io::Error>>>,
 }
 
 impl Passing {
@@ -61,31 +61,36 @@ impl Passing {
         // The thread receives until the sender is dropped.
         let _ = parts.send((stream, part.to_owned()));
     }
+
+    /// Waits until the reader has everything, or is gone. Gives the error for which a part was not written, if there is one.
+    pub(super) fn end(&mut self) -> Option<io::Error> {
+        drop(self.parts.take());
+        self.writer.take()?.join().ok()?
+    }
 }
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        drop(self.parts.take());
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
-        }
+        self.end();
     }
 }
 
-fn write(to: PassOn, parts: &Receiver<(Stream, Vec<u8>)>, waiting: &AtomicUsize) {
-    let (mut out_left, mut err_left) = (false, false);
+fn write(to: PassOn, parts: &Receiver<(Stream, Vec<u8>)>, waiting: &AtomicUsize) -> Option<io::Error> {
+    let (mut out, mut err) = (Ok(()), Ok(()));
     for (stream, part) in parts {
         match stream {
-            Stream::Out if to == PassOn::Through => write_part(&mut io::stdout(), &part, &mut out_left),
-            Stream::Out | Stream::Err => write_part(&mut io::stderr(), &part, &mut err_left),
+            Stream::Out if to == PassOn::Through => write_part(&mut io::stdout(), &part, &mut out),
+            Stream::Out | Stream::Err => write_part(&mut io::stderr(), &part, &mut err),
         }
         waiting.fetch_sub(part.len(), Ordering::AcqRel);
     }
+    // A reader that wants no more has lost nothing.
+    out.and(err).err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
-/// Writes a part unless the reader is gone. The command goes on then, since its end is what counts.
-fn write_part(to: &mut dyn Write, part: &[u8], reader_left: &mut bool) {
-    if !*reader_left {
-        *reader_left = to.write_all(part).and_then(|()| to.flush()).is_err();
+/// Writes a part unless an earlier one could not be written. The command goes on then, since its end is what counts.
+fn write_part(to: &mut dyn Write, part: &[u8], so_far: &mut io::Result<()>) {
+    if so_far.is_ok() {
+        *so_far = to.write_all(part).and_then(|()| to.flush());
     }
 }

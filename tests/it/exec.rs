@@ -415,6 +415,19 @@ fn another_checkout_compares_commits_and_never_says_stale() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_told_and_the_end_is_recorded() {
+    let sandbox = sandbox();
+    let mut shell = sandbox.command("sh");
+    let line = format!("'{}' exec --run-id r1 --id t -- echo lost >/dev/full", env!("CARGO_BIN_EXE_flow"));
+    shell.args(["-c", &line]);
+    insta::assert_snapshot!(run(shell, "").ok().stderr, @"
+    warning: not all of the output could be written where it was sent: No space left on device (os error 28)
+    flow: recorded 002 t (passed) in preflight of r1
+    ");
+    assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "passed", 0]));
+}
+
+#[test]
 fn no_record_by_hand_hides_that_a_command_was_seen_to_fail() {
     for status in ["skipped", "running", "blocked", "passed", "pending"] {
         let sandbox = sandbox();

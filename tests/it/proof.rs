@@ -1,10 +1,12 @@
 //! Phases that are left only after a command was seen to pass.
 
 use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Sandbox, run};
+use crate::support::{Answer, Sandbox, run, spawned};
 
 const PHASES: &str = "apiVersion: flow.synapti.ai/v1
 kind: FlowWorkflow
@@ -474,6 +476,25 @@ fn a_session_is_sent_once_after_a_prompt_to_run_what_its_phase_requires() {
     fs::write(sandbox.path("code"), "other").unwrap();
     let told = stop(&sandbox, &["--gate"]).unwrap();
     assert!(told.contains("test passed, and the files changed since it was run (code). Run: `flow exec"), "{told}");
+}
+
+#[test]
+fn a_session_is_not_sent_to_run_what_still_runs_or_may_have_ended() {
+    let sandbox = sandbox();
+    sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    fs::write(sandbox.path("check.sh"), "sleep 60\n").unwrap();
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--session", "s1", "test"]);
+    let mut running = spawned(command);
+    let until = Instant::now() + Duration::from_secs(60);
+    while sandbox.events("r1").last().unwrap()["activity"]["activity"]["status"] != "running" {
+        assert!(Instant::now() < until, "it does not begin");
+        sleep(Duration::from_millis(5));
+    }
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "it runs");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(stop(&sandbox, &["--gate"]), None, "its end was not seen");
 }
 
 #[test]

@@ -112,6 +112,11 @@ fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[Run
         let mut unproved = unproved_within(cx, &view, LOOKING.saturating_sub(began.elapsed()));
         // One that the project does not name, or that was not accepted here, the session cannot run.
         unproved.retain(|one| trusted(&work.project, &one.exec).is_ok());
+        // What still runs, or whose end is in doubt, must not be begun again unread.
+        unproved.retain(|one| {
+            let latest = view.history.latest_run(&one.phase, &one.exec);
+            latest.is_none_or(|attempt| attempt.exec.is_none() || attempt.is_seen())
+        });
         if let Some(first) = unproved.first() {
             // What the report says of the next phase was found without the files.
             if report.position.verdict == Verdict::Continue {

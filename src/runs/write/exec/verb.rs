@@ -90,6 +90,9 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     warnings.extend(told);
     // Both transactions may tell the same.
     warnings.dedup();
+    if let Some(error) = executed.passed_on() {
+        warnings.push(format!("not all of the output could be written where it was sent: {error}"));
+    }
     let output = finished.output.as_deref().map(end_of_output);
     Ok(ExecReport { output, ..report(run.id(), seq, &record, warnings) })
 }
