@@ -13,6 +13,8 @@ pub enum Tone {
     Work,
     /// It can go on, and no session holds it.
     Ready,
+    /// Work failed, and no living session holds it.
+    Failing,
     /// Its files are damaged.
     Damaged,
 }
@@ -32,6 +34,7 @@ impl Tone {
             Self::LeftBehind => ["○", "bad", "left behind"],
             Self::Work => ["●", "run", "at work"],
             Self::Ready => ["◦", "dim", "can go on"],
+            Self::Failing => ["✕", "bad", "failing"],
             Self::Damaged => ["✕", "bad", "damaged"],
         };
         ToneLook { symbol, class, words }

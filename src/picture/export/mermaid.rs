@@ -11,13 +11,14 @@ use crate::picture::svg::Progress;
 use crate::runs::RunReport;
 
 /// The classes with their looks, which are readable on light and on dark pages.
-const CLASSES: [(&str, &str); 10] = [
+const CLASSES: [(&str, &str); 11] = [
     ("done", "fill:#e3f3e8,stroke:#17663a,color:#1c2126"),
     ("failed", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126"),
     ("skipped", "fill:#f5f7f9,stroke:#545d66,color:#545d66,stroke-dasharray:4 3"),
     ("waits", "fill:#fdeee2,stroke:#96380e,color:#1c2126,stroke-width:3px"),
     ("doubt", "fill:#f5e8f9,stroke:#762a8c,color:#1c2126,stroke-width:3px"),
     ("leftBehind", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126,stroke-width:3px"),
+    ("failing", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126,stroke-width:3px,stroke-dasharray:8 3"),
     ("damaged", "fill:#fbe9e7,stroke:#ad2318,color:#1c2126,stroke-width:3px,stroke-dasharray:4 3"),
     ("atWork", "fill:#e4effa,stroke:#0a58a6,color:#1c2126,stroke-width:3px"),
     ("doneHere", "fill:#e3f3e8,stroke:#17663a,color:#1c2126,stroke-width:3px"),
@@ -52,6 +53,7 @@ fn class_of(progress: Progress) -> Option<&'static str> {
         Progress::Here(Tone::Waits) | Progress::HereDone(Tone::Waits) => "waits",
         Progress::Here(Tone::Doubt) | Progress::HereDone(Tone::Doubt) => "doubt",
         Progress::Here(Tone::LeftBehind) | Progress::HereDone(Tone::LeftBehind) => "leftBehind",
+        Progress::Here(Tone::Failing) | Progress::HereDone(Tone::Failing) => "failing",
         Progress::Here(Tone::Damaged) | Progress::HereDone(Tone::Damaged) => "damaged",
         Progress::Here(Tone::Work) => "atWork",
         Progress::Here(Tone::Ready) => "ready",

@@ -256,7 +256,8 @@ pub(crate) fn hint(group: CardGroup) -> Option<&'static str> {
 /// How the state is marked in which a run is.
 pub(super) fn tone(card: &Card) -> Tone {
     match card.group {
-        _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound | Need::Failing)) => Tone::Damaged,
+        _ if card.need == Some(Need::Failing) => Tone::Failing,
+        _ if matches!(card.need, Some(Need::Damaged | Need::Joined | Need::Rewound)) => Tone::Damaged,
         group => tone_of_group(group),
     }
 }
@@ -287,7 +288,7 @@ pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
         (CardGroup::AtWork, _) => {
             (symbol, class, card.run.session.as_ref().map_or("at work", SessionId::as_str).to_owned())
         }
-        (CardGroup::Over, RunStatus::Failed) => (Tone::Damaged.symbol(), Tone::Damaged.class(), "failed".to_owned()),
+        (CardGroup::Over, RunStatus::Failed) => (Tone::Failing.symbol(), Tone::Failing.class(), "failed".to_owned()),
         (CardGroup::Over, RunStatus::Cancelled) => ("–", class, "cancelled".to_owned()),
         (CardGroup::Over, status) => (symbol, class, status.to_string()),
         _ => (symbol, class, "ready".to_owned()),

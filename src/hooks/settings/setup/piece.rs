@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::codec::{TomlText, digest};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::edit::{self, Edited, WantedHooks};
-use crate::hooks::settings::error::{EditFault, STRICT};
+use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::setup::entries::Entries;
 use crate::runs::StopOptions;
 
@@ -45,6 +45,9 @@ pub(super) enum PieceContent {
 
 /// The entry of `flow mcp` in Codex's configuration.
 const TOML_SERVER: [&str; 3] = ["[mcp_servers.flow]", "command = \"flow\"", "args = [\"mcp\"]"];
+
+/// What to do about servers that are written in one line.
+const TABLES: &str = "write each server as a table, `[mcp_servers.NAME]`, or add flow's by hand";
 
 /// Digests of files of flow's own as earlier versions wrote them.
 const EARLIER: [&str; 0] = [];
@@ -95,9 +98,10 @@ fn is_earlier(text: &str) -> bool {
 /// taking it out gives the same bytes.
 fn put_server(text: Option<&str>) -> Result<Edited, EditFault> {
     let old = text.unwrap_or_default();
-    let Some(toml) = TomlText::parse(old) else { return Err(EditFault::of_file("the file is not TOML", STRICT)) };
+    let Some(toml) = TomlText::parse(old) else { return Err(EditFault::of_file("the file is not TOML", "correct it")) };
     if has_server(&toml) {
-        let is_taken = !blocks(old).iter().any(|block| old.contains(block));
+        // What cannot be taken out again is not as flow writes it.
+        let is_taken = take_server(old).is_taken;
         return Ok(Edited { is_taken, ..Edited::of_text(text) });
     }
     // A block of text, since no library writes TOML and keeps every byte.
@@ -110,7 +114,7 @@ fn put_server(text: Option<&str>) -> Result<Edited, EditFault> {
     };
     // Only the parser can say whether both fit together.
     if TomlText::parse(&new).is_none() {
-        return Err(EditFault::of_file("`mcp_servers` is not a table to which one can be added", STRICT));
+        return Err(EditFault::of_file("`mcp_servers` is not a table to which one can be added", TABLES));
     }
     Ok(Edited { text: Some(new), entries: vec!["flow".to_owned()], ..Edited::default() })
 }
@@ -171,7 +175,8 @@ mod tests {
         ] {
             let put = piece.put(text).unwrap();
             assert!(put.text.as_deref().is_some_and(|new| TomlText::parse(new).is_some()), "{put:?}");
-            assert_eq!(piece.put(put.text.as_deref()).unwrap().text, put.text);
+            let again = piece.put(put.text.as_deref()).unwrap();
+            assert_eq!((again.text, again.is_taken), (put.text.clone(), false));
             assert_eq!(piece.take(put.text.as_deref(), Some(&put.entries)).unwrap().text.as_deref(), text);
             // What a person wrote behind it stays.
             let more = format!("{}\n[more]\n", put.text.unwrap());
