@@ -1,6 +1,6 @@
 //! Secrets of many kinds, each in text as programs write it.
 
-use super::mask::Mask;
+use super::mask::{Mask, steps};
 
 fn mask(values: &[&str]) -> Mask {
     Mask::of(values.iter().map(|value| value.as_bytes().to_vec()))
@@ -20,6 +20,16 @@ fn tokens() -> Vec<String> {
     for begins in ["sk-", "pypi-", "dop_v1_", "AIza", "ya29.", "GOCSPX-", "SG.", "dckr_pat_", "hvs.", "whsec_"] {
         tokens.push(format!("{begins}{}", word(48)));
     }
+    for begins in ["gsk_", "xai-", "pplx-", "r8_", "ATBB", "bkua_", "CCIPAT_", "glsa_", "glc_", "sntrys_", "NRAK-"] {
+        tokens.push(format!("{begins}{}", word(48)));
+    }
+    for begins in ["sq0atp-", "figd_", "PMAK-", "ntn_", "pul-", "glptt-", "sbp_", "dp.pt.", "pscale_tkn_"] {
+        tokens.push(format!("{begins}{}", word(43)));
+    }
+    for begins in ["ATATT3", "tskey-auth-", "tskey-api-", "pscale_pw_", "a1B2c3D4e5a1B2.atlasv1."] {
+        tokens.push(format!("{begins}{}", word(60)));
+    }
+    tokens.push(format!("hooks.slack.com/services/T{}/B{}/{}", upper(8), upper(8), word(24)));
     tokens.push(format!("AKIA{}", upper(16)));
     tokens.push(format!("ASIA{}", upper(16)));
     tokens.push(format!("AGE-SECRET-KEY-{}", upper(58)));
@@ -28,9 +38,9 @@ fn tokens() -> Vec<String> {
 }
 
 #[test]
-fn tokens_of_thirty_kinds_are_masked_wherever_they_stand() {
+fn tokens_of_fifty_kinds_are_masked_wherever_they_stand() {
     let tokens = tokens();
-    assert!(tokens.len() >= 30);
+    assert!(tokens.len() >= 50);
     for token in tokens {
         let rest = &token[token.len() - 12..];
         for text in [
@@ -92,10 +102,114 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "machine example.org\n  login ada\n  password hunter2000\n",
         "+ curl -sS -u ada:hunter2000 https://example.org",
         "curl --user 'ada:hunter2000' https://example.org",
+        "MYSQL_PWD=hunter2000 mysql",
+        "Server=db;Uid=ada;Pwd=hunter2000;",
+        "AccountName=a;AccountKey=hunter2000==;EndpointSuffix=b",
+        "//registry.npmjs.org/:_auth=hunter2000",
+        "_auth = \"hunter2000\"",
+        "npm_config__auth=hunter2000",
+        "https://hunter2000%2Bhunter2000@example.org/a.git",
     ] {
         let masked = mask(&[]).text(text);
         assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
     }
+}
+
+#[test]
+fn the_whole_value_of_a_header_is_masked() {
+    for text in [
+        "Authorization: token hunter2000",
+        "Authorization: Token hunter2000",
+        "Authorization=token hunter2000",
+        "Authorization: Key hunter2000",
+        "?authorization=hunter2000",
+        r#""Authorization": "token hunter2000""#,
+        r#"Authorization: Hawk id="dh37", ts="1", mac="hunter2000", hash="hunter2000=""#,
+        r#"Authorization: Digest username="admin", realm="a b", response="hunter2000""#,
+        r#"authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=hunter2000"#,
+        r#"{"authorization": "Digest username=\"admin\", response=\"hunter2000\""}"#,
+        r#"{"log": "Authorization: Digest username=\"admin\", response=\"hunter2000\"\nAccept: x"}"#,
+        r#"curl -H 'Authorization: Digest username="admin", response="hunter2000"' x"#,
+        r#"curl -H "Authorization: Digest username=\"admin\", response=\"hunter2000\"" x"#,
+        "Cookie: a=b; sid=hunter2000",
+        "Set-Cookie: a=b; sid=hunter2000; Path=/",
+        "Cookie: a=\"b\"; sid=hunter2000",
+        "Cookie: a=it's; sid=hunter2000",
+        "curl -H \"Cookie: a='b' ; sid='hunter2000'\" x",
+        "\x1b[1mset-cookie\x1b[0m: a=b; sid=hunter2000",
+        r#""set-cookie": ["sid=hunter2000"]"#,
+        r#""set-cookie": ["a=b; Path=/", "sid=hunter2000"]"#,
+        "'set-cookie': [ 'sid=hunter2000; Path=/' ]",
+        "'set-cookie': [\n  'a=b; Path=/',\n  'sid=hunter2000; Path=/'\n]",
+        "map[Accept:[*/*] Cookie:[a=b; sid=hunter2000]]",
+        "{\"Cookie\" => \"a=b; sid=hunter2000\"}",
+    ] {
+        let masked = mask(&[]).text(text);
+        assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
+    }
+    // What is around the value stays.
+    for (text, told) in [
+        (r#"curl -H 'Cookie: a=b; c="d e"' https://a"#, "curl -H 'Cookie: ***' https://a"),
+        (r#"{"cookie": "a=b; sid=\"x y\"", "host": "a"}"#, r#"{"cookie": "***", "host": "a"}"#),
+        (r#"{"log": "cookie: a=b; sid=x\nhost: a", "b": 1}"#, r#"{"log": "cookie: ***\nhost: a", "b": 1}"#),
+        ("> cookie: a=b; sid=x\r\n> host: a", "> cookie: ***\r\n> host: a"),
+    ] {
+        assert_eq!(mask(&[]).text(text), told);
+    }
+}
+
+#[test]
+fn a_value_with_quotes_is_masked_to_its_end() {
+    for text in [
+        r#"{"password":"a\"hunter2000"}"#,
+        r#"{"password":"correct9horse \"hunter2000 rest"}"#,
+        r#"password="it is \"hunter2000""#,
+        r#"{"log":"{\"password\":\"a\\\"hunter2000 b\"}"}"#,
+        r#""{\"a\":\"{\\\"password\\\":\\\"one hunter2000\\\"}\"}""#,
+        "password=$'hunter2000'",
+        r"password=$'a\'hunter2000'",
+        "password='it''s hunter2000'",
+        r"password='it'\''s hunter2000'",
+        "password='''a hunter2000'''",
+        r#"a,"{""password"": ""one hunter2000""}",b"#,
+        r"password\=hunter2000",
+    ] {
+        let masked = mask(&[]).text(text);
+        assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
+    }
+    // What is behind the value stays.
+    for (text, told) in [
+        (r#"password="ends so \\" and more"#, r#"password="***" and more"#),
+        (
+            r#"{"log":"{\"password\":\"a\\\"hunter2000\",\"user\":\"ada\"}","b":1}"#,
+            r#"{"log":"{\"password\":\"***\",\"user\":\"ada\"}","b":1}"#,
+        ),
+    ] {
+        assert_eq!(mask(&[]).text(text), told);
+    }
+}
+
+#[test]
+fn secrets_in_lists_and_elements_and_behind_colours_are_masked() {
+    for text in [
+        r#"{"tokens":["hunter2000","x"]}"#,
+        r#"{"tokens":["x", "hunter2000"]}"#,
+        "{\"tokens\": [\n  \"x\",\n  \"hunter2000\"\n]}",
+        "passwords: [hunter2000, hunter2000b]",
+        "passwords: [x, 'a hunter2000']",
+        "<Password type=\"x\">hunter2000</Password>",
+        "<password>one hunter2000</password>",
+        "\x1b[34;1m\"password\"\x1b[0m:\x1b[0m \x1b[0;32m\"hunter2000\"\x1b[0m",
+        "\x1b[0m\x1b[34;1m\"password\"\x1b[0m\x1b[1;39m:\x1b[0m \x1b[0;32m\"a \\\"hunter2000\"\x1b[0m",
+        "\x1b[36mpassword\x1b[0m: hunter2000",
+        "\x1b[36mpassword\x1b[0m=\x1b[32mhunter2000\x1b[0m",
+        r"\u001b[36mpassword\u001b[0m: hunter2000",
+    ] {
+        let masked = mask(&[]).text(text);
+        assert!(!masked.contains("hunter2000") && masked.contains("***"), "{text}: {masked}");
+    }
+    let text = r#"{"tokens":["hunter2000","x"],"users":["ada lovelace"]}"#;
+    assert_eq!(mask(&[]).text(text), r#"{"tokens":["***","x"],"users":["ada lovelace"]}"#);
 }
 
 #[test]
@@ -133,6 +247,20 @@ fn the_values_of_variables_are_masked_whatever_they_look_like() {
     for text in ["?a=one%20k%C3%A4se%2Fb&c", "?a=one%20k%c3%a4se%2fb&c", "?a=one+k%C3%A4se%2Fb&c"] {
         assert_eq!(mask(&["one käse/b"]).text(text), "?a=***&c");
     }
+    // Some programs leave some of it as it is.
+    let value = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    for text in [
+        "?a=wJalrXUtnFEMI/K7MDENG%2BbPxRfiCYEXAMPLEKEY&c",
+        "?a=wJalrXUtnFEMI%2FK7MDENG+bPxRfiCYEXAMPLEKEY&c",
+        "?a=wJalrXUtnFEMI%2fK7MDENG%2BbPxRfiCYEXAMPLEKEY&c",
+    ] {
+        assert_eq!(mask(&[value]).text(text), "?a=***&c");
+    }
+    // One that goes on in another, and one in a name.
+    assert_eq!(mask(&["abcdefgh", "efghijkl"]).text("abcdefghijkl and abcdefgh_password=x"), "*** and ***_password=x");
+    assert_eq!(mask(&["abcdefgh"]).text("password_abcdefgh=hunter2000"), "password_***=***");
+    assert_eq!(mask(&["abcdefgh"]).text("password=hunter abcdefgh"), "password=*** ***");
+    assert_eq!(mask(&["hunter abcdefgh"]).text("password=hunter abcdefgh"), "password=***");
     assert_eq!(mask(&values).text(r#"["k\u00e4se\ud83e\uddc0brot"]"#), r#"["***"]"#);
 }
 
@@ -190,8 +318,130 @@ fn what_is_no_secret_stays() {
         "<token>identifier</token>",
         "<input type=password>required</input>",
         "it asks for login and password afterwards",
+        "Authorization: required",
+        "Authorization: not required",
+        "Authorization: token missing",
+        "authorization=required",
+        "\"authorization\": \"optional\"",
+        "the cookie is set",
+        "the cookie: it is set by the server",
+        "error in Authorization: see RFC7235",
+        "PWD=/home/ada/a1b2c3",
+        "OLDPWD=/home/ada/a1b2c3",
+        r"PWD=C:\Users\ada2000",
+        "pwd: ~/a1b2c3",
+        "require_auth=always1",
+        "http_auth: required2",
+        "r8_compiler/output/of/version-2.1.0/classes.dex",
+        "pul-requests-of-all-the-people-who-work-on-it",
+        "tokens: [Ident, Semicolon, CloseBrace]",
+        "\"tokens\": [1234567, 7654321]",
+        "passwords: [a, b]",
+        "passwords: []",
+        "login <user> <password file> [options...]",
+        "https://example.org/a.atlasv1.short",
+        "https://hooks.slack.com/services/",
+        "figd_ ntn_ pul- sbp_ xai- gsk_ glc_",
+        "password='' user='ada lovelace'",
+        r#"{"password":"","user":"ada lovelace"}"#,
     ] {
         assert_eq!(mask(&[]).text(text), text);
+    }
+}
+
+/// Each byte is looked at a number of times that does not grow with the text: what is counted is the bytes and the
+/// comparisons with words.
+#[test]
+fn what_is_looked_at_grows_as_the_text_does() {
+    for part in [
+        "a",
+        "1",
+        "1;",
+        " ",
+        "'",
+        "\"",
+        "\\",
+        "key:",
+        "{a:1,b:2}",
+        "mod1::mod2::",
+        "a.b:c;",
+        "k1:v1,k2:v2",
+        "/usr/lib/x1:",
+        "aa:",
+        "sk-",
+        "eyJ",
+        "r8_",
+        "a:b@",
+        "::@@",
+        "://",
+        "://a:",
+        "://a:b@",
+        "-u a:b ",
+        "-u a:bbbbbb ",
+        "curl -u a:b ",
+        "%41",
+        "+",
+        "\x1b[",
+        "\x1b[1m",
+        "\\u001b[1",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY",
+        "bearer ",
+        "bearer a/",
+        "cookie:",
+        "cookie: ",
+        "cookie: a ",
+        "cookie:'",
+        "cookie:\"a=\"",
+        "cookie: a=\"",
+        "cookie:[",
+        "cookie:['a',",
+        "authorization=",
+        "authorization: a b c ",
+        "\"authorization: a",
+        "password",
+        "password:",
+        "password: ",
+        "password ",
+        "--password ",
+        "password-",
+        "--password-",
+        "password:a.",
+        "password:a()",
+        "password='",
+        "password:'a\\'",
+        "token=1",
+        "token:[",
+        "token:[a,",
+        "token:['token:[',",
+        "token:[\n",
+        "token: a/b.c",
+        "password\x1b[1m",
+        "password\\\"",
+        "<token",
+        "<token>",
+        "<token> ",
+        "<token a=",
+        "<token>a",
+        "<a:token b='c'>x",
+        "machine a login b password ",
+        "login login password ",
+        "hooks.slack.com/services/",
+        ".atlasv1.",
+    ] {
+        let mut steps_of = [0; 2];
+        for (steps_of, bytes) in steps_of.iter_mut().zip([1 << 10, 4 << 10]) {
+            let text = part.repeat(bytes / part.len());
+            steps::take();
+            for end in ["", "()", ">@", "=x\""] {
+                mask(&["password:", "open sesame"]).text(&format!("{text}{end}"));
+            }
+            mask(&[]).words(&[format!("--{text}"), "x".to_owned()]);
+            *steps_of = steps::take();
+        }
+        let [few, many] = steps_of;
+        assert!(many < 8 * few, "{part}: {few} steps, and {many} for a text four times as long");
+        assert!(many < 4 * 200 * (4 << 10), "{part}: {many} steps");
     }
 }
 
