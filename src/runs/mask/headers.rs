@@ -55,9 +55,9 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
     if text.byte(from) == Some(b'[') {
         let entry = text.behind_blanks(text.end(Kind::White, from + 1));
         if Quote::at(text, entry).is_some() {
-            return secrets_in_list(text, from, |from, end, _| {
-                end >= from + BEHIND_WORD && &text.bytes[from..end] != MASK
-            });
+            let secrets =
+                secrets_in_list(text, from, |from, end, _| end >= from + BEHIND_WORD && &text.bytes[from..end] != MASK);
+            return secrets.unwrap_or_default();
         }
         // Go shows lists without quotes.
         from = entry;
@@ -67,6 +67,11 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
         // That of an argument, before the name.
         None => (from, Quote::before(text, at).filter(|_| !is_quoted)),
     };
+    // What is quoted may be quoted again; a backslash that ends a line in a string of JSON is none of that.
+    let again = text.end(Kind::QuoteOrBlank, from);
+    let is_line_end =
+        text.is_byte_before(again, |byte| byte == b'\\') && text.is_byte(again, |byte| b"nr".contains(&byte));
+    let from = if is_line_end { from } else { again };
     let mut schemes = SCHEMES.into_iter().chain(SCHEMES_OF_HEADERS);
     let scheme = schemes.find(|scheme| text.is_word_at(from, scheme));
     let kept = from + scheme.map_or(0, str::len);

@@ -66,8 +66,11 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
     };
     let is_list = text.byte(from) == Some(b'[');
     let behind = Behind { word, at, sign, is_quoted, is_list };
-    if is_list {
-        return secrets_in_list(text, from, |from, end, is_quoted| behind.is_secret(text, from, end, is_quoted));
+    if is_list
+        && let Some(secrets) =
+            secrets_in_list(text, from, |from, end, is_quoted| behind.is_secret(text, from, end, is_quoted))
+    {
+        return secrets;
     }
     let (from, end, is_quoted) = match Quote::at(text, from) {
         Some((quote, from)) => (from, quote.end(text, from, text.end(Kind::Line, from)), true),
@@ -76,15 +79,15 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
     if behind.is_secret(text, from, end, is_quoted) { vec![Secret { kept: from, end }] } else { Vec::new() }
 }
 
-/// Those of the entries of a list at `at` that are secrets.
+/// Those of the entries of a list at `at` that are secrets; nothing if it is no list, as a value may begin with a bracket.
 pub(super) fn secrets_in_list(
     text: &Text<'_>,
     at: usize,
     is_secret: impl Fn(usize, usize, bool) -> bool,
-) -> Vec<Secret> {
+) -> Option<Vec<Secret>> {
     let mut secrets = Vec::new();
     if at < text.listed.get() {
-        return secrets;
+        return None;
     }
     let mut at = at + 1;
     loop {
@@ -110,7 +113,9 @@ pub(super) fn secrets_in_list(
         at += 1;
     }
     text.listed.set(at);
-    secrets
+    // What is cut off is one as well, and so is what is over another line.
+    let is_list = !secrets.is_empty() || text.byte(at) == Some(b']') && ends_entry(text, at + 1);
+    is_list.then_some(secrets)
 }
 
 impl Behind {
