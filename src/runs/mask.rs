@@ -12,6 +12,7 @@ mod words;
 use known::Known;
 pub(super) use text::steps;
 use text::{MASK, MASKED, Secret, Text, is_of_word};
+use words::is_option_of_secret;
 
 /// What to mask.
 #[derive(Debug, Default)]
@@ -65,10 +66,7 @@ impl Mask {
         let is_curl = words.iter().any(|word| word.ends_with("curl"));
         for (at, word) in words.iter().enumerate() {
             let option = at.checked_sub(1).map(|before| words[before].as_bytes());
-            if word.len() >= words::BEHIND_WORD
-                && !word.starts_with('-')
-                && option.is_some_and(words::is_option_of_secret)
-            {
+            if word.len() >= words::BEHIND_WORD && !word.starts_with('-') && option.is_some_and(is_option_of_secret) {
                 masked.push(MASKED.to_owned());
             } else if is_curl
                 && option.is_some_and(|option| tokens::USER_OPTIONS.contains(&option))
