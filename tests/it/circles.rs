@@ -283,6 +283,8 @@ const FOLDERS_OF_RUNS: [&[&str]; 4] = [&["open"], &["write"], &["look"], &["live
 fn the_folders_of_runs_stand_one_on_another() {
     let floor = |file: &str| {
         let folder = file.strip_prefix("runs/")?.split_once('/').map_or("", |(folder, _)| folder);
+        // The parts of `runs/mask.rs` stand with it.
+        let folder = if folder == "mask" { "" } else { folder };
         let above = FOLDERS_OF_RUNS.iter().position(|folders| folders.contains(&folder));
         Some((above.map_or(0, |above| above + 1), folder.to_owned()))
     };
