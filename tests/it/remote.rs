@@ -260,6 +260,79 @@ fn readers_answer_from_the_copy_when_the_store_is_not_reached_and_writers_refuse
     assert_eq!(log(laptop, "r1").lines().count(), 3);
 }
 
+/// What each machine does has to be told by the log: an answer that there is nothing to do leaves it as it was.
+#[test]
+fn that_there_is_nothing_to_do_is_said_only_after_the_store_was_asked() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    server.flow(["list"]).ok();
+    let mut events = 2;
+    let turns: &[(&Sandbox, &[&str])] = &[
+        (laptop, &["cancel", "r1", "--reason", "not now"]),
+        (server, &["reopen", "r1", "--reason", "back"]),
+        (laptop, &["cancel", "r1", "--reason", "not now"]),
+        (server, &["reopen", "r1", "--reason", "back"]),
+        (server, &["fail", "r1", "--reason", "broken"]),
+        (laptop, &["reopen", "r1", "--reason", "back"]),
+        (server, &["block", "r1", "--reason", "which one?"]),
+        (laptop, &["unblock", "r1", "--reason", "this one"]),
+        (server, &["block", "r1", "--reason", "which one?"]),
+        (laptop, &["unblock", "r1", "--reason", "this one"]),
+        (server, &["complete", "r1", "--skip-reason", "all is said"]),
+        (laptop, &["reopen", "r1", "--reason", "back"]),
+        (server, &["complete", "r1", "--skip-reason", "all is said"]),
+        (laptop, &["reopen", "r1", "--reason", "back"]),
+        (laptop, &["set", "--run-id", "r1", "--goal", "fast"]),
+        (server, &["set", "--run-id", "r1", "--goal", "small"]),
+        (laptop, &["set", "--run-id", "r1", "--goal", "fast"]),
+        (laptop, &["resume", "r1", "--claim", "--session", "s1"]),
+        (server, &["resume", "r1", "--take-over", "--session", "s2"]),
+    ];
+    for (machine, args) in turns {
+        machine.flow(*args).ok();
+        events += 1;
+        assert_eq!(log(machine, "r1").lines().count(), events, "{args:?}");
+    }
+    team.without_hub(|| {
+        // What the copy here says, and the log does not say any longer.
+        for args in [
+            vec!["resume", "r1", "--claim", "--session", "s1"],
+            vec!["set", "--run-id", "r1", "--goal", "fast", "--session", "s1"],
+            vec!["reopen", "r1", "--reason", "back"],
+        ] {
+            let refused = laptop.flow(args.iter().chain(&["--json"])).exits(74).error();
+            assert_eq!(refused["code"], "store_not_reached", "{args:?}");
+        }
+    });
+}
+
+#[test]
+fn a_request_that_the_copy_has_is_repeated_without_the_store() {
+    let team = Team::sharing();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let report = json!({ "status": "running" }).to_string();
+    let emit = ["emit", "--run-id", "r1", "--workflow", "build", "--type", "status_change", "--step", "requirements"];
+    let requests: [Vec<&str>; 4] = [
+        emit.iter().chain(&["--data", &report, "--id", "e1"]).copied().collect(),
+        vec!["record-activity", "--run-id", "r1", "--id", "one", "--status", "passed"],
+        vec!["exec", "--run-id", "r1", "--id", "two", "--", "true"],
+        vec!["block", "r1", "--reason", "which one?", "--id", "b1"],
+    ];
+    for args in &requests {
+        laptop.flow(args).ok();
+    }
+    let before = log(laptop, "r1");
+    team.without_hub(|| {
+        for args in &requests {
+            laptop.flow(args).ok();
+        }
+    });
+    assert_eq!(log(laptop, "r1"), before);
+}
+
 #[test]
 fn hooks_and_the_status_line_never_ask_the_network() {
     let team = Team::sharing();

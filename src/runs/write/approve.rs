@@ -137,6 +137,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     transact(&project, &*run, caller, now, |tx| {
         // First of all: a retry has seen an older event than its own first try has written.
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
+            tx.answer_stands();
             return Ok(ApproveReport { repeated: true, ..report_of(tx, seq, &record) });
         }
         refuse_unseen(tx, request.seen)?;

@@ -369,6 +369,7 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded) -> Rec
 
 /// The report of a retry. Warns if the record belongs to an earlier round, because the caller may mean new work.
 fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+    tx.answer_stands();
     if tx.history()?.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
         let (number, id) = (record.number, record.id());
         tx.warnings

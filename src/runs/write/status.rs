@@ -106,6 +106,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     let changed = transact(&project, &*run, caller, now, |tx| {
         // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
+            tx.answer_stands();
             return Ok((report_of(tx), tx.state.document().clone()));
         }
         tx.refuse_moved_on(request.seen)?;

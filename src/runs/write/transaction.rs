@@ -55,6 +55,8 @@ pub(crate) struct Transaction<'a> {
     pub(crate) warnings: Vec<String>,
     /// Whether the run may be about the same as another open run, because the caller said so.
     pub(crate) may_share_work: bool,
+    /// Whether the answer is about events that the store has, and not about what this reader saw of it.
+    is_certain: bool,
     pub(in crate::runs) run: &'a dyn StoredRun,
     /// What is known of the commands that phases require, once that was looked at.
     proofs: Option<Rc<Proofs>>,
@@ -95,6 +97,7 @@ pub(crate) fn transact_as<T>(
     let mut told = Vec::new();
     let (mut proofs, mut looks) = (None, 0);
     loop {
+        let mut is_certain = false;
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
@@ -102,7 +105,9 @@ pub(crate) fn transact_as<T>(
             Ok(Some(mut tx)) => {
                 tx.warnings.extend(told.iter().cloned());
                 tx.proofs.clone_from(&proofs);
-                tx.run_to_its_end(&mut act)
+                let done = tx.run_to_its_end(&mut act);
+                is_certain = tx.is_certain;
+                done
             }
             Ok(None) => {
                 thread::sleep(Duration::from_millis(1));
@@ -127,6 +132,8 @@ pub(crate) fn transact_as<T>(
             Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
                 told.extend(run.catch_up(request)?);
             }
+            // Nor of an answer that nothing is to be done: another machine may have changed what it rests on.
+            Ok(_) if !is_certain && !run.is_current() => told.extend(run.catch_up(request)?),
             done => return done,
         }
     }
@@ -207,6 +214,7 @@ impl<'a> Transaction<'a> {
             state,
             warnings,
             may_share_work: false,
+            is_certain: false,
             run,
             proofs: None,
             workflow,
@@ -287,6 +295,12 @@ impl<'a> Transaction<'a> {
     /// The log of the run, read on first use.
     pub(crate) fn trail(&self) -> LogTrail<'_, 'a> {
         LogTrail { tx: self, history: OnceCell::new(), fault: RefCell::new(None) }
+    }
+
+    /// Notes that the answer stands, whatever other machines did meanwhile. One that repeats what an event says is such an
+    /// answer: what the copy has, the store has.
+    pub(crate) const fn answer_stands(&mut self) {
+        self.is_certain = true;
     }
 
     /// The event that has this id: an earlier try of the same command recorded it.
@@ -463,6 +477,7 @@ impl<'a> Transaction<'a> {
         let merge = &mut |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
         let grown = text.text().len();
         let committed = self.writer.commit(&batch, merge)?;
+        self.is_certain = true;
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);
             // Said once, although several commits may make up one command.

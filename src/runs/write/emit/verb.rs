@@ -152,6 +152,7 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
         }
         // Before all other rules: the first try has changed what they judge.
         if let Some((seq, emitted)) = already_reported(tx, asked)? {
+            tx.answer_stands();
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
         tx.refuse_moved_on(asked.request.seen)?;

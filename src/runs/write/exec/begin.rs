@@ -49,6 +49,7 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
         && let Some((seq, latest)) = recorded_before(tx, &id)?.into_iter().next()
         && ran_already(tx.state.id(), request, &asked, &latest)?
     {
+        tx.answer_stands();
         return Ok(Begin::RanAlready { seq, record: Box::new(latest) });
     }
     let activity = activity_of(&id, request.phase.as_ref(), execution, ActivityStatus::Running);
