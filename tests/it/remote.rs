@@ -309,6 +309,26 @@ fn that_there_is_nothing_to_do_is_said_only_after_the_store_was_asked() {
 }
 
 #[test]
+fn a_run_advances_from_where_the_log_has_it() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    let graph = "initial: a\nstates:\n  a:\n    type: agent\n    transition:\n      next: [b]\n  b:\n    type: agent\n    transition:\n      next: [c]\n  c:\n    type: terminal\n";
+    for machine in [laptop, server] {
+        fs::create_dir_all(machine.path(".flow/workflows")).unwrap();
+        fs::write(machine.path(".flow/workflows/line.graph.yaml"), graph).unwrap();
+    }
+    laptop.flow(["start", "line", "--id", "r1"]).ok();
+    server.flow(["list"]).ok();
+    laptop.flow(["advance", "r1", "--to", "b"]).ok();
+    // The copy has the run in `a`, from where nothing leads to `c`.
+    server.flow(["advance", "r1", "--to", "c"]).ok();
+    team.without_hub(|| {
+        let refused = laptop.flow(["advance", "r1", "--to", "a", "--json"]).exits(74).error();
+        assert_eq!(refused["code"], "store_not_reached");
+    });
+}
+
+#[test]
 fn a_request_that_the_copy_has_is_repeated_without_the_store() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;

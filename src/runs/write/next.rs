@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::engine::{Choices, History, Refusal, complete_by_leaving, refuse_held};
+use crate::engine::{Choices, Refusal, complete_by_leaving, refuse_held};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
     WorkflowId,
 };
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
@@ -19,7 +19,7 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
-use crate::store::RefreshScope;
+use crate::store::{RefreshScope, StoredRun};
 
 /// Which run to move, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -143,51 +143,39 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
-    let view = for_reading(&project, &*run)?;
-    let (state, machine) = (view.history.state(), view.machine.as_ref());
-    // On a retry the run is already in another state, so a retry is recognised by the request alone.
-    let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
-    let before = request.id.as_ref().and_then(|id| went_to(view.log.events().find(|event| event.id == *id)?));
-    let from = state.phase().cloned();
-    let to = match before {
-        Some(to) => to,
-        None if state.status().is_terminal() => {
-            return Err(Error::refused(run.id(), Refusal::Terminal { status: state.status() }));
-        }
-        None => destination(request, &choices_from(machine, from.as_ref()), &view.history, machine)
-            .map_err(|refusal| Error::refused(run.id(), refusal))?,
-    };
-    let mut reports = Vec::new();
-    if let (Some(from), Some(summary)) = (&from, &request.summary) {
-        // Who says what came out of a state answers what it asked. An interview is answered in its document.
-        for question in &state.document().state.questions {
-            if question.step == *from && !question.is_of_interview() {
-                reports.push(answer_to(question, summary));
+    let mut told = Vec::new();
+    loop {
+        match advance_as_seen(&project, &*run, request) {
+            // A copy that is behind must not be the reason of a refusal, and what leaving a state reports rests on it.
+            Err(error) if !matches!(error, Error::Store(_)) && !run.is_current() => {
+                told.extend(run.catch_up(&cx.write_request(cx.now(), project.lock_wait()?))?);
+            }
+            Err(error) => return Err(error),
+            Ok(mut report) => {
+                report.warnings.splice(0..0, told);
+                return Ok(report);
             }
         }
     }
-    if let Some(from) = &from
-        && (request.summary.is_some() || completes_by_leaving(&view, from, &to))
-    {
-        reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
-    }
-    reports.push(status(&to, StepStatus::Running, None));
-    if let Some(declared) = machine.and_then(|machine| machine.state(&to))
-        && declared.kind.as_deref() == Some("terminal")
-    {
-        // A terminal state has no work of its own, so it is completed at once.
-        reports.push(status(&to, StepStatus::Completed, None));
-    }
+}
+
+/// Moves a run from where it is seen to be.
+fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &AdvanceRequest) -> Result<AdvanceReport> {
+    let view = for_reading(project, run)?;
+    let to = destination(request, &view).map_err(|refusal| Error::refused(run.id(), refusal))?;
+    // On a retry the run is already in another state, so a retry is recognised by the request alone.
+    let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
+    let (machine, from) = (view.machine.as_ref(), view.history.state().phase().cloned());
     let asked = EmitRequest {
-        workflow: state.document().workflow.to_string(),
+        workflow: view.history.state().document().workflow.to_string(),
         run: run.id().to_string(),
-        reports,
+        reports: reports(request, &view, from.as_ref(), &to),
         id: request.id.clone(),
         session: request.session.clone(),
         epoch: request.epoch,
         ..EmitRequest::default()
     };
-    let data = emit_by(cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
+    let data = emit_by(&project.cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
     let is_over = data.run_status == "completed";
     Ok(AdvanceReport {
         run_id: data.run_id,
@@ -201,6 +189,32 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         repeated: data.repeated,
         warnings: data.warnings,
     })
+}
+
+/// What moving the run from one state to another reports.
+fn reports(request: &AdvanceRequest, view: &View, from: Option<&StateName>, to: &StateName) -> Vec<ReportRequest> {
+    let mut reports = Vec::new();
+    if let (Some(from), Some(summary)) = (from, &request.summary) {
+        // Who says what came out of a state answers what it asked. An interview is answered in its document.
+        for question in &view.history.state().document().state.questions {
+            if question.step == *from && !question.is_of_interview() {
+                reports.push(answer_to(question, summary));
+            }
+        }
+    }
+    if let Some(from) = from
+        && (request.summary.is_some() || completes_by_leaving(view, from, to))
+    {
+        reports.push(status(from, StepStatus::Completed, request.summary.as_ref()));
+    }
+    reports.push(status(to, StepStatus::Running, None));
+    if let Some(declared) = view.machine.as_ref().and_then(|machine| machine.state(to))
+        && declared.kind.as_deref() == Some("terminal")
+    {
+        // A terminal state has no work of its own, so it is completed at once.
+        reports.push(status(to, StepStatus::Completed, None));
+    }
+    reports
 }
 
 fn status(step: &StateName, status: StepStatus, message: Option<&String>) -> ReportRequest {
@@ -236,16 +250,19 @@ fn went_to(event: &Event) -> Option<StateName> {
     }
 }
 
-/// The target state, provided that the run may leave its current state for it.
-fn destination(
-    request: &AdvanceRequest,
-    choices: &Choices,
-    history: &History,
-    machine: Option<&Machine>,
-) -> std::result::Result<StateName, Refusal> {
+/// The target state, provided that the run may leave its current state for it; that of the first try, if this is a retry.
+fn destination(request: &AdvanceRequest, view: &View) -> std::result::Result<StateName, Refusal> {
+    let before = request.id.as_ref().and_then(|id| went_to(view.log.events().find(|event| event.id == *id)?));
+    if let Some(to) = before {
+        return Ok(to);
+    }
+    let (history, machine) = (&view.history, view.machine.as_ref());
+    let (status, from) = (history.state().status(), history.state().phase());
+    if status.is_terminal() {
+        return Err(Refusal::Terminal { status });
+    }
     refuse_held(history.state(), machine)?;
-    let from = history.state().phase();
-    let to = target(request, choices, machine, from)?;
+    let to = target(request, &choices_from(machine, from), machine, from)?;
     complete_by_leaving(history, machine, from, &to, request.summary.is_some())?;
     Ok(to)
 }
