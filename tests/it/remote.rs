@@ -354,6 +354,31 @@ fn a_request_that_the_copy_has_is_repeated_without_the_store() {
 }
 
 #[test]
+fn a_wait_ends_by_what_the_store_has_and_not_by_what_was_seen_last() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.flow(["block", "r1", "--reason", "which one?"]).ok();
+    server.flow(["list"]).ok();
+    laptop.flow(["unblock", "r1", "--reason", "this one"]).ok();
+    // The copy has a question that was answered.
+    let late = server.flow(["wait", "r1", "--timeout", "5", "--json"]).exits(5).error();
+    assert_eq!(late["code"], "time_over");
+    laptop.flow(["block", "r1", "--reason", "which one?"]).ok();
+    server.flow(["list"]).ok();
+    laptop.flow(["cancel", "r1"]).ok();
+    laptop.flow(["start", "build", "--id", "r2"]).ok();
+    laptop.flow(["block", "r2", "--reason", "now what?"]).ok();
+    let needs = server.flow(["attention", "--wait", "--json"]).ok().json();
+    assert_eq!((needs["runs"].as_array().unwrap().len(), &needs["runs"][0]["run_id"]), (1, &json!("r2")), "{needs}");
+    team.without_hub(|| {
+        // What is known is the answer then.
+        laptop.flow(["wait", "r1"]).exits(1);
+        laptop.flow(["attention", "--wait"]).ok();
+    });
+}
+
+#[test]
 fn hooks_and_the_status_line_never_ask_the_network() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;

@@ -17,6 +17,8 @@ use crate::runs::{
 
 /// How often `--wait` looks.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often it looks whether the store has answered.
+const SHORT: Duration = Duration::from_millis(20);
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Ended {
     if args.wait {
@@ -37,8 +39,14 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
 /// Waits until a run needs a person, or calls a program for each that comes to need one.
 fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
     let mut needs = Needs::default();
-    let _asker = StoreAsker::begin(cx);
+    let asker = StoreAsker::begin(cx);
     let cx = &cx.offline();
+    // What a run needed when it was seen last, another machine may have given it.
+    while !asker.has_asked() {
+        if reader_left(SHORT) {
+            return Ok(Exit::Done);
+        }
+    }
     loop {
         let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {

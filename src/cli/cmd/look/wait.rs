@@ -16,9 +16,11 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
-    let _asker = StoreAsker::begin(cx);
+    let asker = StoreAsker::begin(cx);
     let mut was_unsure = false;
     loop {
+        // Before the look: what is asked for meanwhile may come after it.
+        let has_asked = asker.has_asked();
         let card = runs::card_of(cx, meant.run_id.as_str());
         let is_unsure = card.as_ref().map_or(true, |card| card.need.is_some_and(Need::may_pass));
         // Git or a person may be in the middle of changing its files: only two such answers in a row are more than that.
@@ -31,10 +33,13 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
         }
         was_unsure = false;
         let card = card?;
-        if let Some(exit) = end(&card) {
+        let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
+        // Another machine may have reopened the run, or answered it.
+        if let Some(exit) = end(&card)
+            && (has_asked || left.is_zero())
+        {
             return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
         }
-        let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
         if left.is_zero() {
             let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
             let message = format!("run {run} is still open after {seconds} s: {}", card.reason);
