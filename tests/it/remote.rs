@@ -212,6 +212,20 @@ fn a_report_that_is_meant_for_this_checkout_alone_does_not_go_into_a_shared_run(
 }
 
 #[test]
+fn a_run_of_this_checkout_alone_does_not_begin_under_the_id_of_a_shared_one() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    server.flow(["list"]).ok();
+    server.flow(["start", "debug", "--id", "other", "--local"]).ok();
+    server.flow(["fork", "other", "--id", "r1", "--local"]).exits(1);
+    let refused = server.flow(["start", "debug", "--id", "r1", "--local", "--json"]).exits(1).error();
+    assert_eq!(refused["message"], "run r1 in git:origin exists already");
+    assert!(!server.run_dir("r1").exists());
+    record(server, "r1", "one").ok();
+    assert_eq!(log(server, "r1").lines().count(), 2);
+}
+
+#[test]
 fn another_address_of_the_same_name_is_accepted_anew() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;

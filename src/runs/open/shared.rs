@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::store::{RefreshScope, RunStore, StoredRun, WriteRequest};
+use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
 
 /// How long someone who only reads waits for the store that machines share.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -62,6 +62,15 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     match refresh(project, scope) {
         Ok(told) => told,
         Err(error) => vec![format!("{}; shared runs are shown as they were seen last", error.one_line())],
+    }
+}
+
+/// Refuses the id of a shared run for a run of this checkout alone: the shared one would hide it.
+pub(in crate::runs) fn refuse_id_of_shared(project: &OpenedProject, id: &RunId) -> Result<()> {
+    let runs = project.runs();
+    match runs.shared_at() {
+        Some(store) if runs.copies_with(id).is_some() => Err(StoreError::Taken { at: store.of_run(id) }.into()),
+        _ => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::engine::{Caller, RunState};
 use crate::model::{Event, Kind, Problem, RunDocument, RunId, TextDigest, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::shared::refuse_id_of_shared;
 use crate::store::{Address, NewRun, Project, StoredRun, WorkKey};
 
 /// A run that begins with these events, and its state. `work` is what no other open run may be about.
@@ -58,14 +59,17 @@ impl Creation<'_> {
         make: &mut dyn FnMut(RunId) -> Result<(NewRun, RunState)>,
     ) -> Result<(Box<dyn StoredRun>, RunState)> {
         let project = self.project;
+        if self.local && self.is_given {
+            refuse_id_of_shared(project, self.id)?;
+        }
         let request = project.cx.write_request(self.now, project.lock_wait()?);
         let outside = project.outside();
-        let (mut made, mut fault) = (None, None);
+        let (mut made, mut fault, mut passed) = (None, None, 0);
         let created = project.runs_to_begin_in(self.local).create(&request, outside.as_deref(), &mut |attempt| {
             if attempt > 1 && self.is_given {
                 return None;
             }
-            match self.nth_id(attempt).and_then(&mut *make) {
+            match self.free_id(attempt, &mut passed).and_then(&mut *make) {
                 Ok((new, state)) => {
                     made = Some(state);
                     Some(new)
@@ -80,6 +84,16 @@ impl Creation<'_> {
             return Err(fault);
         }
         Ok((created?, made.expect("BUG: a run was created without a state")))
+    }
+
+    /// The id of a try. `passed` counts those that a shared run has, which would hide the run.
+    fn free_id(&self, attempt: usize, passed: &mut usize) -> Result<RunId> {
+        let mut id = self.nth_id(attempt + *passed)?;
+        while self.local && self.project.runs().copies_with(&id).is_some() {
+            *passed += 1;
+            id = self.nth_id(attempt + *passed)?;
+        }
+        Ok(id)
     }
 
     fn nth_id(&self, attempt: usize) -> Result<RunId> {

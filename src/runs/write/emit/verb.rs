@@ -16,7 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_pruned};
-use crate::runs::open::shared::brings_news;
+use crate::runs::open::shared::{brings_news, refuse_id_of_shared};
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
@@ -98,14 +98,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
 
 /// Refuses a report to a shared run that is meant for one of this checkout alone.
 fn refuse_shared(project: &OpenedProject, asked: &CheckedRequest<'_>) -> Result<()> {
-    let runs = project.runs();
-    if asked.request.local
-        && runs.copies_with(&asked.run).is_some()
-        && let Some(store) = runs.shared_at()
-    {
-        return Err(StoreError::Taken { at: store.of_run(&asked.run) }.into());
-    }
-    Ok(())
+    if asked.request.local { refuse_id_of_shared(project, &asked.run) } else { Ok(()) }
 }
 
 fn ask<'a>(
