@@ -128,6 +128,16 @@ pub enum StoreError {
         /// The last position before it.
         after: Seq,
     },
+    /// The log of a run in this checkout is damaged, so that the run cannot be shared.
+    #[error("{at} is damaged: {why}")]
+    DamagedLog {
+        /// The run.
+        run: RunId,
+        /// The log.
+        at: Address,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The user has not accepted the store that machines share.
     #[error("{0}")]
     NotAccepted(UnacceptedStore),
@@ -236,6 +246,10 @@ impl Explain for StoreError {
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::NotALog { .. } => new(Kind::Damaged, "shared_log_damaged")
                 .help("remove what was put there with another program; until then nothing is written there"),
+            Self::DamagedLog { run, .. } => new(Kind::Damaged, "log_damaged").help(
+                Suggestion::flow("doctor").value(run).flag("repair")
+                    + " notes in it what is lost, and then it can be shared; nothing was sent",
+            ),
             Self::NotAccepted(UnacceptedStore { at, .. }) => new(Kind::Refused, "store_not_accepted").help(
                 Help::from("look who can read it, then ")
                     + Suggestion::flow("remote use").value(at)

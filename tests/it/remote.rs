@@ -519,6 +519,40 @@ fn a_run_that_the_store_has_lost_is_put_there_again_from_a_copy() {
     );
 }
 
+#[test]
+fn a_local_log_that_is_damaged_is_repaired_before_it_is_shared() {
+    for damage in ["a line is gone", "the last line is gone"] {
+        let team = Team::new();
+        let Team { laptop, server, hub } = &team;
+        laptop.flow(["start", "build", "--id", "r1"]).ok();
+        for id in ["one", "two", "three"] {
+            record(laptop, "r1", id).ok();
+        }
+        let file = laptop.run_dir("r1").join("events.jsonl");
+        let text = fs::read_to_string(&file).unwrap();
+        let mut lines: Vec<_> = text.lines().collect();
+        lines.remove(if damage == "a line is gone" { 2 } else { 3 });
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        for machine in [laptop, server] {
+            accept(machine);
+        }
+        let refused = laptop.flow(["remote", "push", "r1", "--json"]).exits(65).error();
+        assert_eq!(refused["code"], "log_damaged", "{damage}: {refused}");
+        assert!(refused["message"].as_str().unwrap().contains(".flow/runs/r1/events.jsonl"), "{refused}");
+        assert!(refused["help"].as_str().unwrap().contains("`flow doctor r1 --repair`"), "{refused}");
+        let refs = run(laptop.command_in_hub(hub, &["for-each-ref"]), "").ok().stdout;
+        assert_eq!((refs.as_str(), laptop.path(".flow/shared/runs/r1").exists()), ("", false), "{damage}");
+        laptop.flow(["doctor", "r1", "--repair"]).ok();
+        laptop.flow(["remote", "push", "r1"]).ok();
+        record(server, "r1", "four").ok();
+        for machine in [laptop, server] {
+            machine.flow(["verify", "r1"]).ok();
+            // The gap that the repair names is no damage of the store.
+            assert!(!format!("{:?}", found(machine)).contains("store_"), "{damage}");
+        }
+    }
+}
+
 /// The findings of `flow doctor`, each as its code and message.
 fn found(machine: &Sandbox) -> Vec<Value> {
     let report = machine.flow(["doctor", "--json"]).json();

@@ -183,9 +183,11 @@ pub(crate) fn faults_in(lines: &str) -> Vec<String> {
     for skipped in &scan.skipped {
         faults.push(format!("line {} is not a sealed event", skipped.line));
     }
-    let mut before = Seq(0);
+    let (mut before, gaps) = (Seq(0), scan.gaps());
     for event in scan.events() {
-        if event.seq != before.next() {
+        // What a repair of the log has declared lost is not a gap.
+        let has_gap = gaps.iter().any(|(from, to)| *to > before && *from < event.seq);
+        if has_gap || event.seq <= before {
             faults.push(format!("event {} follows event {before}", event.seq));
         }
         before = event.seq;

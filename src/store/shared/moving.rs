@@ -3,13 +3,14 @@
 use std::io;
 use std::time::Instant;
 
-use crate::codec::LogScan;
+use crate::codec::{LogScan, RunText};
 use crate::model::{RunId, Seq, limits};
+use crate::store::address::Document;
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
-use crate::store::shared::carrier::{Put, window_of};
+use crate::store::shared::carrier::{Put, faults_in, window_of};
 use crate::store::shared::copy::shows_end;
 use crate::store::shared::settle::{Settled, left_until, settle};
 use crate::store::shared::store::Shared;
@@ -24,7 +25,7 @@ impl Shared {
     /// position.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], [`StoreError::NotALog`] for a log that has to be repaired first, [`StoreError::Taken`] when
+    /// [`StoreError::NoRun`], [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
     pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
         let local = match self.here.run(id) {
@@ -40,6 +41,7 @@ impl Shared {
         let lines = self.whole_log(run)?;
         let is_over = run.text()?.is_some_and(|text| shows_end(&text));
         if is_new {
+            Self::refuse_lost_end(run, &lines)?;
             // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
             self.copies.make(id, &lines, request)?;
         }
@@ -64,13 +66,32 @@ impl Shared {
         Ok(LogScan::parse(lines.as_bytes()).last_seq())
     }
 
-    /// The lines of a run, all of which are events.
+    /// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
     fn whole_log(&self, run: &RunDir) -> Result<String, StoreError> {
-        let damaged = || StoreError::NotALog { at: self.copies.address(run.id()), after: Seq(0) };
+        let damaged =
+            |why: String| StoreError::DamagedLog { run: run.id().clone(), at: run.address(Document::Log), why };
         let bytes = run.log_bytes()?.unwrap_or_default();
-        let lines = String::from_utf8(bytes).map_err(|_| damaged())?;
-        self.copies.check(run.id(), Seq(0), &lines)?;
-        if lines.is_empty() { Err(damaged()) } else { Ok(lines) }
+        let lines = String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8 text".to_owned()))?;
+        if let Some(why) = faults_in(&lines).into_iter().next() {
+            return Err(damaged(why));
+        }
+        if !lines.ends_with('\n') {
+            return Err(damaged("its last line is not whole".to_owned()));
+        }
+        Ok(lines)
+    }
+
+    /// Refuses a run of this checkout whose `run.yaml` shows events that its log has lost.
+    fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
+        let last = LogScan::parse(lines.as_bytes()).last_seq();
+        let shown = run.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
+        match shown {
+            Some(shown) if shown > last => {
+                let why = format!("it ends at event {last}, and run.yaml shows event {shown}");
+                Err(StoreError::DamagedLog { run: run.id().clone(), at: run.address(Document::Log), why })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Puts the lines that the store lacks.
