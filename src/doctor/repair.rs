@@ -9,7 +9,7 @@ use crate::doctor::diagnosis::{Diagnosis, diagnose};
 use crate::doctor::finding::{Finding, Findings, RepairStep};
 use crate::doctor::project;
 use crate::doctor::report::PlanStep;
-use crate::doctor::survey::{DoctorRequest, Survey};
+use crate::doctor::survey::{DoctorRequest, Survey, copy_is_read_again};
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::write::transaction::transact;
@@ -79,7 +79,7 @@ impl<'a> Mending<'a> {
             }
             match part.run() {
                 Some(id) => {
-                    let run = self.project.run(id)?;
+                    let run = self.project.with_files_of(id)?.run(id)?;
                     self.mend_run(&run);
                 }
                 None if !self.named => self.mend_project(actions),
@@ -166,6 +166,9 @@ impl<'a> Mending<'a> {
             // Nothing is repaired on half a look, and a look without findings must not count as a repair.
             self.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
         }
+        if rewrite.is_some() && project.runs().copies_with(run.id()).is_some() {
+            return Err(copy_is_read_again(run).into());
+        }
         let actions = findings.actions();
         for action in actions.iter().filter(|action| action.is_mending()) {
             match action {
@@ -187,7 +190,14 @@ impl<'a> Mending<'a> {
 
     /// Does the recovery of the next writer, and then the steps that only a repair does.
     fn recover(&mut self, run: &RunDir, actions: &[RepairStep], now: Timestamp) -> Result<()> {
-        transact(self.project, run, Caller::default(), now, |tx| {
+        // That of a copy goes through its store, which records what a person typed into it.
+        let shared = match self.project.runs().copies_with(run.id()) {
+            Some(_) => Some(self.project.runs().open(run.id())?),
+            None => None,
+        };
+        transact(self.project, shared.as_deref().unwrap_or(run), Caller::default(), now, |tx| {
+            // The files follow from the log that is here.
+            tx.answer_stands();
             for action in actions {
                 if let RepairStep::ShelveActivity(name) | RepairStep::ReplaceActivity(name) = action
                     && let Some(chores) = tx.writer.chores()

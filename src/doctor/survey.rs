@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::DiskError;
-use crate::doctor::diagnosis::diagnose;
+use crate::doctor::diagnosis::{Diagnosis, diagnose};
 use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::report::Severity;
 use crate::doctor::{project, shared};
@@ -67,7 +67,7 @@ pub(super) fn whole_survey(project: &OpenedProject, request: &DoctorRequest) -> 
     Ok(found)
 }
 
-/// The copies of shared runs. They are not repaired but read again, so a repair passes over them.
+/// The copies of shared runs.
 fn copies(project: &OpenedProject, count: &mut usize) -> Result<Vec<RunDir>> {
     let mut copies = Vec::new();
     if project.runs().shared_at().is_none() {
@@ -82,8 +82,8 @@ fn copies(project: &OpenedProject, count: &mut usize) -> Result<Vec<RunDir>> {
     Ok(copies)
 }
 
-/// The error that the copy of a shared run is not repaired: a repair would make another history of it.
-fn copy_is_read_again(run: &dyn StoredRun) -> Problem {
+/// The error that the log of a copy is not repaired: a repair would make another history of the run.
+pub(super) fn copy_is_read_again(run: &dyn StoredRun) -> Problem {
     let message = format!("run {} is shared, and only its copy can be repaired here", run.id());
     let place = run.address(Document::Run);
     let help = Help::from(format!("remove {place}, and "))
@@ -98,12 +98,13 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     let now = project.cx.clock.now();
     if let Some(id) = &request.run {
         let named = open_run(project, id, Purpose::Read)?;
-        if request.repair && project.runs().copies_with(named.id()).is_some() {
-            return Err(copy_is_read_again(&*named).into());
-        }
         let run = project.with_files_of(named.id())?.run(named.id())?;
         survey.runs = 1;
-        survey.parts.push(diagnose(project, &run, None, true, now).findings);
+        let Diagnosis { findings, rewrite } = diagnose(project, &run, None, true, now);
+        if request.repair && rewrite.is_some() && project.runs().copies_with(named.id()).is_some() {
+            return Err(copy_is_read_again(&*named).into());
+        }
+        survey.parts.push(findings);
         return Ok(survey);
     }
     let mut found = Findings::default();
@@ -129,9 +130,7 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
         return Err(error.into());
     }
     shared::check(project, &mut found);
-    if !request.repair {
-        runs.extend(copies(project, &mut survey.runs)?);
-    }
+    runs.extend(copies(project, &mut survey.runs)?);
     survey.parts.push(found);
     runs.sort_by(|a, b| a.id().cmp(b.id()));
     for run in runs.iter().filter(|run| !is_pruned(project, run)) {

@@ -862,7 +862,7 @@ fn where_a_host_takes_only_branches_the_runs_are_branches_that_start_no_pipeline
 }
 
 #[test]
-fn the_doctor_looks_at_the_copies_and_repairs_none_of_them() {
+fn the_doctor_looks_at_the_copies_and_rewrites_the_log_of_none_of_them() {
     let Team { laptop, .. } = &Team::sharing();
     laptop.flow(["start", "build", "--id", "r1"]).ok();
     record(laptop, "r1", "one").ok();
@@ -876,6 +876,28 @@ fn the_doctor_looks_at_the_copies_and_repairs_none_of_them() {
     fs::remove_dir_all(laptop.path(".flow/shared/runs/r1")).unwrap();
     laptop.flow(["remote", "fetch", "r1"]).ok();
     assert_eq!(fs::read_to_string(&log).unwrap(), text);
+}
+
+#[test]
+fn a_copy_that_lacks_files_or_has_a_broken_one_is_mended_from_its_log() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    record(server, "r1", "two").ok();
+    laptop.flow(["list"]).ok();
+    let copy = laptop.path(".flow/shared/runs/r1");
+    let (text, activity) = (copy.join("run.yaml"), copy.join("activities/001-one.yaml"));
+    let whole = (fs::read(&text).unwrap(), fs::read(&activity).unwrap());
+    for args in [vec!["doctor", "r1", "--repair"], vec!["doctor", "--repair"]] {
+        fs::write(&text, "<<<<<<< ours\nid: [\n").unwrap();
+        fs::remove_file(&activity).unwrap();
+        record(laptop, "r1", "three").exits(65);
+        laptop.flow(&args).ok();
+        assert_eq!((fs::read(&text).unwrap(), fs::read(&activity).unwrap()), whole, "{args:?}");
+        laptop.flow(["verify", "r1"]).ok();
+    }
+    assert_eq!(log(laptop, "r1"), log(server, "r1"));
+    record(laptop, "r1", "three").ok();
 }
 
 #[test]
