@@ -901,6 +901,28 @@ fn a_copy_that_lacks_files_or_has_a_broken_one_is_mended_from_its_log() {
 }
 
 #[test]
+fn a_copy_that_was_longer_than_the_shared_log_is_written_again_once_it_was_exchanged() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    server.flow(["list"]).ok();
+    for id in ["one", "two", "three"] {
+        record(laptop, "r1", id).ok();
+    }
+    // As a forced push does, and then another machine goes on.
+    run(laptop.command_in_hub(hub, &["update-ref", "refs/flow/open/r1", "refs/flow/open/r1~3"]), "").ok();
+    record(server, "r1", "other").ok();
+    let told = laptop.flow(["show", "r1", "--json"]).ok().json();
+    assert!(told["notes"].to_string().contains("a copy of r1 that differed from the shared run"), "{told}");
+    record(laptop, "r1", "four").ok();
+    server.flow(["list"]).ok();
+    for machine in [laptop, server] {
+        let shown = machine.flow(["show", "r1", "--json"]).ok().json();
+        assert_eq!(shown["state"]["completed_activities"], json!(["other", "four"]));
+        machine.flow(["verify", "r1"]).ok();
+    }
+}
+
+#[test]
 fn a_prune_leaves_shared_runs_and_the_id_of_a_local_one_is_not_shared_later() {
     let Team { laptop, .. } = &Team::sharing();
     laptop.flow(["start", "build", "--id", "r1"]).ok();

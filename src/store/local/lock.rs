@@ -108,6 +108,12 @@ impl Lock {
         self.note_counters(seq, number);
     }
 
+    /// Forgets what was noted of the log, which another one replaces.
+    pub(crate) fn forget_log(&mut self) {
+        (self.note.seq, self.note.number, self.note.log_len) = (Seq(0), 0, 0);
+        self.write();
+    }
+
     /// Notes the length of the log, in bytes, after an append that is not flushed yet.
     pub(crate) fn note_len(&mut self, len: u64) {
         self.note.log_len = len;

@@ -70,6 +70,13 @@ impl LockedRun<'_> {
         Ok(self.run.dir.remove(RUN_FILE)?)
     }
 
+    /// Moves a copy into quarantine, so that another one takes its place, and returns where that is.
+    pub(in crate::store) fn set_copy_aside(mut self, now: Timestamp) -> Result<PathBuf, StoreError> {
+        // The other one may be shorter. It would look as if an older version of it was put back.
+        self.log.lock.forget_log();
+        self.set_contents_aside(now)
+    }
+
     /// Moves everything that the run has into quarantine, and returns where that is.
     pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf, StoreError> {
         let dir = &self.run.dir;

@@ -54,7 +54,7 @@ impl Copies {
             return Ok(Vec::new());
         }
         let lines = self.lines(id, Seq(1), mark, deadline)?;
-        let aside = locked.set_contents_aside(request.writer.since)?;
+        let aside = locked.set_copy_aside(request.writer.since)?;
         self.make(id, &lines, request)?;
         Ok(vec![format!("a copy of {id} that differed from the shared run was put into {}", aside.display())])
     }
