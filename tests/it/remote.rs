@@ -393,6 +393,34 @@ fn a_wait_ends_by_what_the_store_has_and_not_by_what_was_seen_last() {
 }
 
 #[test]
+fn what_is_given_to_others_is_what_the_store_has() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    let readers: [&[&str]; 4] = [
+        &["evidence", "r1"],
+        &["report", "r1"],
+        &["export", "r1", "--format", "cloudevents"],
+        &["verify", "r1", "--evidence"],
+    ];
+    server.flow(["list"]).ok();
+    for (nth, args) in readers.iter().enumerate() {
+        let id = format!("work-{nth}");
+        laptop.flow(["exec", "--id", &id, "--", "true"]).ok();
+        let answer = server.flow(*args);
+        assert!(answer.stdout.contains(&id), "{args:?}: {answer:?}");
+        assert_eq!(log(server, "r1"), log(laptop, "r1"), "{args:?}");
+    }
+    team.without_hub(|| {
+        for args in readers {
+            let answer = server.flow(args);
+            let all = answer.stdout.clone() + &answer.stderr;
+            assert!(all.contains("git:origin was not reached"), "{args:?}: {answer:?}");
+        }
+    });
+}
+
+#[test]
 fn hooks_and_the_status_line_never_ask_the_network() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;

@@ -365,7 +365,7 @@ fn template() -> (Sandbox, WholeRun) {
     let env = Env { cwd: Some(sandbox.root()), ..Env::default() };
     let ids = Ids::seeded([1]);
     let cx = Context::new(Clock::fixed(begin()), ids, env, Git::new("no\0git"), Options::default());
-    let whole = whole_run(&cx, &RunRequest { run: Some("r".to_owned()), ..RunRequest::default() }).unwrap();
+    let (whole, _) = whole_run(&cx, &RunRequest { run: Some("r".to_owned()), ..RunRequest::default() }).unwrap();
     (sandbox, whole)
 }
 

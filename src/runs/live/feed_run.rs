@@ -16,7 +16,9 @@ use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::look::tries::{ShownActivity, shown_activities};
 use crate::runs::open::select::select_run;
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::View;
+use crate::store::RefreshScope;
 
 /// A run with everything that a page about it shows. Writes nothing.
 ///
@@ -26,12 +28,13 @@ pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
     with_run(cx, request, |run| run.report(request.at))
 }
 
-/// Reads a run with all that was recorded of it, now or after an earlier event. Writes nothing.
+/// Reads a run with all that was recorded of it, now or after an earlier event, and what a reader should know of that.
 ///
 /// # Errors
 /// As [`run_report`].
-pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<WholeRun> {
-    with_run(cx, request, |run| run.whole(request.at))
+pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<(WholeRun, Vec<String>)> {
+    let notes = ask_store(&cx.project()?, RefreshScope::All);
+    Ok((with_run(cx, request, |run| run.whole(request.at))?, notes))
 }
 
 fn with_run<T>(cx: &Context, request: &RunRequest, report: impl FnOnce(FeedRun<'_>) -> Result<T>) -> Result<T> {

@@ -20,9 +20,9 @@ use crate::runs::open::kept::Keepers;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Referent, is_web, referent};
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::request_to_read;
+use crate::runs::open::shared::{ask_store, request_to_read};
 use crate::runs::open::view::for_reading;
-use crate::store::{BroughtEvidence, StoreError, StoredRun, WriteRequest};
+use crate::store::{BroughtEvidence, RefreshScope, StoreError, StoredRun, WriteRequest};
 
 /// How many bytes decide about the type of a content.
 const HEAD: usize = 8192;
@@ -51,6 +51,8 @@ pub struct EvidenceReport {
     pub seen: Vec<SeenEvidence>,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
+    /// Notes for people.
+    pub notes: Vec<String>,
 }
 
 /// Something that a run refers to.
@@ -130,14 +132,16 @@ pub enum EvidenceFile {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
+    let notes = ask_store(&project, RefreshScope::All);
     if request.all || request.feature.is_some() {
-        return evidence_of_all(&project, request.feature.as_deref());
+        let all = evidence_of_all(&project, request.feature.as_deref())?;
+        return Ok(EvidenceReport { notes, ..all });
     }
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
     let seen = seen_evidence(&project, &*run, &view.history)?;
-    Ok(EvidenceReport { evidence, seen, unreadable: Vec::new() })
+    Ok(EvidenceReport { evidence, seen, unreadable: Vec::new(), notes })
 }
 
 /// What all runs refer to, or those about a feature; the run that was started last comes first.
@@ -156,7 +160,7 @@ fn evidence_of_all(project: &OpenedProject, feature: Option<&str>) -> Result<Evi
     })?;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     let evidence = found.into_iter().flat_map(|(_, evidence)| evidence).collect();
-    Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable })
+    Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable, notes: Vec::new() })
 }
 
 /// What a run with these activities and artifacts refers to.

@@ -14,7 +14,9 @@ use crate::runs::error::Result;
 use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::look::show::{ShownApproval, ShownSkip, approvals, skipped};
 use crate::runs::open::select::select_run;
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::for_reading;
+use crate::store::RefreshScope;
 
 /// Which run to report on.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +106,7 @@ pub struct ReportedQuestion {
 /// Those of reading a run.
 pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkReport> {
     let project = cx.project()?;
+    let asked = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let document = view.history.state().document();
@@ -127,6 +130,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         notes.insert(0, format!("the log cannot be trusted: {}", damage.what()));
     }
     notes.extend(view.history.losses());
+    notes.extend(asked);
     Ok(WorkReport {
         run_id: run.id().clone(),
         workflow: document.workflow.clone(),

@@ -13,8 +13,9 @@ use crate::runs::error::Result;
 use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
+use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
-use crate::store::StoredRun;
+use crate::store::{RefreshScope, StoredRun};
 
 /// A command of which flow saw the end, and whether that still holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -112,6 +113,7 @@ pub struct ClaimedWork {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<VerifyEvidenceReport> {
     let project = cx.project()?;
+    let asked = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let evidence = seen_evidence(&project, &*run, &view.history)?;
@@ -136,6 +138,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
             notes.push(format!("the end of {} {} was not seen", attempt.number, attempt.id));
         }
     }
+    notes.extend(asked);
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage, notes })
 }
 

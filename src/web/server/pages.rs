@@ -220,7 +220,8 @@ async fn log(State(live): Shared, Path(run): BelowProject, Query(part): Query<Li
 
 async fn evidence(State(live): Shared, Path(run): BelowProject) -> Response {
     report_run(live, run, |run| {
-        Ok(EvidenceReport { evidence: run.evidence(&run.report(None)?)?, seen: Vec::new(), unreadable: Vec::new() })
+        let evidence = run.evidence(&run.report(None)?)?;
+        Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable: Vec::new(), notes: Vec::new() })
     })
     .await
 }

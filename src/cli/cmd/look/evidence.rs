@@ -11,6 +11,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) 
     let EvidenceArgs { run, all, feature, session } = args;
     let request = EvidenceRequest { run: run.name(), all, feature, session };
     let report = runs::evidence(cx, &request)?;
+    out.warnings(&report.notes);
     let exit = out.answer(&report, |page| fill(&report, page));
     if report.evidence.is_empty() {
         out.aside("nothing is named as evidence or registered as an artifact\n");

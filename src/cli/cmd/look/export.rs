@@ -11,7 +11,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
     let run = meant(cx, args.run, out, false)?;
     let request = RunRequest { run, at: args.at.map(Seq), session: None };
     let format = args.format.into();
-    let whole = runs::whole_run(cx, &request)?;
+    let (whole, notes) = runs::whole_run(cx, &request)?;
+    out.warnings(&notes);
     let run_id = whole.run.card.run.head.run_id.clone();
     if format == ExportFormat::InToto && whole.run.card.verdict.is_damage() {
         let message = format!("run {run_id}: {}; its log proves nothing", whole.run.card.reason);
