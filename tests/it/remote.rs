@@ -421,6 +421,18 @@ fn what_is_given_to_others_is_what_the_store_has() {
 }
 
 #[test]
+fn readers_say_that_the_configuration_cannot_be_read_which_names_the_store() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    fs::write(laptop.path(".flow/config.yaml"), "<<<<<<< ours\nstore: git:origin\n=======\n>>>>>>> theirs\n").unwrap();
+    for args in [vec!["list"], vec!["resume"], vec!["show", "r1"], vec!["attention"]] {
+        let answer = laptop.flow(&args);
+        let all = answer.stdout.clone() + &answer.stderr;
+        assert!(all.contains("config.yaml"), "{args:?}: {answer:?}");
+    }
+}
+
+#[test]
 fn hooks_and_the_status_line_never_ask_the_network() {
     let team = Team::sharing();
     let Team { laptop, .. } = &team;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalog::named_store;
 use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
@@ -56,7 +57,14 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     if let Some(why) = not_accepted(project) {
         return vec![why];
     }
-    if project.cx.options.is_offline || project.runs().shared_at().is_none() {
+    if project.runs().shared_at().is_none() {
+        // Without the configuration it is not known whether there is a store.
+        return match named_store(&project.cx.disk, project.path()) {
+            Ok(_) => Vec::new(),
+            Err(error) => vec![format!("{}; shared runs are not seen", error.one_line())],
+        };
+    }
+    if project.cx.options.is_offline {
         return Vec::new();
     }
     match refresh(project, scope) {
@@ -82,7 +90,12 @@ pub(crate) fn not_accepted(project: &OpenedProject) -> Option<String> {
 
 /// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.
 pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope) -> Result<bool> {
-    if project.cx.options.is_offline || project.runs().shared_at().is_none() {
+    if project.runs().shared_at().is_none() {
+        // What is looked for may be shared.
+        named_store(&project.cx.disk, project.path())?;
+        return Ok(false);
+    }
+    if project.cx.options.is_offline {
         return Ok(false);
     }
     refresh(project, scope)?;
