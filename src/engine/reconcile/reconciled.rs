@@ -98,6 +98,12 @@ pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconcil
 }
 
 impl Reconciled {
+    /// Whether `run.yaml` is missing, and follows from the log.
+    #[must_use]
+    pub fn lacks_text(&self) -> bool {
+        self.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }))
+    }
+
     /// What a person changed in `run.yaml`, if anything.
     #[must_use]
     pub fn edit(&self) -> Option<&RunChanges> {

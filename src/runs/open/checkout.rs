@@ -1,6 +1,7 @@
 //! What git did to a run: restored an older log, joined two histories, or removed the files.
 
-use crate::engine::{Fault, joined};
+use crate::codec::RunText;
+use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
 use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
 use crate::runs::advice::Alternative;
@@ -59,6 +60,35 @@ pub(crate) fn places_of_log(project: &OpenedProject, run: &dyn StoredRun, shown:
     match shown {
         Some(shown) if shown > Seq(0) => places_with(project, run, shown),
         _ => Vec::new(),
+    }
+}
+
+/// Refuses to begin another log where git has the one that is not in this checkout.
+pub(crate) fn refuse_log_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Result<()> {
+    project.cx.refuse_left_out(project.root(), &run.address(Document::Log).from(project.root()))?;
+    let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+    if places_of_log(project, run, shown).is_empty() {
+        return Ok(());
+    }
+    Err(rewound(project, run, Seq(0), shown.unwrap_or_default()))
+}
+
+/// Refuses to write on top of less than git has: without the `run.yaml` that a sparse checkout leaves out, or behind a log
+/// that lost its end.
+pub(crate) fn refuse_what_git_has(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    found: &Reconciled,
+    last: Seq,
+) -> Result<()> {
+    if found.lacks_text() {
+        project.cx.refuse_left_out(project.root(), &run.address(Document::Text).from(project.root()))?;
+    }
+    match found.faults.iter().find_map(Fault::beyond_the_log) {
+        Some(lost) if !places_of_lost(project, run, &found.faults, last).is_empty() => {
+            Err(rewound(project, run, last, lost))
+        }
+        _ => Ok(()),
     }
 }
 

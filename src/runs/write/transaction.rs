@@ -25,7 +25,7 @@ use crate::model::{
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::{elsewhere, places_of_log, places_of_lost, refuse_joined, rewound};
+use crate::runs::open::checkout::{elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
@@ -170,13 +170,7 @@ impl<'a> Transaction<'a> {
         match run.presence() {
             // Check this before taking the lock, which would create a log.
             Presence::Away => return Err(elsewhere(project, run)),
-            Presence::WithoutLog => {
-                project.cx.refuse_left_out(project.root(), &run.address(Document::Log).from(project.root()))?;
-                let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
-                if !places_of_log(project, run, shown).is_empty() {
-                    return Err(rewound(project, run, Seq(0), shown.unwrap_or_default()));
-                }
-            }
+            Presence::WithoutLog => refuse_log_elsewhere(project, run)?,
             Presence::Whole => {}
         }
         // Before the writer leaves anything that must never be committed.
@@ -186,16 +180,8 @@ impl<'a> Transaction<'a> {
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
             return Err(refusal(project, run, fault.clone()));
         }
-        if lacks_text(&found) {
-            // A sparse checkout may leave out this file alone, and git has what a person changed in it.
-            project.cx.refuse_left_out(project.root(), &run.address(Document::Text).from(project.root()))?;
-        }
         let last = writer.end().last;
-        if let Some(lost) = found.faults.iter().find_map(Fault::beyond_the_log)
-            && !places_of_lost(project, run, &found.faults, last).is_empty()
-        {
-            return Err(rewound(project, run, last, lost));
-        }
+        refuse_what_git_has(project, run, &found, last)?;
         let warnings = warnings(&found, last);
         let shown = found.faults.iter().find_map(Fault::beyond_the_log).unwrap_or_default();
         if let Some(chores) = writer.chores() {
@@ -543,15 +529,10 @@ fn reconcile_for_writing(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Res
     Ok(reconcile(file, &writer.log()?, noted))
 }
 
-/// Whether `run.yaml` is missing.
-fn lacks_text(found: &Reconciled) -> bool {
-    found.repairs.iter().any(|repair| matches!(repair, Repair::Rebuild { .. }))
-}
-
 /// Warnings about the state in which the run was found.
 fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
     let mut warnings = Vec::new();
-    if lacks_text(found) {
+    if found.lacks_text() {
         warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
     }
     if let Some(shown) = found.faults.iter().find_map(Fault::beyond_the_log) {
